@@ -1,0 +1,126 @@
+"""Faults and diagnostics: what is wrong, where exactly, why, and the smallest repair."""
+
+from bisect import bisect_left, insort
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from inspector.rules.rule import Rule
+from inspector.text import Range
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One replacement: the text in `range` becomes `text` (an empty range inserts, an empty text deletes)."""
+
+    range: Range
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A repair as edits that do not overlap, in the order of the text.
+
+    `safe` says that the repair keeps the only meaning the text can have; any other fix is a suggestion.
+    No fix is ever applied silently.
+    """
+
+    edits: tuple[Edit, ...]
+    safe: bool
+
+    def moved(self, distance: int) -> "Fix":
+        """The same repair of a text that begins `distance` code points later."""
+        return Fix(tuple(Edit(edit.range.moved(distance), edit.text) for edit in self.edits), self.safe)
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One fault in one text, before it is known which turn and part that text belongs to.
+
+    `message` states this case in one sentence and quotes the stream in backticks; `hint` says the smallest repair
+    in words, or is None where none is honest; `path` is a JSON Pointer into the arguments, or None.
+    """
+
+    rule: Rule
+    range: Range
+    message: str
+    hint: str | None = None
+    fix: Fix | None = None
+    path: str | None = None
+    related: tuple["Related", ...] = ()
+
+    def moved(self, distance: int) -> "Fault":
+        """The same fault in a text that begins `distance` code points later."""
+        if not distance:
+            return self
+        return replace(
+            self,
+            range=self.range.moved(distance),
+            fix=self.fix.moved(distance) if self.fix else None,
+            related=tuple(Related(r.range.moved(distance), r.message) for r in self.related),
+        )
+
+    def at(self, turn: int, part: str) -> "Diagnostic":
+        """This fault, reported: `turn` counts from 1, `part` names the turn's text that it lies in."""
+        return Diagnostic(Location(turn, part, self.range), self)
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """Another place in the same text that helps to understand a fault, and why."""
+
+    range: Range
+    message: str
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Location:
+    """A range within one part of one turn; `turn` counts from 1."""
+
+    turn: int
+    part: str
+    range: Range
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One reported fault: a fault and the turn and part it lies in."""
+
+    location: Location
+    fault: Fault
+
+    @property
+    def rule(self) -> Rule:
+        """The rule that the fault breaks."""
+        return self.fault.rule
+
+    @property
+    def range(self) -> Range:
+        """The fault's place within its part."""
+        return self.fault.range
+
+
+def apply_fixes(text: str, faults: Iterable[Fault], *, only_safe: bool = True) -> str:
+    """`text` with the faults' edits made; a fix that would touch an edit already taken is left out whole."""
+    taken: list[Edit] = []
+    for fault in sorted(faults, key=lambda fault: fault.range):
+        if fault.fix and (fault.fix.safe or not only_safe) and not any(_clashes(e, taken) for e in fault.fix.edits):
+            for edit in fault.fix.edits:
+                insort(taken, edit, key=_place)
+    pieces, at = [], 0
+    for edit in taken:
+        pieces += (text[at : edit.range.start], edit.text)
+        at = edit.range.end
+    return "".join([*pieces, text[at:]])
+
+
+def _place(edit: Edit) -> Range:
+    return edit.range
+
+
+def _clashes(edit: Edit, taken: list[Edit]) -> bool:
+    index = bisect_left(taken, edit.range, key=_place)
+    neighbours = taken[max(index - 1, 0) : index + 1]
+    return any(
+        edit.range == other.range or (edit.range.start < other.range.end and other.range.start < edit.range.end)
+        for other in neighbours
+    )

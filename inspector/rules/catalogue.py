@@ -1,0 +1,42 @@
+"""Every rule there is, found by its code, its name or a prefix of its code."""
+
+from difflib import get_close_matches
+from types import MappingProxyType
+
+from inspector.errors import UnknownRuleError
+from inspector.rules import conversation, json_syntax, markers, recording
+from inspector.rules.rule import Rule
+
+FAMILIES: tuple[tuple[str, str, tuple[Rule, ...]], ...] = (
+    ("J1", "JSON syntax of payloads", json_syntax.RULES),
+    ("F3", "markers and spans", markers.RULES),
+    ("T4", "calls and results across turns", conversation.RULES),
+    ("C5", "the recording itself", recording.RULES),
+)
+RULES: tuple[Rule, ...] = tuple(rule for _, _, rules in FAMILIES for rule in rules)
+_BY_WORD = MappingProxyType({word: rule for rule in RULES for word in (rule.code, rule.name)})
+
+
+def find_rule(word: str) -> Rule:
+    """The rule with this code (in any case) or name.
+
+    Raises UnknownRuleError, naming the nearest, where there is none.
+    """
+    rule = _BY_WORD.get(word.upper()) or _BY_WORD.get(word.lower())
+    if rule is None:
+        nearest = get_close_matches(word.lower(), [rule.name for rule in RULES], n=1)
+        hint = f"; did you mean `{nearest[0]}`?" if nearest else "; `weaklink rules` lists them all"
+        raise UnknownRuleError(f"no rule is called `{word}`{hint}")
+    return rule
+
+
+def select_rules(words: tuple[str, ...]) -> frozenset[Rule]:
+    """The rules that these codes, names or code prefixes (`J`, `J1`, `J104`) stand for.
+
+    Raises UnknownRuleError for a word that stands for none.
+    """
+    chosen: set[Rule] = set()
+    for word in words:
+        by_prefix = {rule for rule in RULES if rule.code.startswith(word.upper())}
+        chosen |= by_prefix or {find_rule(word)}
+    return frozenset(chosen)
