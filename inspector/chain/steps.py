@@ -1,0 +1,98 @@
+"""The values of a chain: its steps, what became of each, the break and the status."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from inspector.diagnostics import Location
+from inspector.model import ToolCall, ToolResult
+
+
+class StepOutcome(StrEnum):
+    """What became of a call: the first of these, in this order, that holds."""
+
+    MALFORMED = "malformed"
+    UNKNOWN_TOOL = "unknown-tool"
+    INVALID = "invalid"
+    ERROR_RESULT = "error-result"
+    UNANSWERED = "unanswered"
+    PENDING = "pending"
+    OK = "ok"
+
+    @property
+    def failed(self) -> bool:
+        """Whether the step did not do its work; `pending` is not a failure."""
+        return self not in (StepOutcome.PENDING, StepOutcome.OK)
+
+
+class Certainty(StrEnum):
+    """How sure it is that a result is an error: by a flag, by its structure, or only by its words."""
+
+    FLAGGED = "flagged"
+    STRUCTURED = "structured"
+    TEXTUAL = "textual"
+
+
+class Reaction(StrEnum):
+    """What the agent did about the step that broke the chain."""
+
+    REPORTED = "reported"
+    IGNORED = "ignored"
+    CONCEALED = "concealed"
+
+
+class Status(StrEnum):
+    """How a trace ended, seen as a chain."""
+
+    BROKEN = "broken"
+    ABORTED = "aborted"
+    RECOVERED = "recovered"
+    OK = "ok"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One tool call of a chain and what became of it.
+
+    `number` counts from 1; `location` is the call's place, `result_location` its result's. `certainty` is set for the
+    outcome `error-result` only. `retry_of` and `depends_on` name other steps by number.
+    """
+
+    number: int
+    call: ToolCall
+    location: Location
+    outcome: StepOutcome
+    result: ToolResult | None = None
+    result_location: Location | None = None
+    certainty: Certainty | None = None
+    retry_of: int | None = None
+    depends_on: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """The first step whose fault the agent did not recover from.
+
+    `code` is the rule of the diagnostic that says why, None where the outcome says all; `message` is one sentence.
+    """
+
+    step: int
+    turn: int
+    tool: str | None
+    outcome: StepOutcome
+    code: str | None
+    message: str
+    reaction: Reaction | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """The steps of a trace in the order of their calls, its break if it has one, and its status.
+
+    `abort_reason` is set where the status is `aborted` (`connection`, `length`, `limit`, `upstream`, `filter`,
+    `client`).
+    """
+
+    steps: tuple[Step, ...]
+    status: Status
+    broken: Break | None = None
+    abort_reason: str | None = None

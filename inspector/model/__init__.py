@@ -1,0 +1,60 @@
+"""The values that everything else speaks of: traces, turns, parts, chunks, spans, calls and results."""
+
+from inspector.model.calls import ToolCall, ToolDefinition, ToolResult
+from inspector.model.generation import (
+    BodyState,
+    ErrorPhase,
+    FinishReason,
+    Generation,
+    GenerationError,
+    Instant,
+    InstantSource,
+    ToolsOrigin,
+    Usage,
+)
+from inspector.model.json import Json
+from inspector.model.spans import Span, SpanKind
+from inspector.model.trace import (
+    ExternalId,
+    Outcome,
+    ParentTrace,
+    ParentWhy,
+    Provenance,
+    RecognisedBy,
+    Trace,
+)
+from inspector.model.turn import CallHeader, Chunk, Chunks, Grade, Part, ResultHeader, Role, Turn, TurnFlag
+
+__all__ = [
+    "BodyState",
+    "CallHeader",
+    "Chunk",
+    "Chunks",
+    "ErrorPhase",
+    "ExternalId",
+    "FinishReason",
+    "Generation",
+    "GenerationError",
+    "Grade",
+    "Instant",
+    "InstantSource",
+    "Json",
+    "Outcome",
+    "ParentTrace",
+    "ParentWhy",
+    "Part",
+    "Provenance",
+    "RecognisedBy",
+    "ResultHeader",
+    "Role",
+    "Span",
+    "SpanKind",
+    "ToolCall",
+    "ToolDefinition",
+    "ToolResult",
+    "ToolsOrigin",
+    "Trace",
+    "Turn",
+    "TurnFlag",
+    "Usage",
+]

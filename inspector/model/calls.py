@@ -1,0 +1,59 @@
+"""Tool definitions, calls and results, each with the place it was read from."""
+
+from dataclasses import dataclass
+
+import msgspec
+
+from inspector.model.json import Json
+from inspector.text import Range
+
+
+@dataclass(frozen=True, slots=True)
+class ToolDefinition:
+    """A tool that was offered to the model: its name, what it does, and the JSON Schema of its arguments.
+
+    `parameters` is the schema as it stands in the source, None where there is none; `raw` the whole definition's text;
+    `range` where it was read in a part's text, None where it came in a structured field.
+    """
+
+    name: str
+    description: str = ""
+    parameters: Json = None
+    raw: str = ""
+    range: Range | None = None
+
+
+class ToolCall(msgspec.Struct, frozen=True):
+    """One call that the model wrote.
+
+    `name` is None where it could not be read. `raw_arguments` is the exact text of the arguments; `arguments` their
+    decoded value, or that same text where nothing could read it. `valid`: strict in its own format, and names a tool.
+    `recovered`: not valid, but a repair could read it. `range` is the call's own text, `span` the index of the
+    top-level span that holds it. Made for every call, hence a msgspec structure.
+    """
+
+    name: str | None
+    arguments: Json
+    raw_arguments: str
+    valid: bool
+    range: Range
+    id: str | None = None
+    recovered: bool = False
+    span: int = 0
+    name_range: Range | None = None
+    arguments_range: Range | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """One result that was handed back to the model: `content` is its exact text, `range` that text's place.
+
+    `call_id`, `name` and `is_error` are None where the source does not say.
+    """
+
+    content: str
+    range: Range
+    call_id: str | None = None
+    name: str | None = None
+    is_error: bool | None = None
+    span: int = 0
