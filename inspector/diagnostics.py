@@ -106,7 +106,8 @@ def apply_fixes(text: str, faults: Iterable[Fault], *, only_safe: bool = True) -
         if fault.fix and (fault.fix.safe or not only_safe) and not any(_clashes(e, taken) for e in fault.fix.edits):
             for edit in fault.fix.edits:
                 insort(taken, edit, key=_place)
-    pieces, at = [], 0
+    pieces: list[str] = []
+    at = 0
     for edit in taken:
         pieces += (text[at : edit.range.start], edit.text)
         at = edit.range.end

@@ -1,0 +1,90 @@
+# `make` or `make help` lists the targets. Exact versions of everything that is installed stand in constraints.txt.
+
+# Any Python from 3.11 on; `make test PYTHON=python3.12` takes another.
+PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.13 python3.14; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+# How many texts `make fuzz` makes up for each invariant.
+EXAMPLES ?= 1000000
+# More words for pytest: `make test ARGS='tests/formats -x'`.
+ARGS ?=
+
+BIN := .venv/bin
+# --no-input: never ask; a run without a terminal would wait forever.
+PIP := $(BIN)/python -m pip --quiet --no-input --disable-pip-version-check
+CONSTRAINTS_HEAD := \# Exact versions of all that make installs; 'make constraints' takes newer ones.
+# A shell test: does this machine hold the programs of a PostgreSQL server?
+HAS_POSTGRESQL := command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1
+# A shell test: may system packages be installed here?
+MAY_INSTALL := [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null
+APT_INSTALL := apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends >/dev/null
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test check lint types fuzz bench wheel constraints clean install dev system-packages
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: install ## Import the sample traces and print what broke, and where
+	$(BIN)/weaklink demo
+
+test: dev system-packages ## Set up all that the tests need and run them
+	$(BIN)/python -m pytest $(ARGS)
+
+check: lint types test ## All that must hold before a change lands
+
+lint: dev ## Style, format and layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports --no-cache
+
+types: dev ## Types: mypy (strict) and pyright
+	$(BIN)/mypy
+	$(BIN)/pyright --pythonpath $(BIN)/python
+
+fuzz: dev ## Run the invariants on EXAMPLES made-up texts (a million)
+	HYPOTHESIS_PROFILE=fuzz WEAKLINK_FUZZ_EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest -m invariants $(ARGS)
+
+bench: dev ## Measure against limits and peers; prints ratios
+	$(BIN)/python -m benchmarks
+
+wheel: dev ## Build the source distribution and the wheel into dist/
+	$(BIN)/python -m build --no-isolation
+
+constraints: | .venv/bin/python ## Take the newest versions that pyproject.toml allows into constraints.txt
+	$(BIN)/python -m venv --clear build/newest
+	build/newest/bin/python -m pip install --quiet --upgrade pip
+	build/newest/bin/python -m pip install --quiet -e '.[postgres]' --group dev
+	{ echo "$(CONSTRAINTS_HEAD)"; build/newest/bin/python -m pip freeze --all --exclude-editable --exclude setuptools; } > constraints.txt
+	rm -rf build/newest
+
+clean: ## Remove everything that make made
+	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+install: .venv/installed ## Only the command, in .venv
+
+dev: .venv/installed-dev ## The command and everything to work on it, in .venv
+
+.venv/installed: pyproject.toml constraints.txt | .venv/bin/python
+	$(PIP) install -c constraints.txt --upgrade pip
+	$(PIP) install -c constraints.txt --build-constraint constraints.txt -e .
+	@touch $@
+
+.venv/installed-dev: .venv/installed
+	$(PIP) install -c constraints.txt --build-constraint constraints.txt -e '.[postgres]' --group dev
+	@touch $@
+
+# Debian's python3 comes without the parts that make a virtual environment.
+.venv/bin/python:
+	@[ -n "$(PYTHON)" ] || { echo "weaklink needs Python 3.11 or newer; none was found. 'make PYTHON=...' names one." >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { $(MAY_INSTALL) && $(APT_INSTALL) python3-venv; } || \
+		{ echo "$(PYTHON) cannot make virtual environments; on Debian, install python3-venv." >&2; exit 1; }
+	$(PYTHON) -m venv .venv
+
+# The store's tests run on SQLite and on a real PostgreSQL, which they start themselves and stop again.
+system-packages: ## Install PostgreSQL for the tests, where it is missing and apt may
+	@if $(HAS_POSTGRESQL); then :; \
+	elif $(MAY_INSTALL); then echo "Installing PostgreSQL for the store's tests."; $(APT_INSTALL) postgresql || \
+		echo "PostgreSQL could not be installed: the store's tests on it cannot run." >&2; \
+	else echo "PostgreSQL is missing and this user may not install it: the store's tests on it cannot run." >&2; fi

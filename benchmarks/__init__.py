@@ -1,0 +1,1 @@
+"""Measures weaklink against limits and peers; prints ratios."""

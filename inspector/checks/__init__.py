@@ -1,0 +1,1 @@
+"""What can be wrong, one family of rules to a file."""

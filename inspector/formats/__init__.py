@@ -1,0 +1,1 @@
+"""The dialects of tool calling, one to a file."""

@@ -1,0 +1,143 @@
+"""Whether a JSON object is a call: its name, its arguments, and what is odd about the rest. Valid JSON is not yet a call."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from inspector.diagnostics import Edit, Fault, Fix
+from inspector.json_scanner import JsonKind, JsonNode, Member, read_json
+from inspector.model import Json
+from inspector.rules import json_syntax as rules
+from inspector.text import Range
+
+ARGUMENT_KEYS = ("arguments", "parameters")
+_ERROR_KEYS = frozenset({"error", "errors", "exception", "traceback"})
+_HARMLESS_KEYS = frozenset({"id", "type"})
+
+
+@dataclass(frozen=True, slots=True)
+class CallShape:
+    """A JSON object seen as a call.
+
+    `name` is None where it names no tool. `arguments` is the member that holds the arguments, None where there is none;
+    `decoded` is the object within it where that member is a string that holds one. `fits` says that the object has
+    the format's own shape; where it does not, `readable` says that it was read all the same.
+    """
+
+    name: Member | None
+    arguments: Member | None
+    decoded: Json
+    fits: bool
+    readable: bool
+    faults: tuple[Fault, ...]
+
+
+def shape_of(node: JsonNode, native_key: str) -> CallShape:
+    """How `node`, an object, is a call whose arguments the format keeps under `native_key`."""
+    wrapper = node.member("function")
+    if node.member("name") is None and wrapper is not None and _is_call(wrapper.value):
+        return _unwrapped(node, wrapper, native_key)
+    name = node.member("name")
+    if name is None or name.value.kind is not JsonKind.STRING or not name.value.scalar or _is_schema(node):
+        return CallShape(None, None, None, fits=False, readable=False, faults=(_not_a_call(node, name),))
+    arguments = node.member(native_key) or next(filter(None, map(node.member, ARGUMENT_KEYS)), None)
+    faults = list(_key_faults(node, arguments, native_key))
+    decoded, as_string = _decoded(arguments)
+    if as_string is not None:
+        faults.append(as_string)
+    return CallShape(
+        name, arguments, decoded, fits=as_string is None, readable=True, faults=tuple(faults)
+    )
+
+
+def _is_call(node: JsonNode) -> bool:
+    return node.kind is JsonKind.OBJECT and node.member("name") is not None and not _is_schema(node)
+
+
+def _is_schema(node: JsonNode) -> bool:
+    """Whether an object is a tool's definition: its `parameters` are a JSON Schema of an object."""
+    parameters = node.member("parameters")
+    if parameters is None or node.member("arguments") is not None:
+        return False
+    return parameters.value.member("properties") is not None and (
+        node.member("description") is not None or parameters.value.member("type") is not None
+    )
+
+
+def _unwrapped(node: JsonNode, wrapper: Member, native_key: str) -> CallShape:
+    inner = shape_of(wrapper.value, native_key)
+    before = Edit(Range(node.range.start, wrapper.value.range.start), "")
+    after = Edit(Range(wrapper.value.range.end, node.range.end), "")
+    fault = Fault(
+        rules.NOT_A_CALL,
+        wrapper.key_range,
+        'the call stands inside `"function"`, as in the OpenAI API; here the object itself is the call.',
+        "leave only the inner object",
+        Fix((before, after), safe=False),
+    )
+    return CallShape(inner.name, inner.arguments, inner.decoded, fits=False, readable=inner.readable, faults=(fault,))
+
+
+def _not_a_call(node: JsonNode, name: Member | None) -> Fault:
+    function = node.member("function")
+    if _is_schema(node) or (function is not None and _is_schema(function.value)):
+        message = "this is the definition of a tool, not a call: the model repeats what the prompt showed it."
+    elif any(member.key.lower() in _ERROR_KEYS for member in node.members):
+        message = "this is an error object, not a call."
+    elif not node.members:
+        message = "an empty object is no call: expected a name and arguments."
+    elif name is not None:
+        return Fault(rules.NOT_A_CALL, name.value.range, "`name` must be the name of a tool, a string that is not empty.")
+    else:
+        keys = ", ".join(f"`{_short(member.key)}`" for member in node.members[:4])
+        more = ", …" if len(node.members) > 4 else ""
+        message = f"no tool is named: the object holds {keys}{more}, which look like bare arguments."
+    return Fault(rules.NOT_A_CALL, node.range, message)
+
+
+def _key_faults(node: JsonNode, arguments: Member | None, native_key: str) -> Iterator[Fault]:
+    if arguments is not None and arguments.key != native_key:
+        yield Fault(
+            rules.WRONG_ARGUMENTS_KEY,
+            arguments.key_range,
+            f"the arguments stand under `{arguments.key}`; this format calls them `{native_key}`.",
+            f"rename it to `{native_key}`",
+            Fix((Edit(arguments.key_range, f'"{native_key}"'),), safe=True),
+        )
+    for index, member in enumerate(node.members):
+        if member.key in ("name", *_HARMLESS_KEYS) or member is arguments:
+            continue
+        if arguments is not None and member.key == arguments.key:
+            continue
+        yield _stray_key(node, index, arguments)
+
+
+def _stray_key(node: JsonNode, index: int, arguments: Member | None) -> Fault:
+    member = node.members[index]
+    key = _short(member.key)
+    message = f"`{key}` stands beside the call's name and arguments, where servers ignore it."
+    if arguments is None or arguments.value.kind is not JsonKind.OBJECT:
+        return Fault(rules.STRAY_KEY, member.key_range, message, "put it into the call's arguments")
+    return Fault(rules.STRAY_KEY, member.key_range, message, f"move it into `{arguments.key}`")
+
+
+def _decoded(arguments: Member | None) -> tuple[Json, Fault | None]:
+    """The object that arguments given as a string hold, and the fault that they are one."""
+    if arguments is None or arguments.value.kind is not JsonKind.STRING or not isinstance(arguments.value.scalar, str):
+        return None, None
+    text = arguments.value.scalar
+    reading = read_json(text)
+    if text.strip() and not (reading.strict and reading.nodes[0].kind is JsonKind.OBJECT):
+        return None, None
+    fault = Fault(
+        rules.ARGUMENTS_AS_STRING,
+        arguments.value.range,
+        f"`{arguments.key}` is a string that holds JSON; expected the object itself.",
+        "remove the quotes and the backslashes",
+        Fix((Edit(arguments.value.range, text.strip() or "{}"),), safe=True),
+    )
+    return (reading.nodes[0].value() if text.strip() else {}), fault
+
+
+def _short(text: str) -> str:
+    shown = text if len(text) <= 40 else text[:39] + "…"
+    return shown.encode("unicode_escape", "backslashreplace").decode("ascii") if not shown.isprintable() else shown

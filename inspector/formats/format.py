@@ -1,0 +1,41 @@
+"""What a wire format is: how to know it, read it and write it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from inspector.model import Role, SpanKind, ToolCall
+from inspector.segmenter.events import FormatParser
+from inspector.segmenter.readings import SpanReader
+
+
+class NewParser(Protocol):
+    """Makes a parser for one part; `prompt` is what stood before its text, `role` whose turn it is."""
+
+    def __call__(self, prompt: str = "", role: Role = Role.ASSISTANT) -> FormatParser: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One wire dialect of tool calling.
+
+    `models` are patterns (as in a shell, matched without case) of the model names that use it. `confidence` says, from
+    0 to 1, how much a sample of text looks like it. `readers` read the spans that the parser closes, by their kind;
+    `read_calls` is the one for calls. `write_calls` gives the exact text that this format's model would emit for them;
+    `expresses` says whether the format can hold a call at all.
+    """
+
+    name: str
+    summary: str
+    aliases: tuple[str, ...]
+    models: tuple[str, ...]
+    confidence: Callable[[str], float]
+    new_parser: NewParser
+    readers: Mapping[SpanKind, SpanReader]
+    write_calls: Callable[[Sequence[ToolCall]], str]
+    expresses: Callable[[ToolCall], bool]
+
+    @property
+    def read_calls(self) -> SpanReader:
+        """The reader of this format's call spans."""
+        return self.readers[SpanKind.TOOL_CALL]

@@ -1,0 +1,142 @@
+"""Reads what Hermes spans hold beside calls: tool definitions, results, and the parts of a scratch pad."""
+
+import re
+from functools import lru_cache
+
+import msgspec
+
+from inspector.diagnostics import Fault
+from inspector.json_scanner import JsonKind, JsonNode, read_json
+from inspector.model import Span, SpanKind, ToolDefinition, ToolResult
+from inspector.rules.markers import CALL_INSIDE_REASONING
+from inspector.segmenter.events import SpanClosed
+from inspector.segmenter.readings import Reading
+from inspector.text import Range
+
+_PARTS = re.compile(r"^[ \t]*(Goal|Actions|Observation|Reflection):", re.MULTILINE)
+_CALL_MARKERS = re.compile(r"<(/?)tool_call>|\[(/?)tool_call\]")
+
+
+def read_reasoning(closed: SpanClosed) -> Reading:
+    """The parts of a scratch pad, and calls drafted in reasoning, as children in the order of the text."""
+    drafts, faults = _drafts(closed.inner_text, closed.span.inner.start)
+    parts = _scratch_pad_parts(closed) if closed.span.label == "scratch_pad" else []
+    return Reading(children=tuple(sorted((*parts, *drafts), key=lambda span: span.range)), faults=tuple(faults))
+
+
+def _scratch_pad_parts(closed: SpanClosed) -> list[Span]:
+    text, start = closed.inner_text, closed.span.inner.start
+    headings = list(_PARTS.finditer(text))
+    ends = [*(heading.start() for heading in headings[1:]), len(text)]
+    return [
+        Span(
+            SpanKind.REASONING,
+            Range(heading.start(1) + start, end + start),
+            Range(heading.end() + start, end + start),
+            label=heading[1].lower(),
+        )
+        for heading, end in zip(headings, ends, strict=True)
+    ]
+
+
+def _drafts(text: str, start: int) -> tuple[list[Span], list[Fault]]:
+    spans: list[Span] = []
+    faults: list[Fault] = []
+    opener: re.Match[str] | None = None
+    for match in _CALL_MARKERS.finditer(text):
+        if opener is not None:
+            spans.append(_draft(opener, match, start))
+        is_opener = not (match[1] or match[2])
+        opener = match if is_opener else None
+        if is_opener:
+            faults.append(_inside_reasoning(match, start))
+    if opener is not None:
+        end = len(text) + start
+        spans.append(
+            Span(SpanKind.TOOL_CALL, Range(opener.start() + start, end), Range(opener.end() + start, end), False, "tool_call")
+        )
+    return spans, faults
+
+
+def _draft(opener: re.Match[str], ended_by: re.Match[str], start: int) -> Span:
+    closed = bool(ended_by[1] or ended_by[2])
+    inner_end = ended_by.start() + start
+    end = ended_by.end() + start if closed else inner_end
+    inner = Range(opener.end() + start, inner_end)
+    return Span(SpanKind.TOOL_CALL, Range(opener.start() + start, end), inner, closed, "tool_call")
+
+
+def _inside_reasoning(opener: re.Match[str], start: int) -> Fault:
+    return Fault(
+        CALL_INSIDE_REASONING,
+        Range(*opener.span()).moved(start),
+        f"`{opener[0]}` stands inside reasoning: this is a draft, not a call, yet a server without a reasoning parser "
+        "executes it.",
+        "parse reasoning before calls, or keep the markers out of the reasoning",
+    )
+
+
+def read_result(closed: SpanClosed) -> Reading:
+    """The one result of a span; the object that Hermes agents wrap results in also names the call and the tool."""
+    content = closed.inner_text.strip("\r\n")
+    first = closed.inner_text.index(content)
+    place = Range(first, first + len(content)).moved(closed.span.inner.start)
+    call_id, name = _wrapper(content)
+    return Reading(results=(ToolResult(content, place, call_id, name),), complete=bool(content.strip()))
+
+
+class _Wrapper(msgspec.Struct):
+    content: msgspec.Raw
+    name: str | None = None
+    tool_call_id: str | None = None
+
+
+_WRAPPERS = msgspec.json.Decoder(_Wrapper)
+
+
+def _wrapper(content: str) -> tuple[str | None, str | None]:
+    if not content.lstrip().startswith("{") or '"content"' not in content:
+        return None, None
+    try:
+        wrapper = _WRAPPERS.decode(content)
+    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
+        return None, None
+    return wrapper.tool_call_id, wrapper.name
+
+
+def read_definitions(closed: SpanClosed) -> Reading:
+    """The tools that a list, or objects one behind the other, define; every request repeats them, so they are cached."""
+    reading = _definitions(closed.inner_text)
+    start = closed.span.inner.start
+    moved = tuple(
+        ToolDefinition(tool.name, tool.description, tool.parameters, tool.raw, tool.range.moved(start))
+        for tool in reading.definitions
+        if tool.range is not None
+    )
+    return Reading(
+        definitions=moved, faults=tuple(fault.moved(start) for fault in reading.faults), complete=reading.complete
+    )
+
+
+@lru_cache(maxsize=64)
+def _definitions(text: str) -> Reading:
+    reading = read_json(text)
+    nodes = [item for node in reading.nodes for item in (node.items if node.kind is JsonKind.ARRAY else (node,))]
+    tools = tuple(tool for node in nodes if (tool := _definition(node, text)) is not None)
+    return Reading(definitions=tools, faults=reading.faults, complete=bool(nodes))
+
+
+def _definition(node: JsonNode, text: str) -> ToolDefinition | None:
+    wrapper = node.member("function")
+    inner = wrapper.value if wrapper is not None and wrapper.value.kind is JsonKind.OBJECT else node
+    name, description, parameters = (inner.member(key) for key in ("name", "description", "parameters"))
+    if name is None or not isinstance(name.value.scalar, str):
+        return None
+    said = description.value.scalar if description is not None else ""
+    return ToolDefinition(
+        name.value.scalar,
+        said if isinstance(said, str) else "",
+        parameters.value.value() if parameters is not None else None,
+        node.range.of(text),
+        node.range,
+    )

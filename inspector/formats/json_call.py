@@ -1,0 +1,215 @@
+"""Reads a payload that is a JSON object with a name and arguments: the body of a call in most dialects.
+
+The good case goes a short way: the object's frame is matched with one expression and the arguments are decoded by
+msgspec. Whatever that does not take, and every fault, goes to the scanner, which alone decides.
+"""
+
+import re
+from dataclasses import dataclass
+
+import msgspec
+
+from inspector.diagnostics import Edit, Fault, Fix
+from inspector.formats.call_shape import CallShape, shape_of
+from inspector.json_scanner import MAX_DEPTH, JsonKind, JsonNode, JsonReading, read_json
+from inspector.model import Json, ToolCall
+from inspector.rules import json_syntax as rules
+from inspector.rules.markers import EMPTY_CALL
+from inspector.rules.rule import Severity
+from inspector.segmenter.events import SpanClosed
+from inspector.segmenter.readings import Reading
+from inspector.text import Range
+
+_SPACE = " \t\n\r"
+_W = r"[ \t\n\r]*"
+_PLAIN_STRING = r'"([^"\\\x00-\x1f]*)"'
+_NAME_FIRST = re.compile(rf'{_W}\{{{_W}"name"{_W}:{_W}{_PLAIN_STRING}{_W},{_W}"arguments"{_W}:{_W}(?=\{{)')
+_ARGUMENTS_FIRST = re.compile(rf'{_W}\{{{_W}"arguments"{_W}:{_W}(?=\{{)')
+_NAME_LAST = re.compile(rf'"name"{_W}:{_W}{_PLAIN_STRING}{_W}\}}{_W}')
+_decode = msgspec.json.Decoder().decode
+_encode = msgspec.json.Encoder().encode
+
+
+@dataclass(frozen=True, slots=True)
+class JsonCallReader:
+    """A SpanReader for call spans whose inner text should be one JSON object with a name and arguments.
+
+    `native_key` is the format's key for the arguments; `between` the text that ends one call span and begins the next.
+    """
+
+    native_key: str = "arguments"
+    between: str = ""
+
+    def __call__(self, closed: SpanClosed) -> Reading:
+        text, start = closed.inner_text, closed.span.inner.start
+        quick = _quick(text, start) if self.native_key == "arguments" else None
+        if quick is not None:
+            return Reading(calls=(quick,), complete=True)
+        if not text.strip():
+            return _empty(closed)
+        return self._read(text, start)
+
+    def _read(self, text: str, start: int) -> Reading:
+        reading = read_json(text, call=True)
+        faults = list(reading.faults)
+        objects = [node for node in reading.nodes if node.kind is JsonKind.OBJECT]
+        arrays = [node for node in reading.nodes if node.kind is JsonKind.ARRAY and _holds_objects(node)]
+        for array in arrays:
+            objects += array.items
+            faults.append(self._array_fault(array))
+        faults += (self._second_object(text, one, two) for one, two in zip(objects, objects[1:]) if not arrays)
+        calls = [self._call(text, node, reading, faults, alone=len(objects) == 1) for node in objects]
+        if not calls:
+            calls = [_unreadable(text)]
+            if not any(fault.rule.severity is Severity.ERROR for fault in faults):
+                faults.append(_no_object(text, reading))
+        complete = bool(objects) and not any(fault.rule is rules.TRUNCATED_JSON for fault in faults)
+        return Reading(
+            calls=tuple(_moved(call, start) for call in calls),
+            faults=tuple(fault.moved(start) for fault in sorted(faults, key=lambda fault: fault.range)),
+            complete=complete,
+        )
+
+    def _call(
+        self, text: str, node: JsonNode, reading: JsonReading, faults: list[Fault], *, alone: bool
+    ) -> ToolCall:
+        shape = shape_of(node, self.native_key)
+        broken = [f for f in reading.faults if f.rule.severity is Severity.ERROR and (alone or node.range.covers(f.range))]
+        strict = reading.strict if alone else not broken
+        readable = shape.readable and all(fault.fix is not None for fault in broken) and (reading.repairable or not alone)
+        faults += shape.faults
+        valid = strict and shape.fits
+        raw = shape.arguments.value.range.of(text) if shape.arguments else ""
+        return ToolCall(
+            name=_name(shape),
+            arguments=_arguments(shape) if valid or readable else raw or node.range.of(text),
+            raw_arguments=raw if shape.arguments or valid or readable else node.range.of(text),
+            valid=valid,
+            range=node.range,
+            recovered=readable and not valid,
+            name_range=shape.name.value.range if shape.name else None,
+            arguments_range=shape.arguments.value.range if shape.arguments else None,
+        )
+
+    def _array_fault(self, array: JsonNode) -> Fault:
+        count = len(array.items)
+        place = Range(array.range.start, array.range.start + 1)
+        message = f"an array of {count} call{'s' * (count != 1)} stands where one call object belongs."
+        if not self.between:
+            return Fault(rules.SEVERAL_OBJECTS_IN_ONE_CALL, place, message)
+        gaps = [Range(one.range.end, two.range.start) for one, two in zip(array.items, array.items[1:])]
+        edits = (
+            Edit(Range(array.range.start, array.items[0].range.start), ""),
+            *(Edit(gap, self.between) for gap in gaps),
+            Edit(Range(array.items[-1].range.end, array.range.end), ""),
+        )
+        fix = Fix(edits, safe=True)
+        return Fault(rules.SEVERAL_OBJECTS_IN_ONE_CALL, place, message, "give each call a tag of its own", fix)
+
+    def _second_object(self, text: str, one: JsonNode, two: JsonNode) -> Fault:
+        gap = Range(one.range.end, two.range.start)
+        fix = Fix((Edit(gap, self.between),), safe=True) if self.between and len(gap.of(text).strip()) <= 1 else None
+        return Fault(
+            rules.SEVERAL_OBJECTS_IN_ONE_CALL,
+            two.range,
+            "a second call stands in the same tag; servers read only the first, the last or none.",
+            "give each call a tag of its own",
+            fix,
+        )
+
+
+def _quick(text: str, start: int) -> ToolCall | None:
+    """The one call of a payload in canonical shape, or None where anything at all is unusual."""
+    end = len(text.rstrip(_SPACE))
+    match = _NAME_FIRST.match(text)
+    if match is not None:
+        body_end, closer, name, name_at = end - 1, "}", match[1], match.span(1)
+    else:
+        match = _ARGUMENTS_FIRST.match(text)
+        at = text.rfind('"name"')
+        name_last = _NAME_LAST.fullmatch(text, at) if match is not None and at > 0 else None
+        if match is None or name_last is None:
+            return None
+        body_end, closer, name, name_at = len(text[:at].rstrip(_SPACE)) - 1, ",", name_last[1], name_last.span(1)
+    first = match.end()
+    raw = text[first:body_end].rstrip(_SPACE)
+    arguments = _strict_object(raw) if name and text[body_end : body_end + 1] == closer else None
+    if arguments is None:
+        return None
+    return ToolCall(
+        name,
+        arguments,
+        raw,
+        True,
+        Range(start + text.index("{"), start + end),
+        name_range=Range(start + name_at[0] - 1, start + name_at[1] + 1),
+        arguments_range=Range(start + first, start + first + len(raw)),
+    )
+
+
+def _strict_object(raw: str) -> dict[str, Json] | None:
+    """The decoded object, or None where it is not strict, too deep, holds a key twice, or could be one of these.
+
+    A value that a duplicate key hides is missing from the decoded object, and with it at least two quotes.
+    """
+    if raw.count("{") + raw.count("[") > MAX_DEPTH - 1 or "\\u0022" in raw:
+        return None
+    try:
+        value = _decode(raw)
+    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
+        return None
+    return value if type(value) is dict and _encode(value).count(b'"') == raw.count('"') else None
+
+
+def _holds_objects(array: JsonNode) -> bool:
+    return bool(array.items) and all(item.kind is JsonKind.OBJECT for item in array.items)
+
+
+def _name(shape: CallShape) -> str | None:
+    scalar = shape.name.value.scalar if shape.name else None
+    return scalar if isinstance(scalar, str) else None
+
+
+def _arguments(shape: CallShape) -> Json:
+    if shape.arguments is None:
+        return {}
+    return shape.arguments.value.value() if shape.decoded is None else shape.decoded
+
+
+def _empty(closed: SpanClosed) -> Reading:
+    span = closed.span
+    place = span.inner if len(span.inner) else span.range
+    faults = (
+        Fault(EMPTY_CALL, span.range, "the call span is empty: the model opened a call and wrote none.", *_empty_repair(closed)),
+        Fault(rules.TRUNCATED_JSON, place, "no payload: expected a JSON object with a name and arguments."),
+    )
+    return Reading(calls=(ToolCall(None, "", "", False, span.inner),), faults=faults)
+
+
+def _empty_repair(closed: SpanClosed) -> tuple[str, Fix | None]:
+    if closed.wanted:
+        return "delete it: most likely it is a closing tag whose slash was forgotten", Fix(
+            (Edit(closed.span.range, ""),), safe=False
+        )
+    return "delete the empty span", Fix((Edit(closed.span.range, ""),), safe=False)
+
+
+def _unreadable(text: str) -> ToolCall:
+    content = text.strip()
+    first = text.index(content)
+    return ToolCall(None, content, content, False, Range(first, first + len(content)))
+
+
+def _no_object(text: str, reading: JsonReading) -> Fault:
+    place = reading.nodes[0].range if reading.nodes else Range(0, len(text))
+    kind = reading.nodes[0].kind.value if reading.nodes else "text"
+    return Fault(rules.NOT_A_CALL, place, f"a JSON {kind} is no call: expected an object with a name and arguments.")
+
+
+def _moved(call: ToolCall, distance: int) -> ToolCall:
+    return msgspec.structs.replace(
+        call,
+        range=call.range.moved(distance),
+        name_range=call.name_range.moved(distance) if call.name_range else None,
+        arguments_range=call.arguments_range.moved(distance) if call.arguments_range else None,
+    )

@@ -1,0 +1,36 @@
+"""How model families spell reasoning: a prompt that ends in any of these openers starts a stream inside reasoning.
+
+Sources: the chat templates and reasoning parsers of the families (vllm:vllm/reasoning, llama.cpp:models/templates).
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningTag:
+    """One spelling: the span's label, the opening and the closing marker."""
+
+    label: str
+    opener: str
+    closer: str
+
+
+HERMES_TAGS = (
+    ReasoningTag("think", "<think>", "</think>"),
+    ReasoningTag("thinking", "<thinking>", "</thinking>"),
+    ReasoningTag("scratch_pad", "<scratch_pad>", "</scratch_pad>"),
+    ReasoningTag("inner_monologue", "[inner_monologue]", "[/inner_monologue]"),
+    ReasoningTag("inner_monologue", "<inner_monologue>", "</inner_monologue>"),
+)
+"""Those that Hermes models and Hermes training data use."""
+
+OTHER_TAGS = (
+    ReasoningTag("think", "[THINK]", "[/THINK]"),
+    ReasoningTag("think", "<seed:think>", "</seed:think>"),
+    ReasoningTag("think", "<mm:think>", "</mm:think>"),
+    ReasoningTag("think", "<|START_THINKING|>", "<|END_THINKING|>"),
+    ReasoningTag("think", "<|channel>thought", "<channel|>"),
+    ReasoningTag("think", "<|channel|>analysis<|message|>", "<|end|>"),
+    ReasoningTag("think", "◁think▷", "◁/think▷"),
+)
+"""Those of other families, which matter here only when a prompt ends in one."""

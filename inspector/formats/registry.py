@@ -1,0 +1,85 @@
+"""The formats there are: written out as a tuple, and those that plug-ins bring through an entry point."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib.metadata import entry_points
+
+from inspector.errors import UnknownFormatError
+from inspector.formats.format import Format
+from inspector.formats.hermes import HERMES
+
+ENTRY_POINT_GROUP = "weaklink.formats"
+"""Entry points of this group name a Format each."""
+
+_BUILT_IN: tuple[Format, ...] = (HERMES,)
+_FALLBACK = HERMES
+_registered: dict[str, Format] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Detection:
+    """The format that a text or a model's name points to, how sure that is (0 to 1), and why, in one sentence."""
+
+    format: Format
+    confidence: float
+    reason: str
+
+
+def formats() -> tuple[Format, ...]:
+    """Every format: the built-in ones, then plug-ins, then those registered in this process."""
+    return (*_BUILT_IN, *_plugged_in(), *_registered.values())
+
+
+def register_format(added: Format) -> None:
+    """Make a format known in this process, in place of one registered before under the same name.
+
+    Raises ValueError where a built-in format or a plug-in bears that name.
+    """
+    if any(added.name in (known.name, *known.aliases) for known in (*_BUILT_IN, *_plugged_in())):
+        raise ValueError(f"a format named `{added.name}` is built in")
+    _registered[added.name] = added
+
+
+def find_format(name: str) -> Format:
+    """The format of that name or alias, in any case. Raises UnknownFormatError, naming the nearest."""
+    wanted = name.lower()
+    names: list[str] = []
+    for known in formats():
+        if wanted in (known.name, *known.aliases):
+            return known
+        names += (known.name, *known.aliases)
+    nearest = get_close_matches(wanted, names, n=1)
+    hint = f"; did you mean `{nearest[0]}`?" if nearest else "; `weaklink formats` lists them all"
+    raise UnknownFormatError(f"no format is called `{name}`{hint}")
+
+
+def detect_format(text: str = "", model: str = "") -> Detection:
+    """The format that a model's name or a sample of its text points to.
+
+    What the text shows outweighs the name, which outweighs a mere resemblance. With nothing to go by the answer is
+    `hermes` with confidence 0.
+    """
+    by_text = max(formats(), key=lambda known: known.confidence(text)) if text else _FALLBACK
+    confidence = by_text.confidence(text) if text else 0.0
+    by_model = next(_named_by(model), None)
+    if by_model is not None and confidence < 0.8:
+        agrees = by_model.confidence(text) if text else 0.0
+        return Detection(by_model, max(0.7, agrees), f"the model's name `{model}` is one of its models")
+    if confidence:
+        return Detection(by_text, confidence, f"the text holds markers of `{by_text.name}`")
+    return Detection(_FALLBACK, 0.0, f"nothing points to a format; `{_FALLBACK.name}` is the default")
+
+
+def _named_by(model: str) -> Iterator[Format]:
+    name = model.lower()
+    if name:
+        yield from (known for known in formats() if any(fnmatchcase(name, pattern) for pattern in known.models))
+
+
+@cache
+def _plugged_in() -> tuple[Format, ...]:
+    loaded = (point.load() for point in entry_points(group=ENTRY_POINT_GROUP))
+    return tuple(found for found in loaded if isinstance(found, Format))

@@ -1,0 +1,1 @@
+"""Log files of other tools, one source to a file, recognised by their content."""

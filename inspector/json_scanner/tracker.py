@@ -1,0 +1,162 @@
+"""Follows JSON text strictly, piece by piece, without building values: enough to know whether a place is in a string.
+
+Theory of operation. A `JsonTracker` reads RFC 8259 values, one behind the other with white space between them. It is
+`broken` by the first character that no such text can hold, and says where. Its state is a stack of open brackets, what
+may come next, and, within a string or a word (number or literal), that string or word; so a piece may be cut anywhere.
+A word is judged when it ends. Nothing is held back and each character is read once.
+"""
+
+import re
+from enum import Enum, auto
+
+_STRING_REST = re.compile(r'[^"\\\x00-\x1f]*')
+_SPACE = re.compile(r"[ \t\n\r]*")
+_WORD = re.compile(r"[-+.0-9a-zA-Z]*")
+_LITERAL = re.compile(r"true|false|null|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+_ESCAPED = re.compile(r"\\.", re.DOTALL)
+_HEX = frozenset("0123456789abcdefABCDEF")
+
+
+class _Next(Enum):
+    VALUE = auto()
+    VALUE_OR_END = auto()
+    KEY = auto()
+    KEY_OR_END = auto()
+    COLON = auto()
+    COMMA_OR_END = auto()
+
+
+class JsonTracker:
+    """Reads JSON text strictly.
+
+    `broken` says that it met a character that no JSON text can hold there, `in_string` that a string is open, and
+    `completed` that the last `feed` stopped behind a complete top-level value.
+    """
+
+    def __init__(self) -> None:
+        self.broken = False
+        self.in_string = False
+        self.completed = False
+        self._open: list[str] = []
+        self._next = _Next.VALUE
+        self._escape = ""
+        self._word: list[str] = []
+
+    def feed(self, text: str, start: int = 0, end: int | None = None) -> int:
+        """Read on; the index behind the last character read.
+
+        Stops early right behind a complete top-level value, and at the character that breaks the text, which it does
+        not count as read. A top-level number is complete only when the character behind it is seen.
+        """
+        stop = len(text) if end is None else end
+        self.completed = False
+        while start < stop and not self.broken and not self.completed:
+            if self.in_string:
+                start = self._string(text, start, stop)
+            elif self._word:
+                start = self._rest_of_word(text, start, stop)
+            else:
+                start = self._structure(text, start, stop)
+        return start
+
+    def _string(self, text: str, start: int, stop: int) -> int:
+        if self._escape:
+            return self._rest_of_escape(text, start)
+        match = _STRING_REST.match(text, start, stop)
+        start = match.end() if match else start
+        if start == stop:
+            return start
+        if text[start] == "\\":
+            self._escape = "\\"
+            return start + 1
+        if text[start] != '"':
+            self.broken = True
+            return start
+        self.in_string = False
+        if self._next in (_Next.KEY, _Next.KEY_OR_END):
+            self._next = _Next.COLON
+        else:
+            self._value_ends()
+        return start + 1
+
+    def _rest_of_escape(self, text: str, start: int) -> int:
+        character = text[start]
+        allowed = character in '"\\/bfnrtu' if self._escape == "\\" else character in _HEX
+        if not allowed:
+            self.broken = True
+            return start
+        self._escape += character
+        if self._escape[:2] != "\\u" or len(self._escape) == 6:
+            self._escape = ""
+        return start + 1
+
+    def _rest_of_word(self, text: str, start: int, stop: int) -> int:
+        match = _WORD.match(text, start, stop)
+        end = match.end() if match else start
+        if end > start:
+            self._word.append(text[start:end])
+        if end < stop:
+            self.broken = not _LITERAL.fullmatch("".join(self._word))
+            self._word = []
+            if not self.broken:
+                self._value_ends()
+        return end
+
+    def _structure(self, text: str, start: int, stop: int) -> int:
+        match = _SPACE.match(text, start, stop)
+        start = match.end() if match else start
+        if start == stop:
+            return start
+        character = text[start]
+        wants_value = self._next in (_Next.VALUE, _Next.VALUE_OR_END)
+        if character == '"' and self._next not in (_Next.COLON, _Next.COMMA_OR_END):
+            self.in_string = True
+        elif character in "{[" and wants_value:
+            self._open.append(character)
+            self._next = _Next.KEY_OR_END if character == "{" else _Next.VALUE_OR_END
+        elif character in "}]" and self._may_close(character):
+            self._open.pop()
+            self._value_ends()
+        elif character == ":" and self._next is _Next.COLON:
+            self._next = _Next.VALUE
+        elif character == "," and self._next is _Next.COMMA_OR_END:
+            self._next = _Next.KEY if self._open[-1] == "{" else _Next.VALUE
+        elif wants_value and _WORD.match(text, start, start + 1).end() > start:  # type: ignore[union-attr]  # matches ""
+            self._word.append("")
+            return start
+        else:
+            self.broken = True
+            return start
+        return start + 1
+
+    def _may_close(self, character: str) -> bool:
+        if not self._open or self._open[-1] != ("{" if character == "}" else "["):
+            return False
+        return self._next in (_Next.COMMA_OR_END, _Next.KEY_OR_END, _Next.VALUE_OR_END)
+
+    def _value_ends(self) -> None:
+        if self._open:
+            self._next = _Next.COMMA_OR_END
+        else:
+            self._next = _Next.VALUE
+            self.completed = True
+
+
+class QuoteParity:
+    """Whether the double quotes read so far leave a string open: exact up to the first fault, and as fast as counting."""
+
+    def __init__(self) -> None:
+        self.odd = False
+        self._backslash = False
+
+    def feed(self, text: str) -> None:
+        """Read on; the pieces may be cut anywhere."""
+        if self._backslash:
+            text = "\\" + text
+            self._backslash = False
+        if "\\" in text:
+            text = _ESCAPED.sub("", text)
+            if text.endswith("\\"):
+                self._backslash = True
+        if text.count('"') & 1:
+            self.odd = not self.odd

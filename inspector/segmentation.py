@@ -1,0 +1,125 @@
+"""One text into spans, calls and diagnostics: whole by `segment`, piece by piece by `Segmenter`."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from inspector.diagnostics import Diagnostic
+from inspector.formats.format import Format
+from inspector.formats.registry import detect_format, find_format
+from inspector.model import Role, Span, SpanKind, ToolCall, ToolDefinition, ToolResult
+from inspector.segmenter.assembler import Assembler
+
+AUTO = "auto"
+"""The format name that stands for: find it out from the text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Segmentation:
+    """What one part's text holds. The spans tile the text; diagnostics come in the order of their places.
+
+    `definitions` are the tools that the text itself defines, as a system prompt does.
+    """
+
+    text: str
+    format: str
+    spans: tuple[Span, ...]
+    calls: tuple[ToolCall, ...]
+    results: tuple[ToolResult, ...]
+    definitions: tuple[ToolDefinition, ...]
+    diagnostics: tuple[Diagnostic, ...]
+
+    @property
+    def content(self) -> str:
+        """The inner texts of the text spans, joined by nothing and not stripped."""
+        return self._joined(SpanKind.TEXT)
+
+    @property
+    def reasoning(self) -> str:
+        """The inner texts of the reasoning spans, joined by nothing and not stripped."""
+        return self._joined(SpanKind.REASONING)
+
+    def _joined(self, kind: SpanKind) -> str:
+        return "".join(span.inner.of(self.text) for span in self.spans if span.kind is kind)
+
+
+class Segmenter:
+    """Reads one part as it arrives.
+
+    `format` is a format's name, not "auto": guessing needs the whole text. `prompt` is what stood before the text (its
+    last lines are enough): what it left open belongs to the text. `turn` and `part` are put into the diagnostics.
+    Raises UnknownFormatError.
+    """
+
+    def __init__(
+        self,
+        format: str | Format,
+        *,
+        prompt: str = "",
+        role: Role = Role.ASSISTANT,
+        turn: int = 1,
+        part: str = "text",
+    ) -> None:
+        self.format = find_format(format) if isinstance(format, str) else format
+        self._turn, self._part = turn, part
+        parser = self.format.new_parser(prompt, role)
+        self._parse, self._finish = parser.feed, parser.close
+        self._assembler = Assembler(self.format.readers)
+        self._taken = (0, 0)
+
+    def feed(self, text: str) -> list[Span]:
+        """The top-level spans that closed with this piece, which may be cut anywhere. Never raises."""
+        events = self._parse(text)
+        return self._assembler.take(events) if events else []
+
+    def close(self) -> list[Span]:
+        """The spans that the end of the text closes. Nothing may be fed after it."""
+        spans = self._assembler.take(self._finish())
+        self._assembler.end()
+        return spans
+
+    @property
+    def open_span(self) -> Span | None:
+        """The span that is open now, its end being the last certain one; None between spans."""
+        return self._assembler.open_span
+
+    def take(self) -> tuple[list[ToolCall], list[Diagnostic]]:
+        """The calls and diagnostics that became known since the last take."""
+        calls, faults = self._taken
+        assembler = self._assembler
+        self._taken = len(assembler.calls), len(assembler.faults)
+        return assembler.calls[calls:], [fault.at(self._turn, self._part) for fault in assembler.faults[faults:]]
+
+    def segmentation(self, text: str) -> Segmentation:
+        """Everything so far as one value; `text` is what was fed."""
+        assembler = self._assembler
+        faults = sorted(assembler.faults, key=lambda fault: (fault.range, fault.rule.code))
+        return Segmentation(
+            text,
+            self.format.name,
+            tuple(assembler.spans),
+            tuple(assembler.calls),
+            tuple(assembler.results),
+            tuple(assembler.definitions),
+            tuple(fault.at(self._turn, self._part) for fault in faults),
+        )
+
+
+def segment(
+    text: str,
+    format: str = AUTO,
+    *,
+    prompt: str = "",
+    tools: Iterable[ToolDefinition] = (),
+    model: str = "",
+    role: Role = Role.ASSISTANT,
+) -> Segmentation:
+    """One raw text (a completion, or a whole transcript) into spans, calls and diagnostics.
+
+    `prompt` is what stood before it. `tools` are the tools offered with the request. Raises UnknownFormatError; never
+    anything for the text itself, whatever it holds.
+    """
+    chosen = detect_format(text[:65_536], model).format if format == AUTO else find_format(format)
+    segmenter = Segmenter(chosen, prompt=prompt, role=role)
+    segmenter.feed(text)
+    segmenter.close()
+    return segmenter.segmentation(text)

@@ -1,0 +1,1 @@
+"""One part's text, cut into spans and events, without I/O."""

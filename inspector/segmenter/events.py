@@ -1,0 +1,65 @@
+"""What a parser tells while it reads: spans that open, grow and close, and faults of the marker layer.
+
+The events are msgspec structures and no dataclasses: several are made for every span of every stream.
+"""
+
+from typing import Protocol, TypeAlias
+
+import msgspec
+
+from inspector.diagnostics import Fault
+from inspector.model import Span, SpanKind
+from inspector.text import Range
+
+
+class SpanOpened(msgspec.Struct, frozen=True):
+    """A span begins at `start`; its inner text begins at `inner_start`, behind the marker that opened it."""
+
+    kind: SpanKind
+    start: int
+    inner_start: int
+    label: str
+
+
+class SpanExtended(msgspec.Struct, frozen=True):
+    """Text that was held back turned out to belong to the open span, which now reaches at least to `end`.
+
+    Text that is not held back belongs to the open span as soon as it is fed, and gives no event.
+    """
+
+    end: int
+
+
+class SpanClosed(msgspec.Struct, frozen=True):
+    """The open span is complete. `inner_text` is the text of its inner range.
+
+    `wanted` is the closing marker that did not come, "" where the span closed as it should. `ended_by` is then the
+    marker that cut the span off, and `ended_at` its place; both are empty where the stream ended.
+    """
+
+    span: Span
+    inner_text: str
+    wanted: str = ""
+    ended_by: str = ""
+    ended_at: Range | None = None
+
+
+class Flagged(msgspec.Struct, frozen=True):
+    """The marker layer has a fault."""
+
+    fault: Fault
+
+
+ParseEvent: TypeAlias = SpanOpened | SpanExtended | SpanClosed | Flagged
+
+
+class FormatParser(Protocol):
+    """Sans-IO, one pass over one part's text; never raises, whatever the text."""
+
+    def feed(self, text: str) -> list[ParseEvent]:
+        """What became known with this piece, which may be cut anywhere."""
+        ...
+
+    def close(self) -> list[ParseEvent]:
+        """What the end of the text makes known. Feeding a closed parser is not allowed."""
+        ...

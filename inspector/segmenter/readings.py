@@ -1,0 +1,25 @@
+"""What the text of one span turned out to hold, once it was read."""
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import msgspec
+
+from inspector.diagnostics import Fault
+from inspector.model import Span, ToolCall, ToolDefinition, ToolResult
+from inspector.segmenter.events import SpanClosed
+
+
+class Reading(msgspec.Struct, frozen=True):
+    """The content of a span. `complete` says that it is whole, whatever became of its closing marker."""
+
+    calls: tuple[ToolCall, ...] = ()
+    results: tuple[ToolResult, ...] = ()
+    definitions: tuple[ToolDefinition, ...] = ()
+    children: tuple[Span, ...] = ()
+    faults: tuple[Fault, ...] = ()
+    complete: bool = False
+
+
+SpanReader: TypeAlias = Callable[[SpanClosed], Reading]
+"""Reads a closed span; ranges in what it gives are offsets in the whole text. It never raises."""

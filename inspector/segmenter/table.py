@@ -1,0 +1,143 @@
+"""A wire format's markers as a table: states, what they hold, and the markers that leave them. It checks itself.
+
+A state holds text of one kind. A transition says which marker leaves it, where the span ends relative to that marker,
+which state follows, and which rule that breaks, if any.
+"""
+
+import re
+from dataclasses import dataclass, field
+from enum import Enum, auto
+
+from inspector.model import SpanKind
+from inspector.rules.rule import Rule
+
+_WORD = re.compile(r"\s*([A-Za-z_]+)")
+
+HOME = "home"
+"""As a target: the state that the current turn's role starts in."""
+HERE = "here"
+"""As a target: the state stays."""
+ROLE = "role"
+"""As a target: the home state of the role that the span's inner text names."""
+
+
+class Cut(Enum):
+    """Where a marker divides the text."""
+
+    BEFORE = auto()
+    """The open span ends before the marker, which opens the next one."""
+    AFTER = auto()
+    """The marker closes the open span and belongs to it."""
+    NOWHERE = auto()
+    """The marker stays inside the open span."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """One way out of a state.
+
+    `marker` is literal text, of which the first `width` characters are taken (all of them by default, none for a mere
+    look ahead). `rule` is the rule that taking this way breaks.
+    """
+
+    marker: str
+    cut: Cut
+    target: str
+    rule: Rule | None = None
+    width: int | None = None
+
+    @property
+    def taken(self) -> int:
+        """How many characters of the marker are taken."""
+        return len(self.marker) if self.width is None else self.width
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """One kind of text and the ways out of it.
+
+    `opener` is the marker that usually begins a span of this state, `closer` the one that it wants at its end; either is
+    "" where there is none. `payload` says that the
+    text is a JSON payload, whose strings hide markers; `json_end` that the text ends where its JSON value does.
+    `other` is a character class and `other_goes` the transition (taking nothing) for the first character in it that
+    begins no marker.
+
+    The rest is made from the transitions: a pattern per first character, those characters, every proper beginning of
+    a marker, and the longest marker's length.
+    """
+
+    name: str
+    kind: SpanKind
+    transitions: tuple[Transition, ...]
+    label: str = ""
+    opener: str = ""
+    closer: str = ""
+    payload: bool = False
+    json_end: bool = False
+    other: str = ""
+    other_goes: Transition | None = None
+    other_pattern: re.Pattern[str] | None = field(init=False, repr=False)
+    patterns: tuple[re.Pattern[str], ...] = field(init=False, repr=False)
+    first_characters: tuple[str, ...] = field(init=False, repr=False)
+    beginnings: frozenset[str] = field(init=False, repr=False)
+    longest: int = field(init=False, repr=False)
+    by_marker: dict[str, Transition] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        markers = [transition.marker for transition in self.transitions]
+        if len(set(markers)) != len(markers) or "" in markers:
+            raise ValueError(f"state {self.name}: a marker stands twice, or is empty")
+        if any(a != b and b.startswith(a) for a in markers for b in markers):
+            raise ValueError(f"state {self.name}: one marker begins another")
+        if bool(self.other) != (self.other_goes is not None) or (self.json_end and markers):
+            raise ValueError(f"state {self.name}: `other` and `other_goes` go together, `json_end` goes alone")
+        object.__setattr__(self, "other_pattern", re.compile(self.other) if self.other else None)
+        object.__setattr__(self, "by_marker", {t.marker: t for t in self.transitions})
+        object.__setattr__(self, "patterns", _patterns(markers))
+        object.__setattr__(self, "first_characters", tuple(sorted({marker[0] for marker in markers})))
+        object.__setattr__(self, "beginnings", frozenset(m[:end] for m in markers for end in range(1, len(m))))
+        object.__setattr__(self, "longest", max(map(len, markers), default=0))
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """All states of a format.
+
+    `homes` maps a role's word in a turn header to the state that its turn starts in, `default_home` serves any other
+    word, `headless` (if set) a header without a word.
+    """
+
+    states: tuple[State, ...]
+    homes: dict[str, str]
+    default_home: str
+    headless: str = ""
+    by_name: dict[str, State] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        by_name = {state.name: state for state in self.states}
+        object.__setattr__(self, "by_name", by_name)
+        known = {HOME, HERE, ROLE, *by_name}
+        for state in self.states:
+            ways = (*state.transitions, *((state.other_goes,) if state.other_goes else ()))
+            for unknown in {way.target for way in ways} - known:
+                raise ValueError(f"state {state.name}: its target {unknown} is no state")
+        if {*self.homes.values(), self.default_home, self.headless or self.default_home} - by_name.keys():
+            raise ValueError("a role's home is no state")
+
+    def home(self, role: str) -> State:
+        """The state that a turn of this role starts in."""
+        word = _WORD.match(role)
+        if word is None:
+            return self.by_name[self.headless or self.default_home]
+        return self.by_name[self.homes.get(word[1].lower(), self.default_home)]
+
+
+def _patterns(markers: list[str]) -> tuple[re.Pattern[str], ...]:
+    """One alternation per first character, longest marker first: a fixed first character lets `re` skip like memchr."""
+    families: dict[str, list[str]] = {}
+    for marker in sorted(markers, key=lambda marker: (-len(marker), marker)):
+        families.setdefault(marker[0], []).append(marker)
+    return tuple(
+        re.compile(re.escape(first) + "(?:" + "|".join(re.escape(marker[1:]) for marker in family) + ")")
+        for first, family in sorted(families.items())
+    )

@@ -1,0 +1,81 @@
+"""How faults of the marker layer are put into words."""
+
+from inspector.diagnostics import Edit, Fault, Fix
+from inspector.rules import markers
+from inspector.rules.rule import Rule
+from inspector.segmenter.events import SpanClosed
+from inspector.text import Range
+
+
+def marker_fault(rule: Rule, marker: str, place: Range, wanted: str) -> Fault:
+    """The fault of a marker that stands where `rule` forbids it; `wanted` is the open span's closing marker."""
+    if rule is markers.STRAY_END_MARKER:
+        return Fault(
+            rule,
+            place,
+            f"`{marker}` closes nothing: no such span is open here.",
+            "if the prompt ended with the opening marker, pass its tail as the prompt; else delete this one",
+        )
+    if rule is markers.NESTED_SPAN:
+        return Fault(
+            rule,
+            place,
+            f"`{marker}` opens a span inside a span of its own kind; it is read as text, and the first `{wanted}` ends both.",
+            "delete this marker",
+            Fix((Edit(place, ""),), safe=False),
+        )
+    if rule is markers.WRONG_BRACKET_VARIANT:
+        return Fault(
+            rule,
+            place,
+            f"`{marker}` closes a span that was opened in the other spelling; expected `{wanted}`.",
+            f"write `{wanted}`",
+            Fix((Edit(place, wanted),), safe=True),
+        )
+    if rule is markers.MARKER_INSIDE_ARGUMENT:
+        return Fault(
+            rule,
+            place,
+            f"`{marker}` stands inside a string argument and is data; a server that splits by regular expression ends "
+            "the call here.",
+        )
+    if rule is markers.SPECIAL_TOKEN_LEAK:
+        return Fault(
+            rule,
+            place,
+            f"the special token `{marker}` stands where `<tool_call>` belongs: a call follows it.",
+            "write `<tool_call>`",
+            Fix((Edit(place, "<tool_call>"),), safe=False),
+        )
+    if rule is markers.INVENTED_RESULT:
+        return Fault(
+            rule,
+            place,
+            f"the model opens `{marker}` in its own turn: it writes a result that no tool gave.",
+            "stop the generation at the end of the call, and discard what follows",
+        )
+    raise AssertionError(f"no marker breaks {rule}")
+
+
+def unterminated(closed: SpanClosed, *, complete: bool) -> Fault:
+    """The fault of a span without its closing marker; `complete` says that its content is whole all the same."""
+    content = closed.inner_text.rstrip()
+    end = closed.span.inner.start + len(content)
+    opener = closed.wanted.replace("/", "", 1)
+    if closed.ended_at is not None:
+        place = closed.ended_at
+        message = _ended_by_marker(closed, opener, complete=complete)
+    else:
+        place = Range(max(end - 1, closed.span.range.start), end)
+        message = f"the stream ends before `{closed.wanted}`."
+    fix = Fix((Edit(Range(end, end), f"\n{closed.wanted}"),), safe=True) if complete else None
+    hint = f"close it with `{closed.wanted}`" if complete else None
+    return Fault(markers.UNTERMINATED_SPAN, place, message, hint, fix)
+
+
+def _ended_by_marker(closed: SpanClosed, opener: str, *, complete: bool) -> str:
+    if closed.ended_by == opener and complete:
+        return f"`{opener}` stands where `{closed.wanted}` belongs: what it follows is complete."
+    if closed.ended_by == opener:
+        return f"`{opener}` opens another span before `{closed.wanted}` closed the one before."
+    return f"`{closed.ended_by}` comes before `{closed.wanted}`."

@@ -1,0 +1,191 @@
+"""The lines of a trace file back to traces."""
+
+import json
+from collections.abc import Iterator
+from decimal import InvalidOperation
+from pathlib import Path
+from typing import BinaryIO
+
+import msgspec
+
+from inspector.errors import UnreadableFileError
+from inspector.model import Chunks, Generation, GenerationError, Instant, Outcome, Part, ToolDefinition, Trace, Turn
+from inspector.text import Range
+from inspector.trace_file.lines import (
+    HEADER_KEY,
+    VERSION,
+    ChunksLine,
+    GenerationLine,
+    InstantLine,
+    PartLine,
+    ToolLine,
+    TraceLine,
+    TurnLine,
+)
+from inspector.trace_file.numbers import original
+from inspector.trace_file.upgrades import Record, upgraded
+
+_NOT_AS_IT_SHOULD_BE = (ValueError, TypeError, AttributeError, RecursionError, InvalidOperation, OverflowError)
+
+
+def read_trace_file(path: str | Path) -> Iterator[Trace]:
+    """The traces of a file, in order, each as soon as its last turn is read; one at a time is in memory.
+
+    Files of older versions are upgraded as they are read. UnreadableFileError, with path and line, for a file that
+    cannot be opened, is no trace file, or is of a newer version; and for a line that is broken or missing, after the
+    traces before it have been given.
+    """
+    path = Path(path)
+    try:
+        with path.open("rb") as stream:
+            yield from _FileReader(path, stream).traces()
+    except OSError as error:
+        raise UnreadableFileError(f"{path}: {error.strerror or error}") from error
+
+
+class _FileReader:
+    def __init__(self, path: Path, stream: BinaryIO) -> None:
+        self._path = path
+        self._stream = stream
+        self._line = 0
+
+    def traces(self) -> Iterator[Trace]:
+        version = self._version()
+        while (record := self._record(version)) is not None:
+            trace = self._trace_line(record)
+            yield _trace(trace, tuple(self._turn(version, trace.turns - at) for at in range(trace.turns)))
+
+    def _version(self) -> int:
+        try:
+            record = self._next()
+        except UnreadableFileError:
+            record = None
+        version = record.get(HEADER_KEY) if record else None
+        if type(version) is not int or version < 1:
+            raise self._fault(f'this is no trace file: it does not begin with {{"{HEADER_KEY}": ...}}')
+        if version > VERSION:
+            raise self._fault(
+                f"the file is of version {version}, this weaklink reads up to {VERSION}; upgrade weaklink"
+            )
+        return version
+
+    def _next(self) -> Record | None:
+        """The next line's object, None at the end."""
+        line = self._stream.readline()
+        self._line += 1
+        if not line:
+            return None
+        try:
+            record = json.loads(line.decode("utf-8"))
+        except (ValueError, RecursionError) as error:
+            why = "the line is cut off" if not line.endswith(b"\n") else f"the line is no JSON: {error}"
+            raise self._fault(why) from error
+        if not isinstance(record, dict):
+            raise self._fault("the line is no JSON object")
+        return record
+
+    def _record(self, version: int) -> Record | None:
+        record = self._next()
+        if record is None:
+            return None
+        try:
+            return upgraded(record, version)
+        except _NOT_AS_IT_SHOULD_BE as error:
+            raise self._fault(f"the line is not as version {version} wants it: {error}") from error
+
+    def _trace_line(self, record: Record) -> TraceLine:
+        if "trace" not in record:
+            raise self._fault("a trace was to begin here")
+        try:
+            return msgspec.convert(record["trace"], TraceLine)
+        except _NOT_AS_IT_SHOULD_BE as error:
+            raise self._fault(str(error)) from error
+
+    def _turn(self, version: int, missing: int) -> Turn:
+        record = self._record(version)
+        if record is None or "turn" not in record:
+            raise self._fault(f"{missing} more turns of the trace were to come")
+        try:
+            return _turn(msgspec.convert(record["turn"], TurnLine))
+        except _NOT_AS_IT_SHOULD_BE as error:
+            raise self._fault(str(error)) from error
+
+    def _fault(self, why: str) -> UnreadableFileError:
+        return UnreadableFileError(f"{self._path}, line {self._line}: {why}")
+
+
+def _trace(line: TraceLine, turns: tuple[Turn, ...]) -> Trace:
+    outcome = line.outcome
+    reward = outcome.reward if outcome else None
+    return Trace(
+        turns=turns,
+        name=line.name,
+        model=line.model,
+        format=line.format,
+        started=_instant(line.started),
+        external_ids=line.external_ids,
+        recognised_by=line.recognised_by,
+        parent=line.parent,
+        outcome=outcome and Outcome(outcome.completed, outcome.exit_status, None if reward is None else float(reward)),
+        provenance=line.provenance,
+    )
+
+
+def _turn(line: TurnLine) -> Turn:
+    return Turn(
+        role=line.role,
+        parts=tuple(_part(part) for part in line.parts),
+        source_role=line.source_role,
+        calls=line.calls,
+        result=line.result,
+        generation=line.generation and _generation(line.generation),
+        flags=frozenset(line.flags),
+    )
+
+
+def _part(line: PartLine) -> Part:
+    if line.chunks and (line.chunks.ends or (0,))[-1] != len(line.text):
+        raise ValueError(f"the chunks of part {line.name!r} do not end where its text does")
+    return Part(line.name, line.text, line.chunks and _chunks(line.chunks))
+
+
+def _chunks(line: ChunksLine) -> Chunks:
+    offsets, logprobs = line.offsets_s, line.logprobs
+    return Chunks(
+        line.ends,
+        line.sequences,
+        offsets and tuple(None if at is None else float(at) for at in offsets),
+        line.token_ids,
+        logprobs and tuple(None if some is None else tuple(map(float, some)) for some in logprobs),
+    )
+
+
+def _generation(line: GenerationLine) -> Generation:
+    error = line.error
+    return Generation(
+        api=line.api,
+        requested_model=line.requested_model,
+        answered_model=line.answered_model,
+        parameters=line.parameters,
+        tools=tuple(_tool(tool) for tool in line.tools),
+        tools_origin=line.tools_origin,
+        attempt=line.attempt,
+        retry_of=line.retry_of,
+        started=_instant(line.started),
+        first_token=_instant(line.first_token),
+        ended=_instant(line.ended),
+        usage=line.usage,
+        finish_reason=line.finish_reason,
+        finish=line.finish,
+        error=error and GenerationError(error.phase, error.message, error.status, error.code),
+        body=line.body,
+    )
+
+
+def _tool(line: ToolLine) -> ToolDefinition:
+    where = line.range and Range(*line.range)
+    return ToolDefinition(line.name, line.description, original(line.parameters), line.raw, where)
+
+
+def _instant(line: InstantLine | None) -> Instant | None:
+    return line and Instant(float(line.at_s), line.source)

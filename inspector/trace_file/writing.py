@@ -1,0 +1,138 @@
+"""Traces to the lines of a trace file."""
+
+import json
+import os
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TextIO
+
+import msgspec
+
+from inspector.model import Chunks, Generation, Instant, Part, ToolDefinition, Trace, Turn
+from inspector.trace_file.lines import (
+    HEADER_KEY,
+    VERSION,
+    ChunksLine,
+    ErrorLine,
+    GenerationLine,
+    InstantLine,
+    OutcomeLine,
+    PartLine,
+    ToolLine,
+    TraceLine,
+    TurnLine,
+)
+from inspector.trace_file.numbers import number, portable
+
+
+def write_trace_file(target: str | Path | TextIO, traces: Iterable[Trace]) -> None:
+    """Write a trace file of the current version; one trace at a time is in memory.
+
+    A path gets the whole file or, if anything fails, keeps what was there: the lines go to a new file beside it, which
+    takes its place at the end, readable by its owner only. A path that is no plain file (a pipe, a terminal) and a
+    text stream are written as it goes; a stream is left open. OSError where the world refuses.
+    """
+    if not isinstance(target, str | Path):
+        _write(target, traces)
+        return
+    path = Path(target).resolve()
+    if path.exists() and not path.is_file():
+        with path.open("w", encoding="ascii", newline="\n") as stream:
+            _write(stream, traces)
+        return
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="ascii", newline="\n") as stream:
+            _write(stream, traces)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _write(stream: TextIO, traces: Iterable[Trace]) -> None:
+    stream.write(_line({HEADER_KEY: VERSION}))
+    for trace in traces:
+        stream.write(_line({"trace": msgspec.to_builtins(_trace_line(trace))}))
+        stream.writelines(_line({"turn": msgspec.to_builtins(_turn_line(turn))}) for turn in trace.turns)
+
+
+def _line(record: object) -> str:
+    return json.dumps(record, ensure_ascii=True, allow_nan=False, separators=(",", ":")) + "\n"
+
+
+def _trace_line(trace: Trace) -> TraceLine:
+    outcome = trace.outcome
+    reward = outcome.reward if outcome else None
+    return TraceLine(
+        turns=len(trace.turns),
+        name=trace.name,
+        model=trace.model,
+        format=trace.format,
+        started=_instant(trace.started),
+        external_ids=trace.external_ids,
+        recognised_by=trace.recognised_by,
+        parent=trace.parent,
+        outcome=outcome
+        and OutcomeLine(outcome.completed, outcome.exit_status, None if reward is None else number(reward)),
+        provenance=trace.provenance,
+    )
+
+
+def _turn_line(turn: Turn) -> TurnLine:
+    return TurnLine(
+        role=turn.role,
+        parts=tuple(_part(part) for part in turn.parts),
+        source_role=turn.source_role,
+        calls=turn.calls,
+        result=turn.result,
+        generation=turn.generation and _generation(turn.generation),
+        flags=tuple(sorted(turn.flags)),
+    )
+
+
+def _part(part: Part) -> PartLine:
+    return PartLine(part.name, part.text, part.chunks and _chunks(part.chunks))
+
+
+def _chunks(chunks: Chunks) -> ChunksLine:
+    offsets, logprobs = chunks.offsets_s, chunks.logprobs
+    return ChunksLine(
+        chunks.ends,
+        chunks.sequences,
+        offsets and tuple(None if at is None else number(at) for at in offsets),
+        chunks.token_ids,
+        logprobs and tuple(None if some is None else tuple(map(number, some)) for some in logprobs),
+    )
+
+
+def _generation(generation: Generation) -> GenerationLine:
+    error = generation.error
+    return GenerationLine(
+        api=generation.api,
+        requested_model=generation.requested_model,
+        answered_model=generation.answered_model,
+        parameters=generation.parameters,
+        tools=tuple(_tool(tool) for tool in generation.tools),
+        tools_origin=generation.tools_origin,
+        attempt=generation.attempt,
+        retry_of=generation.retry_of,
+        started=_instant(generation.started),
+        first_token=_instant(generation.first_token),
+        ended=_instant(generation.ended),
+        usage=generation.usage,
+        finish_reason=generation.finish_reason,
+        finish=generation.finish,
+        error=error and ErrorLine(error.phase, error.message, error.status, error.code),
+        body=generation.body,
+    )
+
+
+def _tool(tool: ToolDefinition) -> ToolLine:
+    where = tool.range and (tool.range.start, tool.range.end)
+    return ToolLine(tool.name, tool.description, portable(tool.parameters), tool.raw, where)
+
+
+def _instant(instant: Instant | None) -> InstantLine | None:
+    return instant and InstantLine(number(instant.at_s), instant.source)

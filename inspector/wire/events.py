@@ -1,0 +1,67 @@
+"""What every provider's decoder says about an answer while its bytes arrive."""
+
+from typing import TypeAlias
+
+import msgspec
+
+from inspector.model import BodyState, FinishReason, GenerationError, Usage
+from inspector.rules.rule import Rule
+
+UNREAD_PART = "wire:unread"
+"""The part that keeps, word for word, what the decoder did not understand and what was cut off."""
+
+COMMENTS_PART = "wire:comments"
+"""The part that keeps the comment lines of an event stream (keep-alives such as `: OPENROUTER PROCESSING`)."""
+
+
+class PartGrew(msgspec.Struct, frozen=True, gc=False):
+    """Text arrived for one part; several may arrive in one event of the wire.
+
+    Parts are `text`, `reasoning`, `refusal` and `call:N` (N counts the answer's calls from 0). What is not the model's
+    answer stands apart: `wire:...` holds what only the wire knows, `choice1:...` a second answer to the same request.
+    `at_s` is the time that the decoder was told with the bytes. Made for every chunk, hence a msgspec structure.
+    """
+
+    part: str
+    text: str
+    at_s: float | None = None
+    token_ids: tuple[int, ...] | None = None
+    logprobs: tuple[float, ...] | None = None
+
+
+class CallNamed(msgspec.Struct, frozen=True):
+    """The call whose arguments are in `part` began, or told more of itself; None says nothing new."""
+
+    part: str
+    name: str | None = None
+    id: str | None = None
+
+
+class FactsLearned(msgspec.Struct, frozen=True):
+    """Something about the generation became known; None says nothing new, and a later word replaces an earlier one."""
+
+    response_id: str | None = None
+    model: str | None = None
+    usage: Usage | None = None
+    finish_reason: str | None = None
+    finish: FinishReason | None = None
+    body: BodyState | None = None
+
+
+class GenerationFailed(msgspec.Struct, frozen=True):
+    """The server said that it failed, in the answer's body."""
+
+    error: GenerationError
+
+
+class FaultSeen(msgspec.Struct, frozen=True):
+    """The recording has a fault: it lies on the last `covers` code points that `part` has so far."""
+
+    part: str
+    rule: Rule
+    message: str
+    hint: str | None = None
+    covers: int = 0
+
+
+WireEvent: TypeAlias = PartGrew | CallNamed | FactsLearned | GenerationFailed | FaultSeen

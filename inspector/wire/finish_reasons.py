@@ -1,0 +1,21 @@
+"""The words with which servers say why a generation ended, over all providers."""
+
+from inspector.model import FinishReason
+
+_WORDS = {
+    FinishReason.STOP: "stop eos eos_token end_turn stop_sequence stop_token complete completed finished STOP",
+    FinishReason.TOOL_CALLS: "tool_calls tool_call function_call tool_use",
+    FinishReason.LENGTH: "length max_tokens max_output_tokens model_length MAX_TOKENS",
+    FinishReason.FILTER: "content_filter refusal safety SAFETY RECITATION",
+    FinishReason.ERROR: "error MALFORMED_FUNCTION_CALL",
+}
+_MEANINGS = {word: meaning for meaning, words in _WORDS.items() for word in words.split()}
+
+
+def finish_meaning(word: str) -> FinishReason:
+    """What a server's finish reason means; OTHER for a word not seen yet.
+
+    Sources: the API references of OpenAI, Anthropic and Google; text-generation-inference (`eos_token`), Mistral
+    (`model_length`), OpenLLMetry (`tool_call`).
+    """
+    return _MEANINGS.get(word, FinishReason.OTHER)

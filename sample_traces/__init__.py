@@ -1,0 +1,1 @@
+"""Small traces, each showing one thing."""

@@ -1,0 +1,1 @@
+"""Traces, kept: the inspector's values in SQLite or PostgreSQL."""

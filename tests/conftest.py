@@ -1,0 +1,33 @@
+"""Options, profiles and fixtures that every test may use."""
+
+import os
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# HYPOTHESIS_PROFILE chooses: `dev` while writing, `ci` (taken when nothing is said) before landing, `fuzz` for a night.
+_EXAMPLES = {"dev": 100, "ci": 2_000, "fuzz": int(os.environ.get("WEAKLINK_FUZZ_EXAMPLES", "1000000"))}
+for _name, _examples in _EXAMPLES.items():
+    settings.register_profile(
+        _name,
+        max_examples=_examples,
+        deadline=None,  # a slow machine is no fault of the code
+        derandomize=False,  # each run looks somewhere else
+        print_blob=True,  # the failure says how to see it again
+        suppress_health_check=[HealthCheck.too_slow],
+    )
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--update-goldens",
+        action="store_true",
+        help="rewrite the expected results in tests/cases and the generated parts of README.md",
+    )
+
+
+@pytest.fixture
+def update_goldens(request: pytest.FixtureRequest) -> bool:
+    """Whether a golden test shall write down what it got instead of comparing."""
+    return bool(request.config.getoption("--update-goldens"))

@@ -1,0 +1,58 @@
+"""What imports what: the contracts in pyproject.toml, and that the declared dependencies are the imported ones."""
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = ("inspector", "storage", "ui", "sample_traces")
+
+
+def test_import_contracts_hold() -> None:
+    lint = [sys.executable, "-c", "from importlinter.cli import lint_imports_command; lint_imports_command()"]
+    done = subprocess.run([*lint, "--no-cache"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_import_is_declared() -> None:
+    assert _imported() - _declared(with_extras=True) == set()
+
+
+def test_every_dependency_is_imported() -> None:
+    assert _declared() - _imported() == set()
+
+
+def _imported() -> set[str]:
+    """The distributions that the packages import, as `pip` spells them."""
+    names = {name for package in PACKAGES for path in (ROOT / package).rglob("*.py") for name in _top_names(path)}
+    foreign = names - sys.stdlib_module_names - set(PACKAGES)
+    owners = packages_distributions()
+    return {_normal(owner) for name in foreign for owner in owners.get(name, [name])}
+
+
+def _top_names(path: Path) -> set[str]:
+    """The first names of all that a file imports."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        match node:
+            case ast.Import():
+                names |= {alias.name.partition(".")[0] for alias in node.names}
+            case ast.ImportFrom(module=str(module)):
+                names.add(module.partition(".")[0])
+    return names
+
+
+def _declared(*, with_extras: bool = False) -> set[str]:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    wanted = list(project["dependencies"])
+    if with_extras:
+        wanted += [line for lines in project["optional-dependencies"].values() for line in lines]
+    return {_normal(re.split(r"[\[<>=;~! ]", line)[0]) for line in wanted}
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()

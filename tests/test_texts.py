@@ -1,0 +1,71 @@
+"""What README, CONTRIBUTING and their neighbours say is true."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from inspector.rules.catalogue import FAMILIES
+
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+TEXTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "Makefile", "pyproject.toml", "constraints.txt", ".ci/run")
+RULES = re.compile(r"(?<=<!-- rules -->\n).*?(?=<!-- /rules -->)", re.DOTALL)
+COMMANDS = re.compile(r"^\| `weaklink ([a-z]+)", re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", ".ci/run"])
+def test_every_make_target_named_exists(name: str) -> None:
+    targets = set(re.findall(r"^([a-z-]+):", _read("Makefile"), re.MULTILINE))
+    named = re.findall(r"(?:^|`)make ([a-z -]+)", _read(name), re.MULTILINE)
+    assert named
+    assert set(" ".join(named).split()) <= targets
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])
+def test_every_link_into_the_repository_leads_somewhere(name: str) -> None:
+    links = re.findall(r"\]\(([^)#:]+)\)", _read(name))
+    assert links
+    assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_no_text_names_a_folder_of_one_machine(name: str) -> None:
+    own = re.escape(str(ROOT))
+    assert re.findall(rf"{own}|(?<![\w.~-])/(?:home|root|Users|mnt)/", _read(name)) == []
+
+
+def test_constraints_hold_exact_versions_and_nothing_else() -> None:
+    lines = [line for line in _read("constraints.txt").splitlines() if not line.startswith("#")]
+    assert [line for line in lines if not re.fullmatch(r"[\w.-]+==[\w.]+", line)] == []
+
+
+@pytest.mark.parametrize("command", COMMANDS.findall(README.read_text(encoding="utf-8")))
+def test_every_command_in_the_readme_exists(command: str) -> None:
+    start = "from ui.cli.main import main; main()"
+    done = subprocess.run([sys.executable, "-c", start, command, "--help"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_readme_lists_every_rule(update_goldens: bool) -> None:
+    text, table = _read("README.md"), "\n".join(_rule_table()) + "\n"
+    if update_goldens:
+        README.write_text(RULES.sub(lambda _: table, text), encoding="utf-8")
+    else:
+        assert RULES.findall(text) == [table], "`make test ARGS='tests/test_texts.py --update-goldens'` mends it"
+
+
+def _rule_table() -> Iterator[str]:
+    yield "| code | name | severity | what it says |"
+    yield "| --- | --- | --- | --- |"
+    for prefix, title, rules in FAMILIES:
+        yield f"| **{prefix}xx** | | | **{title}** |"
+        for rule in rules:
+            yield f"| {rule.code} | {rule.name} | {rule.severity} | {rule.summary.replace('|', chr(92) + '|')} |"
+
+
+def _read(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")

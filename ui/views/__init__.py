@@ -1,0 +1,1 @@
+"""Values turned into rows and styled runs, for every face alike."""
