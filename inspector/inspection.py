@@ -1,10 +1,22 @@
 """The one road from a trace to everything that can be said about it."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
+from inspector.chain.analysis import analyse, pairing_diagnostics
+from inspector.chain.pairing import PlacedCall, PlacedResult, pair
 from inspector.chain.steps import Chain
-from inspector.diagnostics import Diagnostic
-from inspector.model import Span, ToolCall, ToolDefinition, ToolResult
+from inspector.checks.recording import check_recording
+from inspector.diagnostics import Diagnostic, Location
+from inspector.formats.format import Format
+from inspector.formats.registry import detect_format, find_format
+from inspector.formats.structured import read_structured_part
+from inspector.model import Part, Role, Span, ToolCall, ToolDefinition, ToolResult, Trace, Turn
+from inspector.rules.catalogue import select_rules
+from inspector.segmentation import AUTO, Segmenter
+from inspector.version import __version__
+
+_SAMPLE = 65_536
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,3 +45,99 @@ class Inspection:
     parts: tuple[PartInspection, ...]
     chain: Chain
     diagnostics: tuple[Diagnostic, ...]
+
+
+def inspect_trace(
+    trace: Trace, *, format: str = AUTO, select: Sequence[str] = (), ignore: Sequence[str] = ()
+) -> Inspection:
+    """Read every part of a trace, pair calls with results, and find the break.
+
+    `format` overrides the trace's own; `auto` detects it where the trace has none. `select` and `ignore` are rule
+    codes, names or code prefixes: only diagnostics of selected rules (all where none is named) that are not ignored
+    are reported; the chain is judged by all. Raises UnknownFormatError and UnknownRuleError, and nothing for the
+    trace itself, whatever it holds.
+    """
+    chosen = _format_of(trace, format)
+    read = [
+        _read_part(turn, number, part, chosen) for number, turn in enumerate(trace.turns, 1) for part in turn.parts
+    ]
+    parts = tuple(inspected for inspected, _ in read)
+    pairing = pair(_events(parts))
+    diagnostics = [diagnostic for _, found in read for diagnostic in found]
+    for number, turn in enumerate(trace.turns, 1):
+        diagnostics += check_recording(turn, number)
+    chain = analyse(trace, pairing, diagnostics)
+    diagnostics += pairing_diagnostics(pairing, len(trace.turns))
+    ordered = _in_order(trace, _chosen(diagnostics, select, ignore))
+    return Inspection(__version__, chosen.name, parts, chain, tuple(ordered))
+
+
+def _format_of(trace: Trace, format: str) -> Format:
+    named = trace.format if format == AUTO else format
+    if named:
+        return find_format(named)
+    sample, room = [], _SAMPLE
+    for turn in trace.turns:
+        if turn.role is Role.ASSISTANT and room > 0:
+            texts = [part.text[:room] for part in turn.parts if part.name == "text"]
+            sample += texts
+            room -= sum(map(len, texts))
+    return detect_format("\n".join(sample), trace.model).format
+
+
+def _read_part(turn: Turn, number: int, part: Part, chosen: Format) -> tuple[PartInspection, Sequence[Diagnostic]]:
+    if part.name != "text":
+        reading = read_structured_part(turn, part)
+        inspected = PartInspection(number, part.name, chosen.name, reading.spans, reading.calls)
+        return inspected, [fault.at(number, part.name) for fault in reading.faults]
+    segmenter = Segmenter(chosen, role=turn.role, turn=number)
+    segmenter.feed(part.text)
+    segmenter.close()
+    found = segmenter.segmentation(part.text)
+    results = tuple(_with_header(result, turn) for result in found.results)
+    return (
+        PartInspection(number, part.name, chosen.name, found.spans, found.calls, results, found.definitions),
+        found.diagnostics,
+    )
+
+
+def _with_header(result: ToolResult, turn: Turn) -> ToolResult:
+    """A result with what the structured source says of it, where the text itself says nothing."""
+    header = turn.result
+    if header is None:
+        return result
+    return replace(
+        result,
+        call_id=result.call_id or header.call_id,
+        name=result.name or header.name,
+        is_error=header.is_error if result.is_error is None else result.is_error,
+    )
+
+
+def _events(parts: Iterable[PartInspection]) -> Iterator[PlacedCall | PlacedResult]:
+    for part in parts:
+        places: list[PlacedCall | PlacedResult] = [
+            PlacedCall(call, Location(part.turn, part.part, call.range)) for call in part.calls
+        ]
+        places += (PlacedResult(result, Location(part.turn, part.part, result.range)) for result in part.results)
+        yield from sorted(places, key=lambda placed: placed.location.range)
+
+
+def _chosen(found: Iterable[Diagnostic], select: Sequence[str], ignore: Sequence[str]) -> Iterable[Diagnostic]:
+    wanted, unwanted = select_rules(tuple(select)), select_rules(tuple(ignore))
+    return (one for one in found if (not select or one.rule in wanted) and one.rule not in unwanted)
+
+
+def _in_order(trace: Trace, found: Iterable[Diagnostic]) -> list[Diagnostic]:
+    order = {
+        (number, part.name): index for number, turn in enumerate(trace.turns, 1) for index, part in enumerate(turn.parts)
+    }
+    return sorted(
+        found,
+        key=lambda one: (
+            one.location.turn,
+            order.get((one.location.turn, one.location.part), 0),
+            one.range,
+            one.rule.code,
+        ),
+    )

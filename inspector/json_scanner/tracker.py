@@ -70,7 +70,7 @@ class JsonTracker:
             self._escape = "\\"
             return start + 1
         if text[start] != '"':
-            self.broken = True
+            self._break()
             return start
         self.in_string = False
         if self._next in (_Next.KEY, _Next.KEY_OR_END):
@@ -83,12 +83,15 @@ class JsonTracker:
         character = text[start]
         allowed = character in '"\\/bfnrtu' if self._escape == "\\" else character in _HEX
         if not allowed:
-            self.broken = True
+            self._break()
             return start
         self._escape += character
         if self._escape[:2] != "\\u" or len(self._escape) == 6:
             self._escape = ""
         return start + 1
+
+    def _break(self) -> None:
+        self.broken, self.in_string = True, False
 
     def _rest_of_word(self, text: str, start: int, stop: int) -> int:
         match = _WORD.match(text, start, stop)
@@ -142,21 +145,24 @@ class JsonTracker:
             self.completed = True
 
 
-class QuoteParity:
-    """Whether the double quotes read so far leave a string open: exact up to the first fault, and as fast as counting."""
+def ends_within_string(text: str) -> bool:
+    """Whether `text` is the beginning of strict JSON text and ends within a string.
 
-    def __init__(self) -> None:
-        self.odd = False
-        self._backslash = False
+    Counting quotes decides where their number is even: it is exact as long as the text has no fault.
+    """
+    plain = _ESCAPED.sub("", text) if "\\" in text else text
+    return bool(plain.count('"') & 1) and tracked(text).in_string
 
-    def feed(self, text: str) -> None:
-        """Read on; the pieces may be cut anywhere."""
-        if self._backslash:
-            text = "\\" + text
-            self._backslash = False
-        if "\\" in text:
-            text = _ESCAPED.sub("", text)
-            if text.endswith("\\"):
-                self._backslash = True
-        if text.count('"') & 1:
-            self.odd = not self.odd
+
+def tracked(text: str) -> JsonTracker:
+    """A tracker that has read `text`; it is in no string where it is broken."""
+    tracker = JsonTracker()
+    read_on(tracker, text)
+    return tracker
+
+
+def read_on(tracker: JsonTracker, text: str) -> None:
+    """Let `tracker` read all of `text`, over the ends of complete values, or up to what breaks it."""
+    at = 0
+    while at < len(text) and not tracker.broken:
+        at = tracker.feed(text, at)

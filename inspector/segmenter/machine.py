@@ -1,28 +1,28 @@
 """The machine that drives a format's table over a text, fed in any pieces.
 
 Theory of operation. The machine is in one state of the table. While a piece holds none of the characters that a marker
-of the state begins with, it is only appended to a list. Otherwise the pieces since the last look are joined to a
-*window*, which is searched from a position with one pattern per first character; what cannot be part of a marker is
-settled, and at most the longest marker less one character is held back for the next look. So each character is joined
-a bounded number of times, and the work is linear.
+of the state begins with, it is only appended to a list. Otherwise, if the piece holds a marker or a part of one, the
+pieces since the last look are joined to a *window*, which is searched from a position with one pattern per first
+character; what cannot be part of a marker is settled, and at most the longest marker less one character is held back
+for the next look. So each character is joined a bounded number of times, and the work is linear.
 
-A marker in a payload may be data: inside a JSON string. Quotes are counted up to it (exact as long as the payload has
-no fault); if their number is odd, a strict tracker reads the payload. If it agrees that a string is open, the marker is
-*doubtful*, and nothing is told until the doubt is resolved: the payload's value completes (the marker was data), or a
-character comes that no JSON can hold, or 64 Ki code points have passed, or the stream ends (the marker counts, and the
-text behind it is read again). Text read in a doubt that was resolved so is not doubted again: `_certain_to`.
+A marker in a payload may be data: inside a JSON string. Quotes are counted up to it; if their number is odd, a strict
+tracker reads the payload. If it agrees that a string is open, the marker is *doubtful*, and nothing is told until the
+doubt is resolved: the payload's value completes (the marker was data), or a character comes that no JSON can hold, or
+64 Ki code points have passed, or the stream ends (the marker counts, and the text behind it is read again). Text read
+in a doubt that was resolved so is not doubted again (`_certain_to`), hence every character is read at most twice.
 
-Offsets named `..._at` and `..._to` are in the whole text; `_pos` and plain `at` are in the window, which begins at
+Offsets named `..._at` and `..._to` are in the whole text; `_pos` and a plain `at` are in the window, which begins at
 `_base`.
 """
 
 import re
+from collections.abc import Callable
 
-from inspector.json_scanner.tracker import JsonTracker
+from inspector.json_scanner.tracker import JsonTracker, ends_within_string, read_on, tracked
 from inspector.model import Span, SpanKind
 from inspector.rules.markers import MARKER_INSIDE_ARGUMENT, SPECIAL_TOKEN_LEAK
 from inspector.segmenter.events import Flagged, ParseEvent, SpanClosed, SpanExtended, SpanOpened
-from inspector.segmenter.payload import Payload
 from inspector.segmenter.table import HERE, HOME, ROLE, Cut, State, Table, Transition
 from inspector.segmenter.wording import marker_fault
 from inspector.text import Range
@@ -49,15 +49,15 @@ class Machine:
         self._is_open = False
         self._open_at = 0
         self._inner_at = 0
-        self._kept = Payload()
-        self._json = JsonTracker()
+        self._kept: list[str] = []
+        self._tracker: JsonTracker | None = None
         self._opener = ("", Range(0, 0))
         self._certain_to = 0
         self._doubt_at: int | None = None
         self._doubt_read_to = 0
         self._matches: dict[int, re.Match[str] | None] = {}
+        self._alarm = self._other_alarm = ""
         self._enter(self._state_behind(prompt, role) if prompt else self._home)
-        self._quiet = False
 
     @property
     def state(self) -> State:
@@ -72,210 +72,250 @@ class Machine:
     def feed(self, text: str) -> list[ParseEvent]:
         """See FormatParser."""
         self._pieces.append(text)
-        if self._quiet and self._alarm not in text and self._other_alarm not in text:
+        if self._alarm not in text and self._other_alarm not in text:
             return []
-        return self._look(text, final=False)
+        return self._look(text)
+
+    def feeder(self, take: Callable[[list[ParseEvent]], list[Span]]) -> Callable[[str], list[Span]]:
+        """`feed` followed by `take` in one call: the way of a live stream, where each call for a delta counts."""
+
+        def feed(text: str) -> list[Span]:
+            self._pieces.append(text)
+            if self._alarm not in text and self._other_alarm not in text:
+                return []
+            return take(self._look(text))
+
+        return feed
 
     def close(self) -> list[ParseEvent]:
         """See FormatParser."""
-        self._look("", final=True)
+        if self._doubt_at is None:
+            self._open_window()
+        else:
+            self._go_on_in_doubt("", final=True)
+        self._work(final=True)
         if self._is_open:
-            self._close(self._base + self._pos, self._base + self._pos, wanted=self._state.closer)
+            self._close(len(self._window), 0, wanted=self._state.closer)
         return self._told()
 
-    def _look(self, text: str, *, final: bool) -> list[ParseEvent]:
+    def _look(self, text: str) -> list[ParseEvent]:
+        """Read the pieces, of which `text` is the last."""
         was_held = self._held
-        if self._doubt_at is None:
-            self._base += self._pos
-            self._window = self._pieces[0] if len(self._pieces) == 1 else "".join(self._pieces)
-            self._pos = 0
-            self._work(final=final)
+        if self._doubt_at is not None:
+            self._go_on_in_doubt(text, final=False)
+        elif self._alarm and not self._may_matter(text):
+            return []
         else:
-            self._go_on_in_doubt(text, final=final)
-            if self._doubt_at is None:
-                self._work(final=final)
+            self._open_window()
+        if self._doubt_at is None:
+            self._work(final=False)
         if was_held and not self._events and self._held < was_held + len(text):
-            self._events.append(SpanExtended(self._base + self._pos))
-        return [] if final else self._told()
+            return [SpanExtended(self._base + self._pos)]
+        return self._told()
 
     def _told(self) -> list[ParseEvent]:
         events, self._events = self._events, []
         return events
 
-    def _work(self, *, final: bool) -> None:
+    def _may_matter(self, text: str) -> bool:
+        """Whether a piece, with nothing held back before it, holds a marker or the beginning of one."""
+        if any(pattern.search(text) for pattern in self._state.patterns):
+            return True
+        return self._cut_short(text, 0, len(text)) is not None
+
+    def _open_window(self) -> None:
+        self._base += self._pos
+        self._window = self._pieces[0] if len(self._pieces) == 1 else "".join(self._pieces)
+        self._pos = 0
         self._matches = {}
+
+    def _work(self, *, final: bool) -> None:
+        """Go through the window as far as it is certain; the rest is held back."""
         while self._step(final=final):
             pass
-        if self._doubt_at is None:
-            rest = self._window[self._pos :]
-            self._held = len(rest)
-            self._pieces = [rest] if rest else []
-            self._quiet = self._is_calm and self._is_open and not rest
+        if self._doubt_at is not None:
+            self._alarm = self._other_alarm = ""
+            return
+        rest = self._window[self._pos :]
+        self._held = len(rest)
+        self._pieces = [rest] if rest else []
+        first = self._state.first_characters
+        calm = self._is_open and not rest and 0 < len(first) <= 2 and self._state.other_pattern is None
+        self._alarm, self._other_alarm = (first[0], first[-1]) if calm else ("", "")
 
     def _step(self, *, final: bool) -> bool:
         """Take one transition; False where the window holds no further one that is certain."""
         if self._state.json_end:
             return self._follow_json()
         at, transition = self._next_transition(final=final)
-        if transition is None or at > self._pos:
-            self._settle(at)
         if transition is None:
+            self._settle(at)
             return False
-        if self._state.payload and self._base + at >= self._certain_to and self._kept.string_is_open():
-            return self._begin_doubt(final=final)
-        self._take(transition)
+        if self._state.payload and self._is_doubtful(at):
+            return self._begin_doubt(at, final=final)
+        self._take(transition, at)
         return True
 
     # where the next marker is
 
     def _next_transition(self, *, final: bool) -> tuple[int, Transition | None]:
         """The next marker's place, or how far the window is certain to hold none."""
-        state, window = self._state, self._window
+        state, window, matches = self._state, self._window, self._matches
         best: re.Match[str] | None = None
+        at = len(window)
         for pattern in state.patterns:
-            match = self._match(pattern)
-            if match is not None and (best is None or match.start() < best.start()):
-                best = match
-        at = best.start() if best else len(window)
+            match = matches.get(id(pattern), best)
+            if id(pattern) not in matches or (match is not None and match.start() < self._pos):
+                match = matches[id(pattern)] = pattern.search(window, self._pos)
+            if match is not None and match.start() < at:
+                best, at = match, match.start()
         transition = state.by_marker[best[0]] if best else None
         if state.other_pattern is not None:
             other = state.other_pattern.search(window, self._pos, at)
             if other is not None:
                 at, transition = other.start(), state.other_goes
-        if not final:
-            cut = self._cut_short(at)
+        if not final and at + state.longest > len(window):
+            cut = self._cut_short(window, self._pos, at)
             if cut is not None:
                 return cut, None
         return at, transition
 
-    def _match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        key = id(pattern)
-        if key in self._matches:
-            match = self._matches[key]
-            if match is None or match.start() >= self._pos:
-                return match
-        match = self._matches[key] = pattern.search(self._window, self._pos)
-        return match
-
-    def _cut_short(self, limit: int) -> int | None:
-        """Where, at `limit` or before, a marker begins that the window's end cuts short."""
-        window, state = self._window, self._state
-        first = max(self._pos, len(window) - state.longest + 1)
-        if limit < first:
-            return None
+    def _cut_short(self, text: str, start: int, limit: int) -> int | None:
+        """Where, from `start` to `limit`, a marker begins that the end of `text` cuts short."""
+        state = self._state
+        first = max(start, len(text) - state.longest + 1)
         cuts = []
         for character in state.first_characters:
-            at = window.find(character, first)
+            at = text.find(character, first)
             while 0 <= at <= limit:
-                if window[at:] in state.beginnings:
+                if text[at:] in state.beginnings:
                     cuts.append(at)
                     break
-                at = window.find(character, at + 1)
+                at = text.find(character, at + 1)
         return min(cuts, default=None)
 
     # spans
 
-    def _take(self, transition: Transition) -> None:
-        """Go through `transition`, whose marker stands at `_pos`."""
-        start = self._base + self._pos
-        end = start + transition.taken
-        marker, place = transition.marker, Range(start, start + len(transition.marker))
+    def _take(self, transition: Transition, at: int) -> None:
+        """Go through `transition`, whose marker stands at `at`."""
+        taken, cut = transition.taken, transition.cut
+        if at > self._pos and not self._is_open:
+            self._open(self._pos, 0)
+        if transition.rule is not None:
+            self._flag(transition, at)
+        if cut is Cut.NOWHERE:
+            self._settle(at + taken)
+            self._enter(self._target(transition, ""))
+            return
+        if cut is Cut.AFTER:
+            if not self._is_open:
+                self._open(self._pos, 0)
+            inner = self._close(at, taken)
+            self._enter(self._target(transition, inner))
+            return
+        inner = self._close(at, 0, wanted=self._state.closer, by=transition) if self._is_open else ""
+        self._enter(self._target(transition, inner))
+        if taken or self._state.kind is not SpanKind.TEXT:
+            self._open(at, taken)
+            self._opener = (transition.marker[:taken], Range(self._open_at, self._inner_at))
+
+    def _flag(self, transition: Transition, at: int) -> None:
+        assert transition.rule is not None
+        marker, place = transition.marker, Range(self._base + at, self._base + at + transition.taken)
         if transition.rule is SPECIAL_TOKEN_LEAK:
             marker, place = self._opener
-        if transition.rule is not None:
-            self._events.append(Flagged(marker_fault(transition.rule, marker, place, self._state.closer)))
-        match transition.cut:
-            case Cut.NOWHERE:
-                self._settle(self._pos + transition.taken)
-                self._enter(self._target(transition, ""))
-            case Cut.AFTER:
-                self._open_if_closed(start)
-                inner = self._close(start, end)
-                self._pos += transition.taken
-                self._enter(self._target(transition, inner))
-            case Cut.BEFORE:
-                inner = self._close(start, start, wanted=self._state.closer, by=marker, at=place) if self._is_open else ""
-                self._enter(self._target(transition, inner))
-                if transition.taken or self._state.kind is not SpanKind.TEXT:
-                    self._open(start, end)
-                    self._opener = (marker[: transition.taken], Range(start, end))
-                self._pos += transition.taken
+        self._events.append(Flagged(marker_fault(transition.rule, marker, place, self._state.closer)))
 
     def _target(self, transition: Transition, inner: str) -> State:
-        if transition.target == HERE:
+        target = transition.target
+        if target == HERE:
             return self._state
-        if transition.target == ROLE:
+        if target == ROLE:
             self._home = self._table.home(inner)
-        return self._home if transition.target in (HOME, ROLE) else self._table.by_name[transition.target]
+        return self._home if target in (HOME, ROLE) else self._table.by_name[target]
 
     def _enter(self, state: State) -> None:
         self._state = state
-        first = state.first_characters
-        self._is_calm = 0 < len(first) <= 2 and state.other_pattern is None
-        self._alarm, self._other_alarm = (first[0], first[-1]) if first else ("", "")
-        if state.json_end:
-            self._json = JsonTracker()
+        self._tracker = JsonTracker() if state.json_end else None
 
-    def _open(self, start: int, inner: int) -> None:
+    def _open(self, at: int, marker: int) -> None:
+        """Open a span at `at`, whose first `marker` characters are its marker."""
         self._is_open = True
-        self._open_at, self._inner_at = start, inner
-        self._kept = Payload()
-        self._events.append(SpanOpened(self._state.kind, start, inner, self._state.label))
-
-    def _open_if_closed(self, start: int) -> None:
-        if not self._is_open:
-            self._open(start, start)
+        self._open_at = self._base + at
+        self._inner_at = self._open_at + marker
+        self._pos = at + marker
+        self._kept = []
+        self._events.append(SpanOpened(self._state.kind, self._open_at, self._inner_at, self._state.label))
 
     def _settle(self, to: int) -> None:
         """The window up to `to` belongs to the open span."""
         if to > self._pos:
             if not self._is_open:
-                self._open(self._base + self._pos, self._base + self._pos)
+                self._open(self._pos, 0)
             self._kept.append(self._window[self._pos : to])
             self._pos = to
+            if self._tracker is not None and self._state.payload:
+                read_on(self._tracker, self._kept[-1])
 
-    def _close(self, inner_end: int, end: int, *, wanted: str = "", by: str = "", at: Range | None = None) -> str:
-        """Close the open span; its inner text."""
-        state = self._state
-        span = Span(
-            state.kind, Range(self._open_at, end), Range(self._inner_at, inner_end), closed=not wanted, label=state.label
-        )
-        inner = self._kept.text()
+    def _inner_text(self, to: int) -> str:
+        """The inner text of the open span, if it ended at `to`."""
+        rest = self._window[self._pos : to]
+        return "".join([*self._kept, rest]) if self._kept else rest
+
+    def _close(self, at: int, marker: int, *, wanted: str = "", by: Transition | None = None) -> str:
+        """Close the open span, whose inner text ends at `at` and which ends `marker` characters later."""
+        state, inner_end = self._state, self._base + at
+        inner = self._inner_text(at)
+        self._pos = at + marker
         self._is_open = False
-        self._events.append(SpanClosed(span, inner, wanted, by, at) if wanted else SpanClosed(span, inner))
+        outer, inside = Range(self._open_at, inner_end + marker), Range(self._inner_at, inner_end)
+        if wanted:
+            span = Span(state.kind, outer, inside, False, state.label)  # noqa: FBT003  # positional: the hot path
+            place = Range(inner_end, inner_end + max(by.taken, 1)) if by else None
+            self._events.append(SpanClosed(span, inner, wanted, by.marker if by else "", place))
+        else:
+            self._events.append(SpanClosed(Span(state.kind, outer, inside, True, state.label), inner))  # noqa: FBT003
         return inner
 
     def _follow_json(self) -> bool:
-        read = self._json.feed(self._window, self._pos)
-        self._settle(read)
-        if not self._json.broken and not self._json.completed:
+        assert self._tracker is not None
+        read = self._tracker.feed(self._window, self._pos)
+        if not self._tracker.broken and not self._tracker.completed:
+            self._settle(read)
             return False
-        end = self._base + read
-        if self._json.broken:
-            culprit = self._window[read]
-            self._open_if_closed(end)
-            self._close(end, end, wanted=self._state.closer, by=culprit, at=Range(end, end + 1))
+        if self._tracker.broken:
+            self._close(read, 0, wanted=self._state.closer, by=Transition(self._window[read], Cut.BEFORE, HOME))
         else:
-            self._close(end, end)
+            self._close(read, 0)
         self._enter(self._home)
         return True
 
     # doubtful markers
 
-    def _begin_doubt(self, *, final: bool) -> bool:
-        """The marker at `_pos` may be data; True where that was resolved within the window."""
-        self._doubt_at = self._doubt_read_to = self._base + self._pos
-        is_data = self._read_in_doubt(self._window, self._pos, final=final)
+    def _is_doubtful(self, at: int) -> bool:
+        if self._base + at < self._certain_to:
+            return False
+        if self._tracker is None:
+            return ends_within_string(self._inner_text(at))
+        self._settle(at)
+        return self._tracker.in_string
+
+    def _begin_doubt(self, at: int, *, final: bool) -> bool:
+        """The marker at `at` may be data; True where that was resolved within the window."""
+        self._settle(at)
+        if self._tracker is None:
+            self._tracker = tracked("".join(self._kept))
+        self._doubt_at = self._doubt_read_to = self._base + at
+        is_data = self._read_in_doubt(self._window, at, final=final)
         if is_data is None:
-            self._pieces = [self._window[self._pos :]]
+            self._pieces = [self._window[at:]]
             self._held = len(self._pieces[0])
-            self._quiet = False
             return False
         self._resolve(is_data=is_data)
         return True
 
     def _go_on_in_doubt(self, text: str, *, final: bool) -> None:
-        """`text` was appended to the pieces, which begin at the doubtful marker."""
+        """`text` is the last of the pieces, which begin at the doubtful marker."""
         assert self._doubt_at is not None
         is_data = self._read_in_doubt(text, 0, final=final)
         if is_data is None:
@@ -288,14 +328,13 @@ class Machine:
 
     def _read_in_doubt(self, text: str, start: int, *, final: bool) -> bool | None:
         """Read on; whether the doubtful marker is data, or None while that is not known."""
-        assert self._doubt_at is not None
-        tracker = self._kept.tracker()
+        assert self._doubt_at is not None and self._tracker is not None
         limit = start + self._doubt_at + DOUBT_LIMIT - self._doubt_read_to
-        read = tracker.feed(text, start, min(len(text), limit))
+        read = self._tracker.feed(text, start, min(len(text), limit))
         self._doubt_read_to += read - start
-        if tracker.completed:
+        if self._tracker.completed:
             return True
-        return False if tracker.broken or read == limit or final else None
+        return False if self._tracker.broken or read == limit or final else None
 
     def _resolve(self, *, is_data: bool) -> None:
         """The doubtful marker stands at `_pos`."""
@@ -307,11 +346,11 @@ class Machine:
         for match in self._markers_before(to):
             place = Range(*match.span()).moved(self._base)
             self._events.append(Flagged(marker_fault(MARKER_INSIDE_ARGUMENT, match[0], place, self._state.closer)))
-        self._kept.append_tracked(self._window[self._pos : to])
+        self._kept.append(self._window[self._pos : to])
         self._pos = to
 
     def _markers_before(self, to: int) -> list[re.Match[str]]:
-        found = [match for pattern in self._state.patterns for match in pattern.finditer(self._window, self._pos, to)]
+        found = [m for pattern in self._state.patterns for m in pattern.finditer(self._window, self._pos, to)]
         return sorted(found, key=re.Match.start)
 
     def _state_behind(self, prompt: str, role: str) -> State:

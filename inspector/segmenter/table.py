@@ -37,7 +37,7 @@ class Transition:
     """One way out of a state.
 
     `marker` is literal text, of which the first `width` characters are taken (all of them by default, none for a mere
-    look ahead). `rule` is the rule that taking this way breaks.
+    look ahead); `taken` is their number. `rule` is the rule that taking this way breaks.
     """
 
     marker: str
@@ -45,11 +45,10 @@ class Transition:
     target: str
     rule: Rule | None = None
     width: int | None = None
+    taken: int = field(init=False, repr=False)
 
-    @property
-    def taken(self) -> int:
-        """How many characters of the marker are taken."""
-        return len(self.marker) if self.width is None else self.width
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "taken", len(self.marker) if self.width is None else self.width)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ are the strings `NaN`, `Infinity` and `-Infinity`.
 A change of these shapes is a new version, with a step in `upgrades`; a new optional member is none.
 """
 
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 
@@ -55,7 +55,7 @@ class OutcomeLine(msgspec.Struct, omit_defaults=True):
 class TraceLine(msgspec.Struct, omit_defaults=True):
     """See `inspector.model.Trace`; `turns` is how many lines of turns follow."""
 
-    turns: int
+    turns: Annotated[int, msgspec.Meta(ge=0)]
     name: str = ""
     model: str = ""
     format: str = ""

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from decimal import InvalidOperation
+from itertools import pairwise
 from pathlib import Path
 from typing import BinaryIO
 
@@ -17,6 +18,7 @@ from inspector.trace_file.lines import (
     ChunksLine,
     GenerationLine,
     InstantLine,
+    OutcomeLine,
     PartLine,
     ToolLine,
     TraceLine,
@@ -71,12 +73,14 @@ class _FileReader:
 
     def _next(self) -> Record | None:
         """The next line's object, None at the end."""
-        line = self._stream.readline()
-        self._line += 1
+        line = b"\n"
+        while line and not line.strip():  # an editor may have left empty lines
+            line = self._stream.readline()
+            self._line += 1
         if not line:
             return None
         try:
-            record = json.loads(line.decode("utf-8"))
+            record = json.loads(line.decode("utf-8-sig"))
         except (ValueError, RecursionError) as error:
             why = "the line is cut off" if not line.endswith(b"\n") else f"the line is no JSON: {error}"
             raise self._fault(why) from error
@@ -115,8 +119,6 @@ class _FileReader:
 
 
 def _trace(line: TraceLine, turns: tuple[Turn, ...]) -> Trace:
-    outcome = line.outcome
-    reward = outcome.reward if outcome else None
     return Trace(
         turns=turns,
         name=line.name,
@@ -126,9 +128,15 @@ def _trace(line: TraceLine, turns: tuple[Turn, ...]) -> Trace:
         external_ids=line.external_ids,
         recognised_by=line.recognised_by,
         parent=line.parent,
-        outcome=outcome and Outcome(outcome.completed, outcome.exit_status, None if reward is None else float(reward)),
+        outcome=_outcome(line.outcome),
         provenance=line.provenance,
     )
+
+
+def _outcome(line: OutcomeLine | None) -> Outcome | None:
+    if line is None:
+        return None
+    return Outcome(line.completed, line.exit_status, None if line.reward is None else float(line.reward))
 
 
 def _turn(line: TurnLine) -> Turn:
@@ -138,25 +146,25 @@ def _turn(line: TurnLine) -> Turn:
         source_role=line.source_role,
         calls=line.calls,
         result=line.result,
-        generation=line.generation and _generation(line.generation),
+        generation=None if line.generation is None else _generation(line.generation),
         flags=frozenset(line.flags),
     )
 
 
 def _part(line: PartLine) -> Part:
-    if line.chunks and (line.chunks.ends or (0,))[-1] != len(line.text):
-        raise ValueError(f"the chunks of part {line.name!r} do not end where its text does")
-    return Part(line.name, line.text, line.chunks and _chunks(line.chunks))
+    return Part(line.name, line.text, None if line.chunks is None else _chunks(line.chunks, len(line.text)))
 
 
-def _chunks(line: ChunksLine) -> Chunks:
-    offsets, logprobs = line.offsets_s, line.logprobs
+def _chunks(line: ChunksLine, length: int) -> Chunks:
+    ends, offsets, logprobs = line.ends, line.offsets_s, line.logprobs
+    if ends and (ends[0] < 0 or ends[-1] != length or any(end < before for before, end in pairwise(ends))):
+        raise ValueError("the ends of the chunks do not ascend to the length of their text")
     return Chunks(
-        line.ends,
+        ends,
         line.sequences,
-        offsets and tuple(None if at is None else float(at) for at in offsets),
+        None if offsets is None else tuple(None if at is None else float(at) for at in offsets),
         line.token_ids,
-        logprobs and tuple(None if some is None else tuple(map(float, some)) for some in logprobs),
+        None if logprobs is None else tuple(None if some is None else tuple(map(float, some)) for some in logprobs),
     )
 
 
@@ -177,15 +185,15 @@ def _generation(line: GenerationLine) -> Generation:
         usage=line.usage,
         finish_reason=line.finish_reason,
         finish=line.finish,
-        error=error and GenerationError(error.phase, error.message, error.status, error.code),
+        error=None if error is None else GenerationError(error.phase, error.message, error.status, error.code),
         body=line.body,
     )
 
 
 def _tool(line: ToolLine) -> ToolDefinition:
-    where = line.range and Range(*line.range)
+    where = None if line.range is None else Range(*line.range)
     return ToolDefinition(line.name, line.description, original(line.parameters), line.raw, where)
 
 
 def _instant(line: InstantLine | None) -> Instant | None:
-    return line and Instant(float(line.at_s), line.source)
+    return None if line is None else Instant(float(line.at_s), line.source)

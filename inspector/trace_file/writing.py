@@ -9,7 +9,7 @@ from typing import TextIO
 
 import msgspec
 
-from inspector.model import Chunks, Generation, Instant, Part, ToolDefinition, Trace, Turn
+from inspector.model import Chunks, Generation, Instant, Outcome, Part, ToolDefinition, Trace, Turn
 from inspector.trace_file.lines import (
     HEADER_KEY,
     VERSION,
@@ -63,8 +63,6 @@ def _line(record: object) -> str:
 
 
 def _trace_line(trace: Trace) -> TraceLine:
-    outcome = trace.outcome
-    reward = outcome.reward if outcome else None
     return TraceLine(
         turns=len(trace.turns),
         name=trace.name,
@@ -74,10 +72,16 @@ def _trace_line(trace: Trace) -> TraceLine:
         external_ids=trace.external_ids,
         recognised_by=trace.recognised_by,
         parent=trace.parent,
-        outcome=outcome
-        and OutcomeLine(outcome.completed, outcome.exit_status, None if reward is None else number(reward)),
+        outcome=_outcome(trace.outcome),
         provenance=trace.provenance,
     )
+
+
+def _outcome(outcome: Outcome | None) -> OutcomeLine | None:
+    if outcome is None:
+        return None
+    reward = None if outcome.reward is None else number(outcome.reward)
+    return OutcomeLine(outcome.completed, outcome.exit_status, reward)
 
 
 def _turn_line(turn: Turn) -> TurnLine:
@@ -87,13 +91,13 @@ def _turn_line(turn: Turn) -> TurnLine:
         source_role=turn.source_role,
         calls=turn.calls,
         result=turn.result,
-        generation=turn.generation and _generation(turn.generation),
+        generation=None if turn.generation is None else _generation(turn.generation),
         flags=tuple(sorted(turn.flags)),
     )
 
 
 def _part(part: Part) -> PartLine:
-    return PartLine(part.name, part.text, part.chunks and _chunks(part.chunks))
+    return PartLine(part.name, part.text, None if part.chunks is None else _chunks(part.chunks))
 
 
 def _chunks(chunks: Chunks) -> ChunksLine:
@@ -101,9 +105,9 @@ def _chunks(chunks: Chunks) -> ChunksLine:
     return ChunksLine(
         chunks.ends,
         chunks.sequences,
-        offsets and tuple(None if at is None else number(at) for at in offsets),
+        None if offsets is None else tuple(None if at is None else number(at) for at in offsets),
         chunks.token_ids,
-        logprobs and tuple(None if some is None else tuple(map(number, some)) for some in logprobs),
+        None if logprobs is None else tuple(None if some is None else tuple(map(number, some)) for some in logprobs),
     )
 
 
@@ -124,15 +128,15 @@ def _generation(generation: Generation) -> GenerationLine:
         usage=generation.usage,
         finish_reason=generation.finish_reason,
         finish=generation.finish,
-        error=error and ErrorLine(error.phase, error.message, error.status, error.code),
+        error=None if error is None else ErrorLine(error.phase, error.message, error.status, error.code),
         body=generation.body,
     )
 
 
 def _tool(tool: ToolDefinition) -> ToolLine:
-    where = tool.range and (tool.range.start, tool.range.end)
+    where = None if tool.range is None else (tool.range.start, tool.range.end)
     return ToolLine(tool.name, tool.description, portable(tool.parameters), tool.raw, where)
 
 
 def _instant(instant: Instant | None) -> InstantLine | None:
-    return instant and InstantLine(number(instant.at_s), instant.source)
+    return None if instant is None else InstantLine(number(instant.at_s), instant.source)

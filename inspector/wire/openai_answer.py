@@ -14,7 +14,8 @@ from inspector.wire.events import UNREAD_PART, FactsLearned, FaultSeen, Generati
 from inspector.wire.finish_reasons import finish_meaning
 from inspector.wire.json_text import read_json
 from inspector.wire.openai_choice import ChoiceReader
-from inspector.wire.openai_shapes import ChatChunk, Choice, UsageShape, decode_chunk, lenient_chunk
+from inspector.wire.openai_lenient import lenient_chunk
+from inspector.wire.openai_shapes import ChatChunk, Choice, UsageShape, decode_chunk
 from inspector.wire.provider_errors import error_in, read_error
 
 _INDEX = re.compile(r"\[\d+\]")

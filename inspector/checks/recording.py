@@ -1,0 +1,55 @@
+"""C5xx checks: what the facts of a generation say about its recording."""
+
+from collections.abc import Iterator
+
+from inspector.diagnostics import Diagnostic, Fault
+from inspector.model import BodyState, ErrorPhase, FinishReason, Turn
+from inspector.rules import recording as rules
+from inspector.rules.rule import Rule
+from inspector.text import Range
+
+
+def check_recording(turn: Turn, number: int) -> Iterator[Diagnostic]:
+    """The diagnostics of turn `number` (from 1), each at the end of the last text that arrived."""
+    generation = turn.generation
+    if generation is None:
+        return
+    if generation.error is not None:
+        status = f" (status {generation.error.status})" if generation.error.status is not None else ""
+        message = f"{_ERROR_WORDS[generation.error.phase]}{status}: `{_short(generation.error.message)}`"
+        yield _at_end(turn, number, _ERROR_RULES[generation.error.phase], message)
+    elif generation.finish is FinishReason.LENGTH:
+        message = "the server stopped here at its length limit; what is open was not finished by the model."
+        yield _at_end(turn, number, rules.CUT_OFF_BY_LENGTH, message)
+    elif generation.body is BodyState.TRUNCATED:
+        yield _at_end(turn, number, rules.ABORTED_STREAM, "the stream ended here without the server's end sign.")
+
+
+_ERROR_RULES: dict[ErrorPhase, Rule] = {
+    ErrorPhase.CONNECT: rules.UPSTREAM_ERROR,
+    ErrorPhase.HTTP: rules.UPSTREAM_ERROR,
+    ErrorPhase.IN_STREAM: rules.ERROR_INSIDE_200,
+    ErrorPhase.TRANSPORT: rules.ABORTED_STREAM,
+    ErrorPhase.CLIENT_ABORT: rules.ABORTED_STREAM,
+}
+_ERROR_WORDS = {
+    ErrorPhase.CONNECT: "the server could not be reached",
+    ErrorPhase.HTTP: "the server answered with an error",
+    ErrorPhase.IN_STREAM: "the server sent an error inside a stream that began well",
+    ErrorPhase.TRANSPORT: "the connection broke",
+    ErrorPhase.CLIENT_ABORT: "the client left",
+}
+
+
+def _at_end(turn: Turn, number: int, rule: Rule, message: str) -> Diagnostic:
+    part = next((part for part in reversed(turn.parts) if part.text), None)
+    if part is None:
+        name = turn.parts[0].name if turn.parts else "text"
+        return Fault(rule, Range(0, 0), message).at(number, name)
+    end = len(part.text)
+    return Fault(rule, Range(end - 1, end), message).at(number, part.name)
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 120 else line[:119] + "…"

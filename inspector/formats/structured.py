@@ -1,0 +1,53 @@
+"""Reads the parts of structured APIs: a call's arguments, reasoning, and any other text, each one span."""
+
+from dataclasses import dataclass
+
+from inspector.diagnostics import Fault
+from inspector.json_scanner import JsonKind, read_json
+from inspector.model import CallHeader, Part, Span, SpanKind, ToolCall, Turn
+from inspector.text import Range
+
+
+@dataclass(frozen=True, slots=True)
+class StructuredReading:
+    """What a structured part holds: spans that tile its text, the call if it is one, and faults."""
+
+    spans: tuple[Span, ...]
+    calls: tuple[ToolCall, ...] = ()
+    faults: tuple[Fault, ...] = ()
+
+
+def read_structured_part(turn: Turn, part: Part) -> StructuredReading:
+    """The reading of a part that is not the turn's `text`: `reasoning`, `call:N`, or a text under another name."""
+    whole = Range(0, len(part.text))
+    header = next((header for header in turn.calls if header.part == part.name), None)
+    if header is not None:
+        return _read_call(part.text, header)
+    if not part.text:
+        return StructuredReading(())
+    kind = SpanKind.REASONING if part.name == "reasoning" else SpanKind.TEXT
+    return StructuredReading((Span(kind, whole, whole, label=part.name),))
+
+
+def _read_call(text: str, header: CallHeader) -> StructuredReading:
+    """A call whose arguments stand in a part of their own; an empty text means no arguments, as the APIs have it."""
+    whole = Range(0, len(text))
+    spans = (Span(SpanKind.TOOL_CALL, whole, whole, label=header.part),) if text else ()
+    if not text.strip():
+        call = ToolCall(header.name, {}, text, bool(header.name), whole, id=header.id, arguments_range=whole)
+        return StructuredReading(spans, (call,))
+    reading = read_json(text)
+    node = reading.nodes[0] if reading.nodes else None
+    valid = reading.strict and bool(header.name)
+    readable = valid or (node is not None and node.kind is JsonKind.OBJECT and reading.repairable)
+    call = ToolCall(
+        header.name,
+        node.value() if readable and node is not None else text,
+        text,
+        valid,
+        whole,
+        id=header.id,
+        recovered=readable and not valid and bool(header.name),
+        arguments_range=whole,
+    )
+    return StructuredReading(spans, (call,), reading.faults)

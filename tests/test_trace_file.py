@@ -1,0 +1,203 @@
+"""The portable trace file gives back every trace, whatever its texts hold, and says where a file is broken."""
+
+import contextlib
+import io
+import json
+import math
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inspector.errors import UnreadableFileError
+from inspector.model import (
+    CallHeader,
+    Chunks,
+    ExternalId,
+    FinishReason,
+    Generation,
+    Instant,
+    Json,
+    Outcome,
+    Part,
+    Provenance,
+    Role,
+    ToolDefinition,
+    Trace,
+    Turn,
+    TurnFlag,
+    Usage,
+)
+from inspector.text import Range
+from inspector.trace_file import VERSION, read_trace_file, write_trace_file
+from inspector.trace_file.numbers import original, portable
+from inspector.trace_file.upgrades import STEPS
+from tests.strategies import json_values, texts, traces
+
+EXAMPLE = Trace(
+    turns=(
+        Turn(Role.USER, (Part("text", "Weather?\0"),), "human", flags=frozenset({TurnFlag.INJECTED})),
+        Turn(
+            Role.ASSISTANT,
+            (Part("call:0", '{"a":"\ud83d"}', Chunks((3, 9), (0, 2), (0.25, None), ((1, 2), None), None)),),
+            calls=(CallHeader("call:0", "f", "c1"),),
+            generation=Generation(
+                api="chat.completions",
+                tools=(ToolDefinition("f", "", {"type": "object"}, "", Range(0, 0)),),
+                started=Instant(1.5),
+                usage=Usage(10, 2),
+                finish=FinishReason.TOOL_CALLS,
+            ),
+        ),
+    ),
+    name="weather",
+    external_ids=(ExternalId("x-session-id", "s1"),),
+    outcome=Outcome(True, None, math.inf),
+    provenance=Provenance("har", "a.har"),
+)
+
+CASES = Path(__file__).parent / "cases" / "trace_file"
+# The file format, word for word: if these lines have to change, see the head of inspector/trace_file/lines.py.
+EXAMPLE_LINES = (CASES / "version_2.jsonl").read_text(encoding="ascii").splitlines()
+
+
+def written(*some: Trace) -> str:
+    stream = io.StringIO()
+    write_trace_file(stream, some)
+    return stream.getvalue()
+
+
+def read(path: Path, text: str) -> list[Trace]:
+    path.write_text(text, encoding="utf-8")
+    return list(read_trace_file(path))
+
+
+@pytest.fixture(scope="module")
+def some_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("traces") / "some.jsonl"
+
+
+def test_the_format_is_what_it_was() -> None:
+    assert written(EXAMPLE).splitlines() == EXAMPLE_LINES
+    assert list(read_trace_file(CASES / "version_2.jsonl")) == [EXAMPLE]
+
+
+@pytest.mark.invariants
+@settings(max_examples=200)
+@given(some=st.lists(traces(), max_size=2))
+def test_every_trace_survives(some_path: Path, some: list[Trace]) -> None:
+    write_trace_file(some_path, some)
+    assert some_path.read_bytes().isascii()
+    assert list(read_trace_file(some_path)) == some
+
+
+@pytest.mark.invariants
+@settings(max_examples=200)
+@given(value=json_values() | st.dictionaries(st.just("weaklink_number"), json_values(), min_size=1))
+def test_every_number_of_a_schema_survives_in_plain_json(value: Json) -> None:
+    carried = json.loads(json.dumps(portable(value), allow_nan=False))
+    assert original(carried) == value
+
+
+def test_numbers_that_json_has_no_word_for_come_back(some_path: Path) -> None:
+    schema: Json = {"maximum": Decimal("1e5000"), "minimum": -math.inf}
+    chunks = Chunks((1,), (0,), (math.nan,), None, ((-math.inf, -0.0),))
+    tool = ToolDefinition("f", parameters=schema)
+    trace = Trace((Turn(Role.ASSISTANT, (Part("text", "a", chunks),), generation=Generation(tools=(tool,))),))
+    (back,) = read(some_path, written(trace))
+    got = back.turns[0]
+    assert got.generation is not None
+    assert got.generation.tools == (tool,)
+    found = got.parts[0].chunks
+    assert found is not None
+    assert found.offsets_s is not None
+    assert math.isnan(found.offsets_s[0] or 0.0)
+    assert found.logprobs == ((-math.inf, -0.0),)
+
+
+def test_a_file_of_version_1_is_read() -> None:
+    (trace,) = read_trace_file(CASES / "version_1.jsonl")
+    assert trace.name == "old"
+    assert [turn.role for turn in trace.turns] == [Role.USER, Role.ASSISTANT]
+    assert trace.turns[1].parts[0].chunks == Chunks((1, 2), (0, 1), (0.25, None))
+
+
+def test_every_older_version_has_its_step() -> None:
+    assert set(STEPS) == set(range(1, VERSION))
+
+
+@pytest.mark.parametrize(
+    ("lines", "says"),
+    [
+        (["{}"], "line 1: this is no trace file"),
+        ([], "line 1: this is no trace file"),
+        (["PK\x03\x04"], "line 1: this is no trace file"),
+        (['{"weaklink_trace_file": true}'], "line 1: this is no trace file"),
+        (['{"weaklink_trace_file": 3}'], "line 1: the file is of version 3, this weaklink reads up to 2"),
+        ([*EXAMPLE_LINES[:2], '{"turn": 1}'], "line 3: Expected `object`"),
+        ([*EXAMPLE_LINES[:2], "{}x\n"], "line 3: the line is no JSON"),
+        ([*EXAMPLE_LINES[:2], "[" * 100_000 + "\n"], "line 3: the line is no JSON"),
+        ([*EXAMPLE_LINES[:2], '{"turn":{"role":"king","parts":[]}}'], "line 3: Invalid enum value 'king'"),
+        ([*EXAMPLE_LINES[:2], EXAMPLE_LINES[1]], "line 3: 2 more turns of the trace were to come"),
+        (EXAMPLE_LINES[:3], "line 4: 1 more turns of the trace were to come"),
+        ([EXAMPLE_LINES[0], EXAMPLE_LINES[2]], "line 2: a trace was to begin here"),
+        ([*EXAMPLE_LINES[:3], EXAMPLE_LINES[3].replace("[3,9]", "[9,3]")], "line 4: the ends of the chunks"),
+        ([*EXAMPLE_LINES[:3], EXAMPLE_LINES[3].replace("[0,2]", "[0]")], "line 4: 2 chunks, but a column of 1"),
+        (['{"weaklink_trace_file": 1}', '{"turn": []}'], "line 2: the line is not as version 1 wants it"),
+        (['{"weaklink_trace_file": 2}', '{"trace": {"turns": -1}}'], "line 2: Expected `int` >= 0"),
+        (["\udcff"], "line 1: this is no trace file"),
+    ],
+)
+def test_a_broken_file_is_named_with_its_line(some_path: Path, lines: list[str], says: str) -> None:
+    some_path.write_bytes("\n".join(lines).encode("utf-8", "surrogateescape"))
+    with pytest.raises(UnreadableFileError) as caught:
+        list(read_trace_file(some_path))
+    assert str(caught.value).startswith(f"{some_path}, {says}")
+
+
+def test_what_stood_before_a_cut_comes_back_first(some_path: Path) -> None:
+    text = written(EXAMPLE, EXAMPLE)
+    some_path.write_text(text[:-20], encoding="ascii")
+    found: Iterator[Trace] = read_trace_file(some_path)
+    assert next(found) == EXAMPLE
+    with pytest.raises(UnreadableFileError, match="line 7: the line is cut off"):
+        next(found)
+
+
+def test_empty_lines_and_carriage_returns_do_no_harm(some_path: Path) -> None:
+    text = "\ufeff" + written(EXAMPLE).replace("\n", "\r\n\r\n")
+    assert read(some_path, text) == [EXAMPLE]
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableFileError, match=r"none\.jsonl: No such file"):
+        list(read_trace_file(tmp_path / "none.jsonl"))
+
+
+def test_a_writer_that_fails_leaves_what_was_there(tmp_path: Path) -> None:
+    def failing() -> Iterator[Trace]:
+        yield EXAMPLE
+        raise RuntimeError("the source fell over")
+
+    path = tmp_path / "kept.jsonl"
+    path.write_text("before")
+    with pytest.raises(RuntimeError, match="fell over"):
+        write_trace_file(path, failing())
+    assert [file.name for file in tmp_path.iterdir()] == ["kept.jsonl"]
+    assert path.read_text() == "before"
+
+
+def test_what_is_no_plain_file_is_written_and_not_replaced() -> None:
+    write_trace_file("/dev/null", [EXAMPLE])
+    assert Path("/dev/null").is_char_device()
+
+
+@settings(max_examples=200)
+@given(text=texts())
+def test_a_reader_of_anything_raises_nothing_else(some_path: Path, text: str) -> None:
+    some_path.write_bytes(b'{"weaklink_trace_file": 1}\n' + text.encode("utf-8", "surrogatepass"))
+    with contextlib.suppress(UnreadableFileError):
+        list(read_trace_file(some_path))

@@ -1,0 +1,233 @@
+"""Chat completions as transcripts: recorded bodies in, cut at every byte; turns and faults out."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inspector.model import BodyState, ErrorPhase, FinishReason, Grade, Usage
+from inspector.text import decode
+from inspector.wire.assembly import DecodedTurn, TurnAssembly
+from inspector.wire.events import PartGrew, WireEvent
+from inspector.wire.openai_chat import API, ChatStreamDecoder, read_chat_body, read_chat_completion, read_chat_stream
+from tests.strategies import texts
+
+CASES = Path(__file__).parent.parent / "cases" / "wire" / "openai_chat"
+BODIES = sorted(CASES.glob("*.body"))
+NAMES = [path.stem for path in BODIES]
+
+
+def events(*pieces: bytes) -> list[WireEvent]:
+    decoder = ChatStreamDecoder()
+    found = [event for piece in pieces for event in decoder.feed(piece)]
+    return found + decoder.close()
+
+
+def plain(decoded: DecodedTurn) -> dict[str, Any]:
+    turn, generation = decoded.turn, decoded.turn.generation
+    assert generation is not None
+    facts = {key: value for key, value in msgspec.to_builtins(generation).items() if value not in (None, "", [], 1)}
+    facts["usage"] = {key: value for key, value in facts["usage"].items() if value}
+    return {
+        "parts": {part.name: [arrival.text for arrival in part.arrivals()] or part.text for part in turn.parts},
+        "calls": [[call.part, call.name, call.id] for call in turn.calls],
+        "faults": [
+            [part, fault.rule.code, [*msgspec.to_builtins(fault.range).values()], fault.message]
+            for part, fault in decoded.faults
+        ],
+        "response_id": decoded.response_id,
+        "generation": facts,
+    }
+
+
+@pytest.mark.parametrize("body", BODIES, ids=NAMES)
+def test_a_recorded_body_gives_its_turn(body: Path, *, update_goldens: bool) -> None:
+    golden = body.with_suffix(".json")
+    got = plain(read_chat_stream([(None, body.read_bytes())]))
+    text = json.dumps(got, indent=1) + "\n"
+    if update_goldens:
+        golden.write_text(text, encoding="ascii")
+    assert text == golden.read_text(encoding="ascii"), "pytest --update-goldens rewrites the expected turns"
+
+
+@pytest.mark.parametrize("body", BODIES, ids=NAMES)
+def test_no_cut_matters(body: Path) -> None:
+    raw = body.read_bytes()
+    whole = events(raw)
+    assert events(*(raw[at : at + 1] for at in range(len(raw)))) == whole
+    for at in range(len(raw) + 1):
+        assert events(raw[:at], raw[at:]) == whole
+
+
+@pytest.mark.parametrize("body", BODIES, ids=NAMES)
+def test_a_body_cut_off_anywhere_keeps_what_came(body: Path) -> None:
+    raw = body.read_bytes()
+    whole = {part.name: part.text for part in read_chat_stream([(None, raw)]).turn.parts}
+    for at in range(len(raw)):
+        for part in read_chat_stream([(None, raw[:at])]).turn.parts:
+            assert part.name.startswith("wire:") or whole.get(part.name, "").startswith(part.text)
+
+
+def test_times_go_to_the_text_that_ends_with_the_bytes() -> None:
+    first, second, *_ = (CASES / "plain.body").read_bytes().split(b"\n\n")[1:]
+    arrivals = [(10.0, first[:9]), (10.5, first[9:] + b"\n\n" + second), (11.0, b"\n\n")]
+    decoder, assembly = ChatStreamDecoder(), TurnAssembly(API, started_s=9.0)
+    for at_s, raw in arrivals:
+        assembly.extend(decoder.feed(raw, at_s))
+    part = assembly.decoded().turn.part("text")
+    assert part is not None
+    assert part.grade is Grade.CHUNKS
+    assert [(chunk.text, chunk.offset_s, chunk.sequence) for chunk in part.arrivals()] == [
+        ("It is ", 1.5, 0),
+        ("18 degrees.", 2.0, 1),
+    ]
+
+
+def test_token_ids_and_logprobs_stay_with_their_chunk() -> None:
+    part = read_chat_stream([(None, (CASES / "token_ids.body").read_bytes())]).turn.part("text")
+    assert part is not None
+    assert part.grade is Grade.TOKEN_IDS
+    assert [(chunk.text, chunk.token_ids, chunk.logprobs) for chunk in part.arrivals()] == [
+        ("Hel", (39, 301), (-0.5, -0.25)),
+        ("", (77,), None),
+        ("lo", (385,), (-9999.0,)),
+    ]
+
+
+WHOLE: dict[str, Any] = {
+    "id": "chatcmpl-1",
+    "object": "chat.completion",
+    "model": "example-8b",
+    "choices": [
+        {
+            "index": 0,
+            "message": {
+                "role": "assistant",
+                "content": "On it.",
+                "reasoning_content": "Hm.",
+                "tool_calls": [
+                    {"id": "c1", "type": "function", "function": {"name": "f", "arguments": '{"a": 1,}'}},
+                    {"id": "c1", "type": "function", "function": {"name": "f", "arguments": {"a": 2}}},
+                    {"type": "custom", "custom": {"name": "g", "input": "free text"}},
+                ],
+            },
+            "finish_reason": "tool_calls",
+        }
+    ],
+    "usage": {"prompt_tokens": 5, "completion_tokens": 7, "prompt_cache_hit_tokens": 3},
+}
+
+
+def test_a_whole_body_has_its_texts_and_no_chunks() -> None:
+    decoded = read_chat_completion(json.dumps(WHOLE))
+    assert not decoded.faults
+    assert [(part.name, part.text, part.grade) for part in decoded.turn.parts] == [
+        ("reasoning", "Hm.", Grade.TEXT_ONLY),
+        ("text", "On it.", Grade.TEXT_ONLY),
+        ("call:0", '{"a": 1,}', Grade.TEXT_ONLY),
+        ("call:1", '{"a":2}', Grade.TEXT_ONLY),
+        ("call:2", "free text", Grade.TEXT_ONLY),
+    ]
+    assert [(call.part, call.name, call.id) for call in decoded.turn.calls] == [
+        ("call:0", "f", "c1"),
+        ("call:1", "f", "c1"),
+        ("call:2", "g", None),
+    ]
+    assert decoded.response_id == "chatcmpl-1"
+    generation = decoded.turn.generation
+    assert generation is not None
+    assert (generation.api, generation.answered_model) == ("chat.completions", "example-8b")
+    assert (generation.finish, generation.finish_reason) == (FinishReason.TOOL_CALLS, "tool_calls")
+    assert generation.usage == Usage(5, 7, None, 3)
+
+
+def test_a_whole_body_is_recognised_by_how_it_begins() -> None:
+    assert (
+        read_chat_body(b"\xef\xbb\xbf\n" + json.dumps(WHOLE).encode()).turn
+        == read_chat_completion(json.dumps(WHOLE)).turn
+    )
+    streamed = (CASES / "plain.body").read_bytes()
+    assert read_chat_body(streamed) == read_chat_stream([(None, streamed)])
+
+
+@pytest.mark.parametrize(
+    ("raw", "status", "code", "error", "body"),
+    [
+        (b'{"error": {"message": "slow down", "code": "rate"}}', 429, "C505", ("http", "slow down"), "complete"),
+        (b'{"error": "no such model"}', None, "C505", ("http", "no such model"), "complete"),
+        (b'{"object": "error", "message": "too long", "code": 400}', 400, "C505", ("http", "too long"), "complete"),
+        (b'{"detail": [{"msg": "missing"}]}', 422, "C505", ("http", '[{"msg":"missing"}]'), "complete"),
+        (b"<html>Bad gateway</html>", 502, "C505", ("http", "<html>Bad gateway</html>"), "complete"),
+        (b'{"error": {"message": "out of memory"}}', 200, "C508", ("in_stream", "out of memory"), "complete"),
+        (json.dumps(WHOLE).encode()[:-9], 200, "C504", None, "truncated"),
+        (b" \n", 200, "C504", None, "truncated"),
+        (b'{"pong": true}', 200, "C507", None, "complete"),
+        (b"pong", 200, "C507", None, "complete"),
+        (b"[" * 100_000, 200, "C504", None, "truncated"),
+        (b'{"choices": 5}', 200, "C507", None, "complete"),
+    ],
+)
+def test_a_whole_body_that_is_no_answer_has_one_fault(
+    raw: bytes, status: int | None, code: str, error: tuple[str, str] | None, body: str
+) -> None:
+    decoded = read_chat_completion(raw, status=status)
+    assert [fault.rule.code for _, fault in decoded.faults] == [code]
+    generation = decoded.turn.generation
+    assert generation is not None
+    assert generation.body is BodyState(body)
+    found = generation.error
+    assert (found and (found.phase, found.message)) == (error and (ErrorPhase(error[0]), error[1]))
+    assert all(decoded.turn.part(part) for part, _ in decoded.faults)
+
+
+_LINES = st.sampled_from(
+    [
+        b'{"choices": [{"index": 0, "delta": {"content": "a"}}]}',
+        b'{"choices": [{"index": 0, "delta": {"tool_calls": [{"index": 0, "id": "c", "function": {"name": "f"}}]}}]}',
+        b'{"choices": [{"index": 0, "delta": {"tool_calls": [{"function": {"arguments": "{"}}]}}]}',
+        b'{"choices": [{"index": 1e400, "delta": [], "logprobs": {"content": [null]}}], "usage": {"prompt_tokens": ""}}',
+        b'{"choices": [{"delta": {"content": [{"type": "thinking", "thinking": [1]}]}, "finish_reason": 1}], "id": 1}',
+        b'{"choices": [null, {"message": 1}, {"index": -7, "delta": {"tool_calls": [null, {"id": 1}]}}]}',
+        b'{"choices": [{"delta": {"function_call": 1}}]}',
+        b'{"error": {}}',
+        b"[DONE]",
+        b"[" * 5_000,
+        b'{"choices": ' + b"[" * 5_000,
+        b'{"usage": {"prompt_tokens": ' + b"9" * 5_000 + b"}}",
+        b'"\xff"',
+    ]
+)
+
+
+@pytest.mark.invariants
+@given(
+    pieces=st.lists(
+        st.sampled_from([b"data: ", b"data: ", b"event: error\n", b":c\n", b"\n\n"]) | _LINES | st.binary(max_size=4)
+    )
+)
+def test_nothing_raises_and_no_cut_matters(pieces: list[bytes]) -> None:
+    raw = b"".join(pieces)
+    whole = events(raw)
+    assert events(*pieces) == whole
+    assembly = TurnAssembly(API)
+    assembly.extend(whole)
+    decoded = assembly.decoded()
+    for part, fault in decoded.faults:
+        found = decoded.turn.part(part)
+        assert found is not None
+        assert 0 <= fault.range.start <= fault.range.end <= len(found.text)
+    read_chat_body(raw)
+
+
+@pytest.mark.invariants
+@given(contents=st.lists(texts(max_size=4), max_size=5), ascii_only=st.booleans())
+def test_every_text_comes_through(contents: list[str], *, ascii_only: bool) -> None:
+    documents = [{"choices": [{"index": 0, "delta": {"content": text}}]} for text in contents]
+    lines = [json.dumps(document, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass") for document in documents]
+    found = events(*(b"data: " + line + b"\n\n" for line in lines))
+    sent = [json.loads(decode(line))["choices"][0]["delta"]["content"] for line in lines]
+    assert [event.text for event in found if isinstance(event, PartGrew)] == [text for text in sent if text]
