@@ -1,1 +1,123 @@
-"""Reads an agent's token stream: spans, calls, faults and the chain they form."""
+"""weaklink's core: finds the link where an agent's tool chain broke. What is public stands in `__all__`.
+
+Names load when they are first used (PEP 562), so that a command which needs one module does not pay for all.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from inspector.version import __version__
+
+if TYPE_CHECKING:
+    from inspector.diagnostics import Diagnostic, Fault, Fix, Location, apply_fixes
+    from inspector.errors import (
+        StoreError,
+        UnknownFormatError,
+        UnknownRuleError,
+        UnreadableFileError,
+        WeaklinkError,
+    )
+    from inspector.facade import BaseParser, ToolCallParser, make_call, write_calls
+    from inspector.formats.hermes_prompt import render_prompt
+    from inspector.formats.registry import Detection, detect_format, register_format
+    from inspector.formats.transcript import read_transcript
+    from inspector.inspection import Inspection, inspect_trace
+    from inspector.model import (
+        Chunk,
+        Generation,
+        Part,
+        Role,
+        Span,
+        SpanKind,
+        ToolCall,
+        ToolDefinition,
+        ToolResult,
+        Trace,
+        Turn,
+    )
+    from inspector.segmentation import Segmentation, Segmenter, segment
+    from inspector.trace_file import read_trace_file, write_trace_file
+
+__all__ = [
+    "BaseParser",
+    "Chunk",
+    "Detection",
+    "Diagnostic",
+    "Fault",
+    "Fix",
+    "Generation",
+    "Inspection",
+    "Location",
+    "Part",
+    "Role",
+    "Segmentation",
+    "Segmenter",
+    "Span",
+    "SpanKind",
+    "StoreError",
+    "ToolCall",
+    "ToolCallParser",
+    "ToolDefinition",
+    "ToolResult",
+    "Trace",
+    "Turn",
+    "UnknownFormatError",
+    "UnknownRuleError",
+    "UnreadableFileError",
+    "WeaklinkError",
+    "__version__",
+    "apply_fixes",
+    "detect_format",
+    "inspect_trace",
+    "make_call",
+    "read_trace_file",
+    "read_transcript",
+    "register_format",
+    "render_prompt",
+    "segment",
+    "write_calls",
+    "write_trace_file",
+]
+
+_HOMES = {
+    "inspector.diagnostics": ("Diagnostic", "Fault", "Fix", "Location", "apply_fixes"),
+    "inspector.errors": (
+        "StoreError",
+        "UnknownFormatError",
+        "UnknownRuleError",
+        "UnreadableFileError",
+        "WeaklinkError",
+    ),
+    "inspector.facade": ("BaseParser", "ToolCallParser", "make_call", "write_calls"),
+    "inspector.formats.hermes_prompt": ("render_prompt",),
+    "inspector.formats.registry": ("Detection", "detect_format", "register_format"),
+    "inspector.formats.transcript": ("read_transcript",),
+    "inspector.inspection": ("Inspection", "inspect_trace"),
+    "inspector.model": (
+        "Chunk",
+        "Generation",
+        "Part",
+        "Role",
+        "Span",
+        "SpanKind",
+        "ToolCall",
+        "ToolDefinition",
+        "ToolResult",
+        "Trace",
+        "Turn",
+    ),
+    "inspector.segmentation": ("Segmentation", "Segmenter", "segment"),
+    "inspector.trace_file": ("read_trace_file", "write_trace_file"),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_HOME_OF[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

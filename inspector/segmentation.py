@@ -1,6 +1,6 @@
 """One text into spans, calls and diagnostics: whole by `segment`, piece by piece by `Segmenter`."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from inspector.diagnostics import Diagnostic
@@ -8,6 +8,7 @@ from inspector.formats.format import Format
 from inspector.formats.registry import detect_format, find_format
 from inspector.model import Role, Span, SpanKind, ToolCall, ToolDefinition, ToolResult
 from inspector.segmenter.assembler import Assembler
+from inspector.segmenter.machine import feeder
 
 AUTO = "auto"
 """The format name that stands for: find it out from the text."""
@@ -61,19 +62,15 @@ class Segmenter:
     ) -> None:
         self.format = find_format(format) if isinstance(format, str) else format
         self._turn, self._part = turn, part
-        parser = self.format.new_parser(prompt, role)
-        self._parse, self._finish = parser.feed, parser.close
+        self._parser = self.format.new_parser(prompt, role)
         self._assembler = Assembler(self.format.readers)
         self._taken = (0, 0)
-
-    def feed(self, text: str) -> list[Span]:
-        """The top-level spans that closed with this piece, which may be cut anywhere. Never raises."""
-        events = self._parse(text)
-        return self._assembler.take(events) if events else []
+        self.feed: Callable[[str], list[Span]] = feeder(self._parser, self._assembler.take)
+        """`feed(text)`: the top-level spans that closed with this piece, which may be cut anywhere. Never raises."""
 
     def close(self) -> list[Span]:
         """The spans that the end of the text closes. Nothing may be fed after it."""
-        spans = self._assembler.take(self._finish())
+        spans = self._assembler.take(self._parser.close())
         self._assembler.end()
         return spans
 

@@ -66,7 +66,11 @@ class Grade(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One text of a turn: `text`, `reasoning`, or `call:0`, `call:1`, ... whose text is a call's arguments."""
+    """One text of a turn: `text`, `reasoning`, or `call:0`, `call:1`, ... whose text is a call's arguments.
+
+    Sources bring others, which are kept word for word: `refusal`, `content:N` (a content block that is no text),
+    `wire:...` (what a decoder did not take) and `choiceN:...` (a further choice of the same request).
+    """
 
     name: str
     text: str

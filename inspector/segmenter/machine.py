@@ -22,7 +22,7 @@ from collections.abc import Callable
 from inspector.json_scanner.tracker import JsonTracker, ends_within_string, read_on, tracked
 from inspector.model import Span, SpanKind
 from inspector.rules.markers import MARKER_INSIDE_ARGUMENT, SPECIAL_TOKEN_LEAK
-from inspector.segmenter.events import Flagged, ParseEvent, SpanClosed, SpanExtended, SpanOpened
+from inspector.segmenter.events import Flagged, FormatParser, ParseEvent, SpanClosed, SpanExtended, SpanOpened
 from inspector.segmenter.table import HERE, HOME, ROLE, Cut, State, Table, Transition
 from inspector.segmenter.wording import marker_fault
 from inspector.text import Range
@@ -69,6 +69,16 @@ class Machine:
         """How many code points at the end of what was fed are held back: part of a marker, or of a doubt."""
         return self._held
 
+    @property
+    def is_in_doubt(self) -> bool:
+        """Whether it waits for what a doubtful marker turns out to be; only then `held` exceeds `longest_marker`."""
+        return self._doubt_at is not None
+
+    @property
+    def longest_marker(self) -> int:
+        """The length of the table's longest marker."""
+        return max(state.longest for state in self._table.states)
+
     def feed(self, text: str) -> list[ParseEvent]:
         """See FormatParser."""
         self._pieces.append(text)
@@ -76,8 +86,8 @@ class Machine:
             return []
         return self._look(text)
 
-    def feeder(self, take: Callable[[list[ParseEvent]], list[Span]]) -> Callable[[str], list[Span]]:
-        """`feed` followed by `take` in one call: the way of a live stream, where each call for a delta counts."""
+    def feeding(self, take: Callable[[list[ParseEvent]], list[Span]]) -> Callable[[str], list[Span]]:
+        """`feed` followed by `take`, in one call."""
 
         def feed(text: str) -> list[Span]:
             self._pieces.append(text)
@@ -133,7 +143,7 @@ class Machine:
         """Go through the window as far as it is certain; the rest is held back."""
         while self._step(final=final):
             pass
-        if self._doubt_at is not None:
+        if self.is_in_doubt:
             self._alarm = self._other_alarm = ""
             return
         rest = self._window[self._pos :]
@@ -363,3 +373,14 @@ class Machine:
         tail = prompt.rstrip()
         opened = (state for state in self._table.states if state.opener and tail.endswith(state.opener))
         return next((state for state in opened if state.kind is SpanKind.REASONING), reader.state)
+
+
+def feeder(parser: FormatParser, take: Callable[[list[ParseEvent]], list[Span]]) -> Callable[[str], list[Span]]:
+    """A parser's `feed` followed by `take`; in one call where it can be, since a live stream makes one for each delta."""
+    if isinstance(parser, Machine):
+        return parser.feeding(take)
+
+    def feed(text: str) -> list[Span]:
+        return take(parser.feed(text))
+
+    return feed

@@ -10,6 +10,9 @@ from inspector.rules.rule import Rule
 UNREAD_PART = "wire:unread"
 """The part that keeps, word for word, what the decoder did not understand and what was cut off."""
 
+ERROR_PART = "wire:error"
+"""The part that keeps, word for word, what the server sent as its error."""
+
 COMMENTS_PART = "wire:comments"
 """The part that keeps the comment lines of an event stream (keep-alives such as `: OPENROUTER PROCESSING`)."""
 

@@ -7,7 +7,7 @@ from inspector.model import Json
 TOO_DEEP = '"(nested too deeply to be written)"'
 
 
-def read_json(text: str) -> Json:
+def parse_json(text: str) -> Json:
     """Any JSON value, lone surrogates and non-finite numbers included.
 
     ValueError for a text that is none, or that Python bears not: nested deeper than its recursion limit, or an

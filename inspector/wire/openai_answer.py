@@ -10,9 +10,17 @@ from inspector.rules.recording import (
     UNKNOWN_WIRE_EVENT,
     UPSTREAM_ERROR,
 )
-from inspector.wire.events import UNREAD_PART, FactsLearned, FaultSeen, GenerationFailed, PartGrew, WireEvent
+from inspector.wire.events import (
+    ERROR_PART,
+    UNREAD_PART,
+    FactsLearned,
+    FaultSeen,
+    GenerationFailed,
+    PartGrew,
+    WireEvent,
+)
 from inspector.wire.finish_reasons import finish_meaning
-from inspector.wire.json_text import read_json
+from inspector.wire.json_text import parse_json
 from inspector.wire.openai_choice import ChoiceReader
 from inspector.wire.openai_lenient import lenient_chunk
 from inspector.wire.openai_shapes import ChatChunk, Choice, UsageShape, decode_chunk
@@ -27,7 +35,8 @@ class AnswerReader:
 
     `status` is the HTTP status, None where unknown; from 400 on, an error is the whole answer (C505), below it is one
     inside an answer that began well (C508). Where `whole` is True an error of unknown status is the whole answer too.
-    What cannot be read is kept word for word in `wire:unread`; each kind of oddity is flagged once.
+    What cannot be read is kept word for word in `wire:unread`, an error in `wire:error`; each kind of oddity is flagged
+    once.
     """
 
     __slots__ = (
@@ -64,28 +73,30 @@ class AnswerReader:
             try:
                 chunk, strange = lenient_chunk(text)
             except ValueError:
-                return self.read_error(text, found)
+                return self.read_error(text, raw, at_s, found)
         if chunk.choices is None and chunk.usage is None:
-            return self.read_error(text, found)
-        strange += self._read_chunk(chunk, at_s, found)
+            return self.read_error(text, raw, at_s, found)
+        strange += self._read_chunk(chunk, raw, at_s, found)
         if strange:
             self.keep(raw, {_INDEX.sub("", path): path for path in strange}, at_s, found)
         return True
 
-    def read_error(self, text: str, found: list[WireEvent], *, certain: bool = False) -> bool:
+    def read_error(
+        self, text: str, raw: str, at_s: float | None, found: list[WireEvent], *, certain: bool = False
+    ) -> bool:
         """Append what an error object says; False where `text` is none. `certain`: the wire called it an error."""
         try:
-            document = read_json(text)
+            document = parse_json(text)
         except ValueError:
             document = text if certain else None
         error = error_in(document) or (document if certain else None)
         if error is None:
             return False
-        self.fail(error, found)
+        self.fail(error, raw, at_s, found)
         return True
 
-    def fail(self, error: Json, found: list[WireEvent]) -> None:
-        """Append an error, and the fault that it is."""
+    def fail(self, error: Json, raw: str, at_s: float | None, found: list[WireEvent]) -> None:
+        """Append an error, what the wire held of it word for word, and the fault that it is."""
         phase = ErrorPhase.HTTP if self._is_http_error else ErrorPhase.IN_STREAM
         rule = UPSTREAM_ERROR if self._is_http_error else ERROR_INSIDE_200
         read = read_error(error, phase, status=self._status if self._is_http_error else None)
@@ -95,6 +106,8 @@ class AnswerReader:
         else:
             message = f"The server broke off with {words}."
         self.failed = True
+        if raw:
+            found.append(PartGrew(ERROR_PART, raw, at_s))
         found += (GenerationFailed(read), FaultSeen(self._first.last_part, rule, message))
 
     def keep(self, raw: str, oddities: dict[str, str], at_s: float | None, found: list[WireEvent]) -> None:
@@ -119,9 +132,9 @@ class AnswerReader:
                 message = f"The answer was stopped here by the length limit (finish reason `{_quoted(self.finish)}`)."
                 found.append(FaultSeen(part, CUT_OFF_BY_LENGTH, message))
             case FinishReason.ERROR:
-                self.fail(f"finish reason {self.finish}", found)
+                self.fail(f"finish reason {self.finish}", "", None, found)
 
-    def _read_chunk(self, chunk: ChatChunk, at_s: float | None, found: list[WireEvent]) -> list[str]:
+    def _read_chunk(self, chunk: ChatChunk, raw: str, at_s: float | None, found: list[WireEvent]) -> list[str]:
         strange: list[str] = []
         if (chunk.id and not self._response_id) or (chunk.model and not self._model):
             self._response_id = self._response_id or chunk.id or ""
@@ -133,7 +146,7 @@ class AnswerReader:
             self._usage = chunk.usage
             found.append(FactsLearned(usage=chunk.usage.usage()))
         if chunk.error:
-            self.fail(chunk.error, found)
+            self.fail(chunk.error, raw, at_s, found)
         return strange
 
     def _read_choice(self, choice: Choice, at_s: float | None, found: list[WireEvent]) -> list[str]:
@@ -141,8 +154,9 @@ class AnswerReader:
         if reader is None:
             reader = self._choices.setdefault(choice.index, ChoiceReader(choice.index))
         if choice.message is not None and (choice.delta is not None or reader.grown):
-            return [f"choices[{choice.index}].message"]  # the whole message once more, after its pieces
-        strange = reader.read(choice, at_s, found)
+            strange = [f"choices[{choice.index}].message"]  # the whole message once more, after its pieces
+        else:
+            strange = reader.read(choice, at_s, found)
         if choice.finish_reason and not choice.index and choice.finish_reason != self.finish:
             self.finish = choice.finish_reason
             found.append(FactsLearned(finish_reason=self.finish, finish=finish_meaning(self.finish)))

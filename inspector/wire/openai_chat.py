@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from inspector.text import decode
 from inspector.wire.assembly import DecodedTurn, TurnAssembly
 from inspector.wire.events import COMMENTS_PART, UNREAD_PART, PartGrew, WireEvent
-from inspector.wire.json_text import read_json
+from inspector.wire.json_text import parse_json
 from inspector.wire.openai_answer import AnswerReader
 from inspector.wire.sse import ServerSentEvent, SseDecoder
 
@@ -65,7 +65,7 @@ class ChatStreamDecoder:
 
     def _read_text(self, text: str, event: ServerSentEvent, found: list[WireEvent]) -> None:
         if event.event == "error":
-            self._answer.read_error(text, found, certain=True)
+            self._answer.read_error(text, event.raw, self._at_s, found, certain=True)
         elif not self._answer.read(text, event.raw, self._at_s, found):
             self._keep_unread(text, event, found)
 
@@ -106,8 +106,7 @@ def read_chat_completion(raw: bytes | str, *, status: int | None = None) -> Deco
     aborted = ""
     if not answer.read(text.removeprefix("\ufeff"), text, None, found):
         if status is not None and status >= 400:
-            found.append(PartGrew(UNREAD_PART, text))
-            answer.fail(text, found)
+            answer.fail(text, text, None, found)
         elif aborted := _why_cut(text):
             found += [PartGrew(UNREAD_PART, text)] if text else []
         else:
@@ -138,7 +137,7 @@ def _why_cut(text: str) -> str:
     if start not in "{[":
         return ""
     try:
-        read_json(text.removeprefix("\ufeff"))
+        parse_json(text.removeprefix("\ufeff"))
     except ValueError:
         return "The body ended before its JSON did."
     return ""

@@ -5,7 +5,7 @@ from typing import TypeVar
 import msgspec
 
 from inspector.model import Json
-from inspector.wire.json_text import compact_json, read_json
+from inspector.wire.json_text import compact_json, parse_json
 from inspector.wire.openai_shapes import (
     CallPiece,
     ChatChunk,
@@ -26,7 +26,7 @@ def lenient_chunk(text: str) -> tuple[ChatChunk, list[str]]:
 
     ValueError where the text is no JSON object, or holds neither choices nor usage.
     """
-    document = read_json(text)
+    document = parse_json(text)
     if not isinstance(document, dict) or not document.keys() & {"choices", "usage"}:
         raise ValueError("no chat completion")
     strange: list[str] = []

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from inspector.model import CallHeader, Json, Part, ResultHeader, Role, ToolDefinition, Turn
 from inspector.wire.events import UNREAD_PART
-from inspector.wire.json_text import compact_json, read_json
+from inspector.wire.json_text import compact_json, parse_json
 
 _ROLES = {
     "system": Role.SYSTEM,
@@ -133,7 +133,7 @@ def _result(message: dict[str, Json]) -> ResultHeader:
 def _listed(offered: Json) -> list[Json]:
     if isinstance(offered, str):
         try:
-            offered = read_json(offered)
+            offered = parse_json(offered)
         except ValueError:
             return [offered] if offered else []
     if isinstance(offered, list):

@@ -189,7 +189,7 @@ _LINES = st.sampled_from(
         b'{"choices": [{"index": 0, "delta": {"content": "a"}}]}',
         b'{"choices": [{"index": 0, "delta": {"tool_calls": [{"index": 0, "id": "c", "function": {"name": "f"}}]}}]}',
         b'{"choices": [{"index": 0, "delta": {"tool_calls": [{"function": {"arguments": "{"}}]}}]}',
-        b'{"choices": [{"index": 1e400, "delta": [], "logprobs": {"content": [null]}}], "usage": {"prompt_tokens": ""}}',
+        b'{"choices": [{"index": 1e400, "delta": 0, "logprobs": {"content": [0]}}], "usage": {"prompt_tokens": []}}',
         b'{"choices": [{"delta": {"content": [{"type": "thinking", "thinking": [1]}]}, "finish_reason": 1}], "id": 1}',
         b'{"choices": [null, {"message": 1}, {"index": -7, "delta": {"tool_calls": [null, {"id": 1}]}}]}',
         b'{"choices": [{"delta": {"function_call": 1}}]}',

@@ -1,0 +1,124 @@
+"""The segmenter against the limits and peers of its field: whole text, token by token, and hostile text."""
+
+import json
+import re
+from collections.abc import Callable
+from functools import partial
+
+from benchmarks import peers
+from benchmarks.corpus import CALL_SIZES, call_payload, deltas, prose, session
+from benchmarks.timing import best_of, goal, say
+from inspector.formats.hermes import HERMES
+from inspector.segmentation import Segmenter, segment
+
+_MARKERS = re.compile("<(?:think>|/think>|tool_call>|/tool_call>|tool_response>|/tool_response>)")
+
+
+def whole_text() -> None:
+    """A session of 570 kB in one piece, against reading the payloads and searching the markers, and nothing else."""
+    say("whole text: a session of 570 kB, half of it call payload")
+    for name, sizes in (("mixed", CALL_SIZES), *((f"{size:,} B", (size,)) for size in CALL_SIZES)):
+        text, payloads = session(sizes)
+        ways: dict[str, Callable[[], object]] = {
+            "limit": partial(_limit, text, payloads),
+            "find": partial(text.find, "\0"),
+            "weaklink": partial(segment, text, "hermes"),
+            **{peer.name: partial(peer.whole, text) for peer in peers.installed()},
+        }
+        best = best_of(ways)
+        say(f"  calls of {name}: " + ", ".join(f"{way} {len(text) / 1e6 / took:,.0f} MB/s" for way, took in best.items()))
+        ratio = best["limit"] / best["weaklink"]
+        say(f"    of json.loads + one finditer: {goal(ratio, 0.85, at_least=True) if name == 'mixed' else f'{ratio:6.2f}'}")
+        for peer in peers.installed():
+            say(f"    of {peer.name}: {goal(best[peer.name] / best['weaklink'], peer.goal, at_least=True)}")
+
+
+def _limit(text: str, payloads: list[str]) -> None:
+    for payload in payloads:
+        json.loads(payload)
+    for _ in _MARKERS.finditer(text):
+        pass
+
+
+def token_by_token() -> None:
+    """Deltas of four characters within one call's arguments, against calling a function that does nothing."""
+    say("token by token: deltas of 4 characters within the arguments of one call")
+    per_delta: dict[int, float] = {}
+    for size in CALL_SIZES:
+        pieces = deltas(call_payload(size))
+        best = best_of(
+            {
+                "bare": partial(_feed_all, pieces, _nothing),
+                "Segmenter.feed": partial(_stream, pieces),
+                "parser.feed": partial(_parse, pieces),
+                **{peer.name: partial(peer.stream, call_payload(size)) for peer in peers.installed()},
+            }
+        )
+        nanoseconds = {name: took / len(pieces) * 1e9 for name, took in best.items()}
+        per_delta[size] = nanoseconds["Segmenter.feed"]
+        say(f"  {size:>6,} B: " + ", ".join(f"{name} {took:,.0f} ns" for name, took in nanoseconds.items()))
+        say(f"    of a bare call: {goal(nanoseconds['Segmenter.feed'] / nanoseconds['bare'], 5, at_least=False)}")
+    spread = max(per_delta[size] for size in CALL_SIZES[1:]) / min(per_delta[size] for size in CALL_SIZES[1:])
+    say(f"  slowest to fastest from 1 kB to 50 kB: {goal(spread, 1.3, at_least=False)}")
+
+
+def _nothing(piece: str) -> None:
+    return None
+
+
+def _feed_all(pieces: list[str], feed: Callable[[str], object]) -> None:
+    for piece in pieces:
+        feed(piece)
+
+
+def _stream(pieces: list[str]) -> None:
+    segmenter = Segmenter("hermes")
+    segmenter.feed("<tool_call>\n")
+    _feed_all(pieces, segmenter.feed)
+
+
+def _parse(pieces: list[str]) -> None:
+    parser = HERMES.new_parser()
+    parser.feed("<tool_call>\n")
+    _feed_all(pieces, parser.feed)
+
+
+_HOSTILE: dict[str, Callable[[int], str]] = {
+    "openers only": lambda n: "<tool_call>" * n,
+    "half markers": lambda n: "<tool_cal" * n,
+    "closers in strings": lambda n: '<tool_call>{"a": "</tool_call>' * n,
+    "doubts that fail": lambda n: '<tool_call>[",","</tool_call>' * n,
+    "one string of closers": lambda n: '<tool_call>{"a": "' + "</tool_call>" * n + '"}</tool_call>',
+    "brackets": lambda n: "<tool_call>" + "[{" * n,
+    "quotes": lambda n: "<tool_call>" + "'\"" * n + "</tool_call>",
+    "single quotes": lambda n: "<tool_call>{" + "'a': 'b', " * n + "}</tool_call>",
+    "trailing commas": lambda n: "<tool_call>[" + "[1,], " * n + "]</tool_call>",
+    "backslashes": lambda n: '<tool_call>{"a": "' + "\\" * n,
+    "many short calls": lambda n: '<tool_call>{"name": "f", "arguments": {}}</tool_call>' * n,
+    "reasoning": lambda n: "<think>" + "<tool_call>" * n + "</think>",
+    "prose": lambda n: prose(8 * n),
+}
+
+
+def hostile_text() -> None:
+    """What twice the input costs, whole and in deltas of four characters."""
+    say("hostile text: cost of twice the input")
+    for name, make in _HOSTILE.items():
+        small, large = make(4_000), make(8_000)
+        best = best_of(
+            {
+                "small": partial(segment, small, "hermes"),
+                "large": partial(segment, large, "hermes"),
+                "small deltas": partial(_read_deltas, deltas(small)),
+                "large deltas": partial(_read_deltas, deltas(large)),
+            },
+            rounds=3,
+        )
+        ratio = max(best["large"] / best["small"], best["large deltas"] / best["small deltas"])
+        say(f"  {name:24} {len(large) / 1e6 / best['large']:7.1f} MB/s whole {goal(ratio, 2.3, at_least=False)}")
+
+
+def _read_deltas(pieces: list[str]) -> None:
+    segmenter = Segmenter("hermes")
+    _feed_all(pieces, segmenter.feed)
+    segmenter.close()

@@ -1,0 +1,89 @@
+"""The names that users of function-calling code know: a thin layer over formats, for whole texts."""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeVar
+
+from inspector.errors import UnknownFormatError
+from inspector.formats.format import Format
+from inspector.formats.registry import detect_format, find_format
+from inspector.model import Json, ToolCall
+from inspector.segmentation import segment
+from inspector.text import Range
+
+_NOWHERE = Range(0, 0)
+
+
+class BaseParser(Protocol):
+    """Reads calls out of a model's text, and writes a call as that model would."""
+
+    def parse(self, text: str) -> list[ToolCall]:
+        """Every call in `text`, malformed ones too (`valid` false)."""
+        ...
+
+    def format(self, tool_call: ToolCall) -> str:
+        """The exact text that the model would emit for this call."""
+        ...
+
+
+_Parser = TypeVar("_Parser", bound=type[BaseParser])
+
+
+class FormatCallParser:
+    """A BaseParser over one of weaklink's formats, whose name is `name`."""
+
+    def __init__(self, over: Format) -> None:
+        self.name = over.name
+        self._format = over
+
+    def parse(self, text: str) -> list[ToolCall]:
+        """See BaseParser."""
+        return list(segment(text, self.name).calls)
+
+    def format(self, tool_call: ToolCall) -> str:
+        """See BaseParser. Raises ValueError where the format cannot express the call."""
+        if not self._format.expresses(tool_call):
+            raise ValueError(f"`{self.name}` cannot express this call of `{tool_call.name}`")
+        return self._format.write_calls([tool_call])
+
+
+class ToolCallParser:
+    """Finds parsers: by a model's name, by a format's name, or of one's own."""
+
+    _own: dict[str, type[BaseParser]] = {}  # noqa: RUF012  # filled by `register`, on purpose shared
+
+    @classmethod
+    def auto_detect(cls, model_name: str) -> BaseParser:
+        """The parser of the format that models of this name use; of `hermes` where the name says nothing."""
+        return FormatCallParser(detect_format(model=model_name).format)
+
+    @classmethod
+    def create(cls, name: str) -> BaseParser:
+        """The parser registered under `name`, else that of the format so called. Raises UnknownFormatError."""
+        own = cls._own.get(name)
+        return own() if own is not None else FormatCallParser(find_format(name))
+
+    @classmethod
+    def register(cls, name: str) -> Callable[[_Parser], _Parser]:
+        """Class decorator: make a parser known under `name`. Raises ValueError where a format bears that name."""
+        try:
+            find_format(name)
+        except UnknownFormatError:
+            pass
+        else:
+            raise ValueError(f"a format is called `{name}` already")
+
+        def keep(parser: _Parser) -> _Parser:
+            cls._own[name] = parser
+            return parser
+
+        return keep
+
+
+def make_call(name: str, arguments: dict[str, Json], *, id: str | None = None) -> ToolCall:
+    """A call that stands in no text yet, ready to be written."""
+    return ToolCall(name, arguments, "", valid=True, range=_NOWHERE, id=id)
+
+
+def write_calls(calls: Sequence[ToolCall], format: str) -> str:
+    """The exact text that models of this format emit for these calls. Raises UnknownFormatError."""
+    return find_format(format).write_calls(calls)

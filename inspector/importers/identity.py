@@ -1,0 +1,71 @@
+"""What every importer of rows says of a trace beside its turns: its ids, its times, its place."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+from inspector.importers.rows import JsonObject, Row
+from inspector.model import ExternalId, Instant, InstantSource, Json
+
+SESSION_KEYS = ("session_id", "sessionId", "conversation_id", "conversationId", "thread_id", "trace_id")
+"""Members that name a session wherever it is written down, under the names they are known by."""
+
+_ROW_KEYS = ("id", "task_id", "prompt_index", "sample_id", "uid")
+
+
+def row_ids(row: Row, extra: Iterable[ExternalId] = ()) -> tuple[ExternalId, ...]:
+    """The ids of a row, which together tell its trace from every other of the same source.
+
+    An id that names a session stands alone: the same session may come again, grown, from any file. Every other id
+    (`id`, `task_id`, ...) holds only within its file, where it may be a mere number. The row's number (`line`,
+    `entry`, `document`) and the digest of its bytes (`sha256`) go with it then: a file that was moved or has grown
+    gives the same traces again, and no row of another file is taken for one of this.
+    """
+    sessions = tuple(_ids(row.value, SESSION_KEYS))
+    if sessions:
+        return sessions
+    return (
+        *_ids(row.value, _ROW_KEYS),
+        *extra,
+        ExternalId(row.unit, str(row.number)),
+        ExternalId("sha256", row.digest),
+    )
+
+
+def names_session(value: JsonObject) -> bool:
+    """Whether a row says which session it belongs to."""
+    return any(True for _ in _ids(value, SESSION_KEYS))
+
+
+def instant(value: Json) -> Instant | None:
+    """A time as logs write it: ISO 8601, or seconds or milliseconds since 1970; None for what is none.
+
+    A time without a zone is taken for UTC, and is derived then, not recorded.
+    """
+    if isinstance(value, str):
+        return _from_iso(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    seconds = value / 1000 if value > 1e11 else value
+    return Instant(float(seconds)) if 0 < seconds < 1e11 else None
+
+
+def text_of(value: JsonObject, *keys: str) -> str:
+    """The first of the members that is a text and not empty, else `""`."""
+    return next((found for key in keys if isinstance(found := value.get(key), str) and found), "")
+
+
+def _ids(value: JsonObject, keys: Iterable[str]) -> Iterable[ExternalId]:
+    for key in keys:
+        found = value.get(key)
+        if isinstance(found, str | int) and not isinstance(found, bool) and found != "":
+            yield ExternalId(key, str(found))
+
+
+def _from_iso(text: str) -> Instant | None:
+    try:
+        moment = datetime.fromisoformat(text)
+        if moment.tzinfo is None:
+            return Instant(moment.replace(tzinfo=UTC).timestamp(), InstantSource.DERIVED)
+        return Instant(moment.timestamp())
+    except (ValueError, OverflowError):
+        return None

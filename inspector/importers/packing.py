@@ -1,0 +1,91 @@
+"""Compressed files: known by their first bytes, unpacked as they are read, within bounds."""
+
+import gzip
+import io
+import sys
+import zlib
+from pathlib import Path
+from typing import IO, BinaryIO, cast
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+_MAGIC = ((b"\x1f\x8b\x08", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"))
+_LAYERS = 3
+_LEAST_BOUND = 1 << 30
+_GROWTH = 200
+_BLOCK = 1 << 16
+_DAMAGE = (EOFError, zlib.error, zstd.ZstdError, gzip.BadGzipFile)
+
+
+class DamagedDataError(OSError):
+    """Compressed data ends early, is broken, or unpacks to more than a log would."""
+
+
+def packing_of(path: Path) -> tuple[str, ...]:
+    """The compressions around a file's content, outermost first; at most three are taken off."""
+    packing: tuple[str, ...] = ()
+    while len(packing) < _LAYERS and (kind := _outermost(path, packing)):
+        packing += (kind,)
+    return packing
+
+
+def open_unpacked(path: Path, packing: tuple[str, ...]) -> BinaryIO:
+    """The bytes within `packing`, read as they are asked for.
+
+    They may be 200 times as many as the file has, or one GiB if that is more; DamagedDataError beyond, and where the
+    compressed data is broken.
+    """
+    stream: BinaryIO = path.open("rb")
+    if not packing:
+        return stream
+    bound = max(_LEAST_BOUND, path.stat().st_size * _GROWTH)
+    layers: list[IO[bytes]] = [stream]
+    for kind in packing:
+        layers.append(_opened(kind, layers[-1]))
+    return io.BufferedReader(_Unpacked(layers, bound), _BLOCK)
+
+
+def _outermost(path: Path, packing: tuple[str, ...]) -> str:
+    """The compression that lies under those already known, `""` for none."""
+    try:
+        with open_unpacked(path, packing) as stream:
+            head = stream.read(4)
+    except DamagedDataError:
+        return ""
+    return next((kind for magic, kind in _MAGIC if head.startswith(magic)), "")
+
+
+def _opened(kind: str, inner: IO[bytes]) -> IO[bytes]:
+    if kind == "gzip":
+        return cast("IO[bytes]", gzip.GzipFile(fileobj=inner, mode="rb"))
+    return zstd.ZstdFile(inner, "rb")
+
+
+class _Unpacked(io.RawIOBase):
+    """The innermost of several streams, its errors told in words and its length bounded."""
+
+    def __init__(self, layers: list[IO[bytes]], bound: int) -> None:
+        self._layers = layers
+        self._left = self._bound = bound
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]  # typeshed's name is private
+        try:
+            block = self._layers[-1].read(min(len(buffer), _BLOCK))
+        except _DAMAGE as error:
+            raise DamagedDataError(f"the compressed data is damaged: {error}") from error
+        self._left -= len(block)
+        if self._left < 0:
+            raise DamagedDataError(f"the compressed data unpacks to more than {self._bound >> 20} MiB")
+        buffer[: len(block)] = block
+        return len(block)
+
+    def close(self) -> None:
+        for layer in reversed(self._layers):
+            layer.close()
+        super().close()

@@ -1,0 +1,130 @@
+"""A file in, its traces out: finds the importer that knows it and adds where the traces come from."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from pathlib import Path
+
+from inspector.errors import UnreadableFileError
+from inspector.importers.registry import importers, source_names
+from inspector.importers.rows import first_rows
+from inspector.importers.source import Importer, Sample, Skipped, SourceFile
+from inspector.model import Trace
+
+_KNOWN_BINARIES = (
+    (b"PAR1", "a Parquet file"),
+    (b"SQLite format 3\0", "an SQLite database"),
+    (b"PK\x03\x04", "a ZIP archive"),
+    (b"%PDF", "a PDF"),
+    (b"\x89PNG", "an image"),
+    (b"\x7fELF", "a program"),
+    (b"\xff\xfe", "text in UTF-16"),
+    (b"\xfe\xff", "text in UTF-16"),
+)
+_PICKLES = tuple(bytes((0x80, protocol)) for protocol in range(2, 6))
+
+
+@dataclass(frozen=True, slots=True)
+class SourceReading:
+    """A file that is being read: the name of its source, and its traces and skipped records, each as it is read.
+
+    The records can be gone through once. UnreadableFileError comes out of them where the file fails on the way.
+    """
+
+    source: str
+    records: Iterator[Trace | Skipped]
+
+
+def read_source(path: str | Path, source: str | None = None) -> SourceReading:
+    """Read a file with the importer that recognises its content, or with the one that `source` names.
+
+    gzip and zstd are unpacked first. Every trace says in its provenance where it comes from; a trace that already does
+    (one of a trace file) keeps what it says. Only what the records need is in memory. UnreadableFileError, one
+    sentence with the path, where there is no such file, it is a folder, empty or no plain file, no importer recognises
+    it, or no source bears that name.
+    """
+    file = SourceFile(path)
+    try:
+        _check(file)
+        importer = _named(file, source) if source else _recognised(file)
+    except (OSError, ValueError) as error:  # ValueError: a path that no file can have
+        raise _unreadable(file, getattr(error, "strerror", None) or str(error)) from error
+    return SourceReading(importer.name, _records(importer, file))
+
+
+def _check(file: SourceFile) -> None:
+    if not file.path.exists():
+        raise _unreadable(file, "there is no such file")
+    if file.path.is_dir():
+        raise _unreadable(file, "this is a folder")
+    if not file.path.is_file():
+        raise _unreadable(file, "this is no plain file, and a source is read more than once")
+    if not file.head:
+        raise _unreadable(file, "the file is empty")
+
+
+def _named(file: SourceFile, source: str) -> Importer:
+    for importer in importers():
+        if importer.name == source:
+            return importer
+    nearest = get_close_matches(source, source_names(), n=1)
+    hint = f"; did you mean `{nearest[0]}`?" if nearest else f"; there are {', '.join(source_names())}"
+    raise _unreadable(file, f"no source is called `{source}`{hint}")
+
+
+def _recognised(file: SourceFile) -> Importer:
+    sample = Sample(file, first_rows(file))
+    scores = [(_sureness(importer, sample, file), importer) for importer in importers()]
+    sureness, importer = max(scores, key=lambda scored: scored[0])
+    if sureness <= 0:
+        raise _unreadable(file, _why_unknown(sample))
+    return importer
+
+
+def _sureness(importer: Importer, sample: Sample, file: SourceFile) -> float:
+    try:
+        return float(importer.recognises(sample))
+    except OSError:
+        raise
+    except Exception as error:  # noqa: BLE001  # foreign code: importers come from plug-ins too
+        raise _unreadable(file, f"the importer `{importer.name}` failed: {error!r}") from error
+
+
+def _why_unknown(sample: Sample) -> str:
+    head = sample.head
+    for magic, kind in _KNOWN_BINARIES:
+        if head.startswith(magic):
+            return f"this is {kind}, and none that weaklink knows"
+    if head.startswith(_PICKLES):
+        return "this is a Python pickle, which weaklink never loads: a pickle can run any code"
+    if b"\0" in head and not sample.rows:
+        return "this is a binary file of an unknown kind"
+    if not sample.rows:
+        return "no source writes such a file: it is neither JSON nor a transcript"
+    keys = ", ".join(f"`{key[:40]}`" for key in list(sample.rows[0])[:6])
+    return f"no source writes such rows: the first has {keys or 'no members'}"
+
+
+def _records(importer: Importer, file: SourceFile) -> Iterator[Trace | Skipped]:
+    try:
+        for record in importer.read(file):
+            yield record if isinstance(record, Skipped) else _placed(record, importer, file)
+    except UnreadableFileError:
+        raise
+    except OSError as error:
+        raise _unreadable(file, error.strerror or str(error)) from error
+    except Exception as error:  # foreign code: importers come from plug-ins too
+        raise _unreadable(file, f"the importer `{importer.name}` failed: {error!r}") from error
+
+
+def _placed(trace: Trace, importer: Importer, file: SourceFile) -> Trace:
+    known = trace.provenance
+    if known.source:
+        return trace
+    return replace(
+        trace, provenance=replace(known, source=importer.name, file=file.name, file_sha256=file.sha256)
+    )
+
+
+def _unreadable(file: SourceFile, why: str) -> UnreadableFileError:
+    return UnreadableFileError(f"{file.name}: {why}")

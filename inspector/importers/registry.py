@@ -1,0 +1,39 @@
+"""The importers there are: written out as a tuple, and those that plug-ins bring through an entry point."""
+
+from functools import cache
+from importlib.metadata import entry_points
+
+from inspector.importers.bfcl import BfclImporter
+from inspector.importers.completions import CompletionsImporter
+from inspector.importers.openai_messages import OpenAiMessagesImporter
+from inspector.importers.raw_text import RawTextImporter
+from inspector.importers.sharegpt import ShareGptImporter
+from inspector.importers.source import Importer
+from inspector.importers.trace_files import TraceFileImporter
+
+ENTRY_POINT_GROUP = "weaklink.importers"
+"""Entry points of this group name an Importer each."""
+
+_BUILT_IN: tuple[Importer, ...] = (
+    TraceFileImporter(),
+    ShareGptImporter(),
+    OpenAiMessagesImporter(),
+    BfclImporter(),
+    CompletionsImporter(),
+    RawTextImporter(),
+)
+
+
+def importers() -> tuple[Importer, ...]:
+    """Every importer: the built-in ones, then plug-ins. Of two that are equally sure the first reads the file."""
+    return (*_BUILT_IN, *_plugged_in())
+
+
+def source_names() -> tuple[str, ...]:
+    """The names that `--source` takes."""
+    return tuple(known.name for known in importers())
+
+
+@cache
+def _plugged_in() -> tuple[Importer, ...]:
+    return tuple(point.load() for point in entry_points(group=ENTRY_POINT_GROUP))

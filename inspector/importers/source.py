@@ -1,0 +1,122 @@
+"""What importers take and give: a file of some source, a sample of it, traces, and records that are no trace."""
+
+import hashlib
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+from inspector.importers.packing import open_unpacked, packing_of
+from inspector.model import Trace
+from inspector.text import decode
+
+HEAD_BYTES = 65_536
+"""How much of a file's beginning a sample shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A record that gave no trace: its place in the file (`line 12`, `entry 3`) and why, in words."""
+
+    record: str
+    reason: str
+
+
+class SourceFile:
+    """A plain file on the disk, given by its user as `path`; gzip and zstd are unpacked as it is read.
+
+    `sha256` is that of the file as it lies there, in hexadecimal. OSError where the world refuses.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.name = str(path)
+
+    @cached_property
+    def packing(self) -> tuple[str, ...]:
+        """The compressions around the content, outermost first."""
+        return packing_of(self.path)
+
+    def open(self) -> BinaryIO:
+        """The content's bytes from the beginning, as often as wanted; DamagedDataError where unpacking ends early."""
+        return open_unpacked(self.path, self.packing)
+
+    @contextmanager
+    def on_disk(self) -> Iterator[Path]:
+        """A path to the content, for databases and archives that are not read from the beginning to the end.
+
+        The file itself, or an unpacked copy that is gone afterwards.
+        """
+        if not self.packing:
+            yield self.path
+            return
+        with tempfile.NamedTemporaryFile(prefix="weaklink-") as copy, self.open() as stream:
+            shutil.copyfileobj(stream, copy)
+            copy.flush()
+            yield Path(copy.name)
+
+    @cached_property
+    def head(self) -> bytes:
+        """The first bytes of the content: `HEAD_BYTES`, or all where there are fewer."""
+        with self.open() as stream:
+            return stream.read(HEAD_BYTES)
+
+    @cached_property
+    def sha256(self) -> str:
+        """Read once, when first asked for."""
+        with self.path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+class Sample:
+    """What an importer judges a file by: its first bytes, its first rows, and, if need be, all of it.
+
+    A file's name is no evidence. `rows` are the first records that are JSON objects, whether the file holds them as
+    lines, as one array, or as documents; none where it holds no JSON.
+    """
+
+    def __init__(self, file: SourceFile, rows: Iterable[dict[str, object]] = ()) -> None:
+        self.file = file
+        self._rows = rows
+
+    @property
+    def head(self) -> bytes:
+        """The content's first `HEAD_BYTES` bytes."""
+        return self.file.head
+
+    @cached_property
+    def text(self) -> str:
+        """The head as text."""
+        return decode(self.head)
+
+    @cached_property
+    def rows(self) -> tuple[dict[str, object], ...]:
+        """The first rows, at least one where there is any; read when first asked for."""
+        return tuple(self._rows)
+
+
+class Importer(Protocol):
+    """Reads the files of one source.
+
+    `recognises` gives how sure it is, from 0 (not mine) to 1: 1 for a signature (magic bytes, a version key), 0.9 for
+    keys that no other source has, 0.5 for a shape that others share, less for a mere resemblance. The surest importer
+    reads the file. It never raises for what a file holds.
+
+    `read` gives each trace, or why a record is none, as soon as it is read, in the file's order and the same each time.
+    It need not fill in a trace's provenance beyond `record`, `source_version` and `warnings`: the frame adds source,
+    file and hash where they are missing. It raises nothing for a record's faults; OSError may pass through.
+    """
+
+    @property
+    def name(self) -> str:
+        """The source's name, as `--source` takes it."""
+
+    def recognises(self, sample: Sample) -> float:
+        """How sure it is that the sample is of this source."""
+
+    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+        """The traces of a file, and the records that gave none."""

@@ -1,0 +1,113 @@
+"""What lies between a string's quotes: its value, and what strict JSON would have to escape in it."""
+
+import re
+from dataclasses import dataclass, field
+from json.decoder import scanstring
+
+from inspector.diagnostics import Edit, Fault, Fix
+from inspector.json_scanner.quoting import counted, shown
+from inspector.rules.json_syntax import INVALID_ESCAPE, UNESCAPED_CONTROL_CHARACTER
+from inspector.text import Range
+
+_SPECIAL = re.compile(r'["\x00-\x1f]|\\(?:u[0-9a-fA-F]{4}|[^\x00-\x1f])?')
+_NEEDS_LOOK = re.compile(r'["\\\x00-\x1f]')
+_SHORT = {"\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_NAMES = {"\n": "line feed", "\r": "carriage return", "\t": "tab"}
+
+
+@dataclass(slots=True)
+class Content:
+    """The content of one string: its value, the faults in it, and the edits that its quotes' kind asks for."""
+
+    value: str
+    faults: list[Fault] = field(default_factory=list)
+    edits: list[Edit] = field(default_factory=list)
+
+
+def decode_string(raw: str) -> str:
+    """The value of a string's raw content (without quotes), read as tolerantly as the scanner reads it."""
+    return read_content(raw, 0, len(raw)).value
+
+
+def read_content(text: str, start: int, end: int, *, apostrophes: bool = False) -> Content:
+    r"""The content from `start` to `end`. Its value is what it would be once all faults and edits are mended.
+
+    `edits` escape raw double quotes; with `apostrophes` (a single-quoted string) they also free `\'` of its backslash,
+    which in any other string is a fault.
+    """
+    if not _NEEDS_LOOK.search(text, start, end):
+        return Content(text[start:end])
+    found = Content("")
+    fixed: list[str] = []
+    controls: list[Edit] = []
+    at = start
+    for match in _SPECIAL.finditer(text, start, end):
+        piece = match[0]
+        fixed.append(text[at : match.start()])
+        at = match.end()
+        if len(piece) > 1 and (len(piece) == 6 or piece[1] in '"\\/bfnrt'):
+            fixed.append(piece)
+        elif piece == '"':
+            fixed.append('\\"')
+            found.edits.append(Edit(Range(match.start(), match.start()), "\\"))
+        elif piece[0] != "\\":
+            fixed.append(_escaped(piece))
+            controls.append(Edit(Range(match.start(), at), _escaped(piece)))
+        else:
+            fixed.append(_mended(text, match, found, apostrophes=apostrophes))
+    fixed.append(text[at:end])
+    if controls:
+        found.faults.append(_control_characters(text, controls))
+    found.value = scanstring("".join(fixed) + '"', 0)[0]
+    return found
+
+
+def _escaped(character: str) -> str:
+    return _SHORT.get(character) or f"\\u{ord(character):04x}"
+
+
+def _mended(text: str, match: re.Match[str], found: Content, *, apostrophes: bool) -> str:
+    """What stands for a backslash that begins no JSON escape; the repair goes to `found`."""
+    start, end = match.span()
+    backslash = Range(start, start + 1)
+    if match[0] == "\\'" and apostrophes:
+        found.edits.append(Edit(backslash, ""))
+        return "'"
+    what = f"{shown(text, start, end)} is no JSON escape"
+    if match[0] == "\\'":
+        message = f"{what}; an apostrophe needs no backslash in a double-quoted string."
+        found.faults.append(Fault(INVALID_ESCAPE, match_range(match), message, "Drop the backslash.", _edit(backslash, "")))
+        return "'"
+    if match[0] == "\\":
+        message = f"A backslash stands before {shown(text, end, end + 1)}, where it escapes nothing in JSON."
+        found.faults.append(Fault(INVALID_ESCAPE, backslash, message, "Drop the backslash.", _edit(backslash, "")))
+        return ""
+    if match[0] == "\\u":
+        message = f"{shown(text, start, min(end + 4, len(text)))} is no JSON escape; `\\u` expects four hexadecimal digits."
+    else:
+        message = f"{what}; a backslash that is meant as such must be doubled."
+    fix = _edit(Range(start, start), "\\")
+    found.faults.append(Fault(INVALID_ESCAPE, match_range(match), message, "Double the backslash.", fix))
+    return "\\" + match[0]
+
+
+def match_range(match: re.Match[str]) -> Range:
+    """Where a regular expression matched."""
+    return Range(*match.span())
+
+
+def _edit(place: Range, text: str) -> Fix:
+    return Fix((Edit(place, text),), safe=True)
+
+
+def _control_characters(text: str, edits: list[Edit]) -> Fault:
+    first = edits[0].range
+    name = _NAMES.get(first.of(text), "control character")
+    more = f", the first of {counted(len(edits), 'control character')} in this string," if len(edits) > 1 else ""
+    return Fault(
+        UNESCAPED_CONTROL_CHARACTER,
+        first,
+        f"A raw {name} stands in a string{more} where JSON expects the escape `{edits[0].text}`.",
+        f"Write `{edits[0].text}`." if len(edits) == 1 else "Escape them.",
+        Fix(tuple(edits), safe=True),
+    )

@@ -1,0 +1,104 @@
+"""Collects the faults of one payload: bounded in number, and single quotes counted to one fault."""
+
+from dataclasses import dataclass, field
+from operator import attrgetter
+
+from inspector.diagnostics import Edit, Fault, Fix
+from inspector.json_scanner.quoting import counted, shown
+from inspector.rules.json_syntax import INVALID_ESCAPE, MALFORMED_JSON, SINGLE_QUOTED_JSON
+from inspector.text import Range
+
+MAX_FAULTS = 100
+"""How many faults one payload may report before a last one says how many more there are."""
+
+
+@dataclass(slots=True)
+class _Dialect:
+    """A way of quoting that a whole payload follows: reported once, where it first stands, and mended everywhere."""
+
+    first: Range | None = None
+    count: int = 0
+    edits: list[Edit] = field(default_factory=list)
+
+    def add(self, place: Range, edits: list[Edit]) -> None:
+        self.first = self.first or place
+        self.count += 1
+        self.edits += edits
+
+    def fix(self) -> Fix:
+        return Fix(tuple(self.edits), safe=True)
+
+
+@dataclass(slots=True)
+class Findings:
+    """The faults of one payload as they are found; `full` says that looking closely is no longer worth it."""
+
+    text: str
+    _faults: list[Fault] = field(default_factory=list)
+    _more: int = 0
+    _last: Range = field(default_factory=lambda: Range(0, 0))
+    _single: _Dialect = field(default_factory=_Dialect)
+    _escaped: _Dialect = field(default_factory=_Dialect)
+
+    @property
+    def full(self) -> bool:
+        """Whether the bound is reached: further faults are only counted."""
+        return len(self._faults) >= MAX_FAULTS
+
+    def add(self, fault: Fault) -> None:
+        """One fault more."""
+        if self.full:
+            self._more += 1
+            self._last = fault.range
+        else:
+            self._faults.append(fault)
+
+    def add_single_quoted(self, place: Range, edits: list[Edit]) -> None:
+        """One single-quoted string more, and the edits that give it double quotes."""
+        self._single.add(place, edits)
+
+    def add_escaped_quotes(self, place: Range, edits: list[Edit]) -> None:
+        """One string more whose quotes bear a backslash although they stand outside any string."""
+        self._escaped.add(place, edits)
+
+    def finished(self) -> tuple[Fault, ...]:
+        """All faults, sorted by place."""
+        faults = [*self._faults]
+        if self._single.first:
+            faults.append(self._single_quoted(self._single.first))
+        if self._escaped.first:
+            faults.append(self._escaped_quotes(self._escaped.first))
+        if self._more:
+            faults.append(
+                Fault(
+                    MALFORMED_JSON,
+                    self._last,
+                    f"This payload has {counted(self._more, 'fault')} more than the {MAX_FAULTS} that are listed; "
+                    "it is hardly JSON at all.",
+                )
+            )
+        return tuple(sorted(faults, key=attrgetter("range")))
+
+    def _single_quoted(self, first: Range) -> Fault:
+        count = self._single.count
+        quoted = shown(self.text, first.start, first.end)
+        rest = f"as {counted(count - 1, 'further string is', 'further strings are')}" if count > 1 else "as in Python"
+        return Fault(
+            SINGLE_QUOTED_JSON,
+            first,
+            f"{quoted} is quoted with apostrophes, {rest}; JSON expects double quotes.",
+            "Write double quotes around the string." if count == 1 else f"Write double quotes around all {count} strings.",
+            self._single.fix(),
+        )
+
+    def _escaped_quotes(self, first: Range) -> Fault:
+        count = self._escaped.count
+        rest = f" ({counted(count, 'string')} in this payload)" if count > 1 else ""
+        return Fault(
+            INVALID_ESCAPE,
+            first,
+            f"The quotes of {shown(self.text, first.start, first.end)} bear a backslash although they stand outside any "
+            f"string{rest}: the JSON was escaped once too often.",
+            "Take one level of backslashes away.",
+            self._escaped.fix(),
+        )

@@ -1,0 +1,144 @@
+"""The quick road: reads one strict JSON value, or says that the text is none.
+
+One regular expression takes a whole member or element at a step, so that ordinary payloads cost little. It knows no
+faults; whatever it refuses is read again, tolerantly, by `reader`.
+"""
+
+import re
+from decimal import Decimal
+from json.decoder import scanstring
+
+from inspector.json_scanner.values import MAX_DEPTH, JsonKind, JsonNode, Member
+from inspector.model.json import Json
+from inspector.text import Range
+
+STRING = r'"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+"'
+NUMBER = r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][-+]?[0-9]++)?+"
+# The groups of a value; which one matched is told by `lastindex`: string, number, literal, bracket.
+_VALUE = rf"(?:({STRING})|({NUMBER})|(true|false|null)|([\[{{]))[ \t\n\r]*+"
+_ELEMENT = re.compile(rf"[ \t\n\r]*+{_VALUE}")
+_MEMBER = re.compile(rf"[ \t\n\r]*+({STRING})[ \t\n\r]*+:[ \t\n\r]*+{_VALUE}")
+_SPACE = re.compile(r"[ \t\n\r]*+")
+_STRING, _NUMBER, _LITERAL, _BRACKET = 1, 2, 3, 4
+LITERALS: dict[str, tuple[JsonKind, Json]] = {
+    "true": (JsonKind.TRUE, True),
+    "false": (JsonKind.FALSE, False),
+    "null": (JsonKind.NULL, None),
+}
+# Python refuses to convert longer ones to int, since that takes quadratic time; Decimal does not.
+_LONGEST_INT = 4300
+
+
+def number_value(text: str) -> int | float | Decimal:
+    """The value of a number in JSON's spelling: exact for integers of any length, infinite where a float overflows."""
+    if "." in text or "e" in text or "E" in text:
+        return float(text)
+    return int(text) if len(text) <= _LONGEST_INT else Decimal(text)
+
+
+def string_value(text: str, start: int, end: int) -> str:
+    """The value of the strict JSON string that lies from `start` to `end` of a text, quotes included."""
+    if text.find("\\", start, end) < 0:
+        return text[start + 1 : end - 1]
+    return scanstring(text, start + 1)[0]
+
+
+def read_strict(text: str, start: int, end: int) -> tuple[JsonNode | None, list[JsonNode]]:
+    """The one value that `text` holds from `start` to `end`, or None; and the objects that hold a key twice."""
+    match = _ELEMENT.match(text, start, end)
+    doubled: list[JsonNode] = []
+    if not match or (match.lastindex != _BRACKET and match.end() != end):
+        return None, doubled
+    if match.lastindex != _BRACKET:
+        return _scalar(text, match.lastindex, *match.span(match.lastindex)), doubled
+    node, at = _read_container(text, match.start(_BRACKET), end, doubled)
+    return (node if at == end else None), doubled
+
+
+def _scalar(text: str, group: int, start: int, end: int) -> JsonNode:
+    if group == _STRING:
+        return JsonNode(JsonKind.STRING, Range(start, end), string_value(text, start, end))
+    if group == _NUMBER:
+        return JsonNode(JsonKind.NUMBER, Range(start, end), number_value(text[start:end]))
+    kind, scalar = LITERALS[text[start:end]]
+    return JsonNode(kind, Range(start, end), scalar)
+
+
+def _read_container(  # noqa: C901, PLR0915  # the one hot loop: a call for each value would halve its speed
+    text: str, start: int, end: int, doubled: list[JsonNode]
+) -> tuple[JsonNode | None, int]:
+    """The object or array at `start` and the place behind it and its white space; None where it is not strict."""
+    outer: list[tuple[int, list[Member], list[JsonNode], bool, str, Range]] = []
+    members: list[Member] = []
+    items: list[JsonNode] = []
+    in_object = text[start] == "{"
+    key, key_range = "", Range(0, 0)
+    at = start + 1
+    opened = True
+    while True:
+        closed = False
+        match = (_MEMBER if in_object else _ELEMENT).match(text, at, end)
+        if match:
+            at = match.end()
+            group: int = match.lastindex  # type: ignore[assignment]  # one of four always matches
+            if in_object:
+                first, last = match.span(1)
+                key_range = Range(first, last)
+                key = text[first + 1 : last - 1]
+                if "\\" in key:
+                    key = scanstring(text, first + 1)[0]
+                first, last = match.span(group)
+                group -= 1
+            else:
+                first, last = match.span(group)
+            if group == _BRACKET:
+                if len(outer) + 1 >= MAX_DEPTH:
+                    return None, at
+                outer.append((start, members, items, in_object, key, key_range))
+                start, members, items = first, [], []
+                in_object = text[first] == "{"
+                at = first + 1
+                opened = True
+                continue
+            if group == _STRING:
+                scalar = text[first + 1 : last - 1]
+                node = JsonNode(
+                    JsonKind.STRING, Range(first, last), scanstring(text, first + 1)[0] if "\\" in scalar else scalar
+                )
+            else:
+                node = _scalar(text, group, first, last)
+            if in_object:
+                members.append(Member(key, key_range, node))
+            else:
+                items.append(node)
+        elif opened:
+            at = _SPACE.match(text, at, end).end()  # type: ignore[union-attr]  # matches ""
+            closed = True
+        else:
+            return None, at
+        opened = False
+        while at < end:
+            following = text[at]
+            if following == "," and not closed:
+                at += 1
+                break
+            if following != ("}" if in_object else "]"):
+                return None, at
+            at += 1
+            if in_object:
+                node = JsonNode(JsonKind.OBJECT, Range(start, at), None, tuple(members))
+                if len(members) > 1 and len({member.key for member in members}) < len(members):
+                    doubled.append(node)
+            else:
+                node = JsonNode(JsonKind.ARRAY, Range(start, at), None, (), tuple(items))
+            at = _SPACE.match(text, at, end).end()  # type: ignore[union-attr]  # matches ""
+            closed = False
+            if not outer:
+                return node, at
+            start, members, items, in_object, key, key_range = outer.pop()
+            if in_object:
+                members.append(Member(key, key_range, node))
+            else:
+                items.append(node)
+        else:
+            return None, at

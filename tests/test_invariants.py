@@ -1,0 +1,131 @@
+"""The seven invariants of the core, over every registered format."""
+
+import json
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inspector.facade import make_call
+from inspector.formats.format import Format
+from inspector.formats.registry import formats
+from inspector.json_scanner import read_json
+from inspector.model import Json, Role
+from inspector.segmentation import Segmentation, Segmenter, segment
+from inspector.segmenter.events import ParseEvent, SpanClosed, SpanExtended, SpanOpened
+from inspector.segmenter.machine import Machine
+
+pytestmark = pytest.mark.invariants
+
+MARKERS = (
+    "<tool_call>", "</tool_call>", "[tool_call]", "[/tool_call]", "<think>", "</think>", "<scratch_pad>",
+    "</scratch_pad>", "[inner_monologue]", "[/inner_monologue]", "<tool_response>", "</tool_response>", "<tools>",
+    "</tools>", "<|im_start|>", "<|im_end|>", "<|im_start|>system\n", "<|im_start|>assistant\n", "<|im_start|>tool\n",
+    "<|start_header_id|>user<|end_header_id|>\n\n", "<|eot_id|>", "following tools:\n\n", "Goal:", "Actions:",
+)  # fmt: skip
+FRAGMENTS = (
+    "<", "</", "<t", "<tool_", "tool_call>", "[", "[/", "<|", "|>", "{", "}", "]", ":", ",", '"', "'", "\\", "\n", " ",
+    '{"name": "f", "arguments": {', '"a": "', '"}}', "'name': 'f'", "True", "null", "-1.5e3", "1e999", "a", "name",
+    "😀", "é", "\ud83d", "\udc80", "\x00", "\x1b[31m", "\u2028", "“", "\\u00e9", "\\ud800",
+)  # fmt: skip
+HOSTILE = st.lists(st.sampled_from(MARKERS + FRAGMENTS) | st.text(max_size=3), max_size=40).map("".join)
+PROMPTS = st.sampled_from(
+    ("", "<think>\n", "<|im_start|>assistant\n", "<|im_start|>assistant\n<think>\n", "<|im_start|>tool\n", "[THINK]")
+)
+FORMATS = pytest.mark.parametrize("dialect", formats(), ids=lambda dialect: dialect.name)
+
+
+def cut(text: str, places: Sequence[int]) -> list[str]:
+    """`text` in pieces, cut at these places."""
+    edges = [0, *sorted(min(place, len(text)) for place in places), len(text)]
+    return [text[start:end] for start, end in zip(edges, edges[1:], strict=False)]
+
+
+def read_in_pieces(dialect: Format, pieces: Sequence[str], prompt: str, role: Role) -> Segmentation:
+    segmenter = Segmenter(dialect, prompt=prompt, role=role)
+    for piece in pieces:
+        segmenter.feed(piece)
+    segmenter.close()
+    return segmenter.segmentation("".join(pieces))
+
+
+@FORMATS
+@given(text=HOSTILE, prompt=PROMPTS, role=st.sampled_from(Role))
+def test_nothing_raises_and_the_spans_tile_the_text(dialect: Format, text: str, prompt: str, role: Role) -> None:
+    found = read_in_pieces(dialect, [text], prompt, role)
+    assert "".join(span.range.of(text) for span in found.spans) == text
+    assert all(one.range.end == two.range.start for one, two in zip(found.spans, found.spans[1:], strict=False))
+    for span in found.spans:
+        assert span.range.covers(span.inner)
+        assert all(span.inner.covers(child.range) for child in span.children)
+
+
+@FORMATS
+@given(text=HOSTILE, prompt=PROMPTS, role=st.sampled_from(Role), data=st.data())
+def test_chunking_does_not_matter(dialect: Format, text: str, prompt: str, role: Role, data: st.DataObject) -> None:
+    whole = read_in_pieces(dialect, [text], prompt, role)
+    places = data.draw(st.lists(st.integers(0, len(text)), max_size=8))
+    assert read_in_pieces(dialect, cut(text, places), prompt, role) == whole
+    assert read_in_pieces(dialect, list(text), prompt, role) == whole
+
+
+@FORMATS
+@given(text=HOSTILE, prompt=PROMPTS)
+def test_no_more_than_a_marker_is_held_back_unless_a_closer_is_in_doubt(dialect: Format, text: str, prompt: str) -> None:
+    parser = dialect.new_parser(prompt)
+    assert isinstance(parser, Machine)
+    told: list[ParseEvent] = []
+    for character in text:
+        told += parser.feed(character)
+        assert parser.held < parser.longest_marker or parser.is_in_doubt
+    told += parser.close()
+    opened = [event for event in told if isinstance(event, SpanOpened)]
+    closed = [event for event in told if isinstance(event, SpanClosed)]
+    assert len(opened) == len(closed)
+    assert all(event.end <= len(text) for event in told if isinstance(event, SpanExtended))
+
+
+@FORMATS
+@given(text=HOSTILE)
+def test_every_recovery_is_a_diagnostic_with_a_place(dialect: Format, text: str) -> None:
+    found = segment(text, dialect.name)
+    for diagnostic in found.diagnostics:
+        assert 0 <= diagnostic.range.start <= diagnostic.range.end <= len(text)
+        assert len(diagnostic.range)
+        assert diagnostic.fault.message
+    for call in found.calls:
+        span = found.spans[call.span]
+        inside = [one for one in found.diagnostics if span.range.covers(one.range)]
+        assert span.range.covers(call.range)
+        assert call.valid or any(one.rule.code[0] in "JF" for one in inside)
+        assert not (call.valid and call.recovered)
+        assert call.arguments_range is None or call.arguments_range.of(text) == call.raw_arguments
+    for span in found.spans:
+        assert span.closed or any(one.rule.code == "F301" for one in found.diagnostics)
+
+
+JSON_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | HOSTILE,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5) | HOSTILE, inner, max_size=3),
+    max_leaves=12,
+)
+
+
+@FORMATS
+@given(name=st.text(min_size=1), arguments=st.dictionaries(st.text(max_size=8), JSON_VALUES, max_size=4))
+def test_what_is_written_reads_back(dialect: Format, name: str, arguments: dict[str, Json]) -> None:
+    call = make_call(name, arguments)
+    if not dialect.expresses(call):
+        return
+    text = dialect.write_calls([call, call])
+    found = segment(text, dialect.name).calls
+    assert [(one.name, one.arguments, one.valid) for one in found] == [(name, arguments, True)] * 2
+
+
+@given(value=JSON_VALUES, indent=st.none() | st.integers(0, 3), ascii_only=st.booleans())
+def test_valid_json_reads_as_the_standard_library_reads_it(value: Json, indent: int | None, ascii_only: bool) -> None:  # noqa: FBT001  # drawn by hypothesis
+    text = json.dumps(value, indent=indent, ensure_ascii=ascii_only)
+    reading = read_json(text)
+    assert reading.strict
+    assert reading.nodes[0].value() == json.loads(text)

@@ -1,0 +1,26 @@
+"""The subcommands by name, with what `--help` says of them, so that only the one that runs is imported."""
+
+from types import MappingProxyType
+from typing import NamedTuple
+
+
+class Entry(NamedTuple):
+    """Where a subcommand lies (`module:attribute`), and its line in the list of commands."""
+
+    place: str
+    summary: str
+
+
+COMMANDS = MappingProxyType(
+    {
+        "demo": Entry("ui.cli.demo:demo", "See it work: import the sample traces and show what broke, and where."),
+        "segment": Entry("ui.cli.segment:segment_text", "Cut one raw model output into spans, calls and diagnostics."),
+        "import": Entry("ui.cli.import_paths:import_paths", "Put log files into the database."),
+        "list": Entry("ui.cli.list_traces:list_traces", "List the traces in the database, with status and break."),
+        "show": Entry("ui.cli.show:show", "Show one trace: its turns, its chain, and what is wrong."),
+        "rule": Entry("ui.cli.rules:rule", "Explain one rule."),
+        "rules": Entry("ui.cli.rules:rules", "List every rule."),
+        "formats": Entry("ui.cli.formats:formats", "List the formats that weaklink reads, or detect that of a text."),
+        "completion": Entry("ui.cli.completion:completion", "Print the script that completes commands in your shell."),
+    }
+)

@@ -1,0 +1,79 @@
+"""Segmentations as JSON values, exactly as the command's contract (`weaklink segment`) has them."""
+
+from typing import TypeAlias
+
+from inspector.diagnostics import Diagnostic, Fix
+from inspector.model import Json, Span, ToolCall
+from inspector.segmentation import Segmentation
+from inspector.text import LineIndex
+
+JsonObject: TypeAlias = dict[str, Json]
+
+
+def segmentation_object(segmentation: Segmentation, id: Json = None) -> JsonObject:
+    """One answer of `weaklink segment`; every key is always there. Offsets are code points, lines count from 1."""
+    lines = LineIndex(segmentation.text)
+    return {
+        "id": id,
+        "format": segmentation.format,
+        "spans": [span_object(span) for span in segmentation.spans],
+        "content": segmentation.content,
+        "reasoning": segmentation.reasoning,
+        "tool_calls": [call_object(call) for call in segmentation.calls],
+        "diagnostics": [diagnostic_object(diagnostic, lines) for diagnostic in segmentation.diagnostics],
+    }
+
+
+def span_object(span: Span) -> JsonObject:
+    """A span with its children."""
+    return {
+        "kind": span.kind.value,
+        "label": span.label,
+        "start": span.range.start,
+        "end": span.range.end,
+        "inner_start": span.inner.start,
+        "inner_end": span.inner.end,
+        "closed": span.closed,
+        "children": [span_object(child) for child in span.children],
+    }
+
+
+def call_object(call: ToolCall) -> JsonObject:
+    """A call; `arguments` is the raw text where nothing could read it."""
+    return {
+        "name": call.name,
+        "arguments": call.arguments,
+        "raw_arguments": call.raw_arguments,
+        "id": call.id,
+        "valid": call.valid,
+        "recovered": call.recovered,
+        "span": call.span,
+        "start": call.range.start,
+        "end": call.range.end,
+    }
+
+
+def diagnostic_object(diagnostic: Diagnostic, lines: LineIndex) -> JsonObject:
+    """A diagnostic; `lines` are those of the part that it lies in."""
+    fault = diagnostic.fault
+    line, column = lines.position(fault.range.start)
+    return {
+        "code": fault.rule.code,
+        "name": fault.rule.name,
+        "severity": fault.rule.severity.value,
+        "start": fault.range.start,
+        "end": fault.range.end,
+        "line": line,
+        "column": column,
+        "message": fault.message,
+        "hint": fault.hint,
+        "fix": _fix_object(fault.fix) if fault.fix else None,
+        "path": fault.path,
+    }
+
+
+def _fix_object(fix: Fix) -> JsonObject:
+    edits: list[Json] = [
+        {"start": edit.range.start, "end": edit.range.end, "text": edit.text} for edit in fix.edits
+    ]
+    return {"edits": edits, "safe": fix.safe}
