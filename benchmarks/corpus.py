@@ -5,10 +5,11 @@ import random
 
 SESSION_CHARACTERS = 570_000
 CALL_SIZES = (100, 1_000, 10_000, 50_000)
-_WORDS = (
-    "order status weather harbour invoice train ticket refund window garden report summary login request server "
-    "yesterday because nothing further please check again the a of in and to is not with <b>bold</b> list[0] it's"
-).split()
+_WORDS = [
+    *("order", "status", "weather", "harbour", "invoice", "train", "ticket", "refund", "window", "garden", "report"),
+    *("summary", "login", "request", "server", "yesterday", "because", "nothing", "further", "please", "check"),
+    *("the", "a", "of", "in", "and", "to", "is", "not", "with", "<b>bold</b>", "list[0]", "it's"),
+]
 
 
 def prose(size: int, seed: int = 0) -> str:

@@ -26,9 +26,13 @@ def whole_text() -> None:
             **{peer.name: partial(peer.whole, text) for peer in peers.installed()},
         }
         best = best_of(ways)
-        say(f"  calls of {name}: " + ", ".join(f"{way} {len(text) / 1e6 / took:,.0f} MB/s" for way, took in best.items()))
+        say(
+            f"  calls of {name}: "
+            + ", ".join(f"{way} {len(text) / 1e6 / took:,.0f} MB/s" for way, took in best.items())
+        )
         ratio = best["limit"] / best["weaklink"]
-        say(f"    of json.loads + one finditer: {goal(ratio, 0.85, at_least=True) if name == 'mixed' else f'{ratio:6.2f}'}")
+        judged = goal(ratio, 0.85, at_least=True) if name == "mixed" else f"{ratio:6.2f}"
+        say(f"    of json.loads + one finditer: {judged}")
         for peer in peers.installed():
             say(f"    of {peer.name}: {goal(best[peer.name] / best['weaklink'], peer.goal, at_least=True)}")
 

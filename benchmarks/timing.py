@@ -37,7 +37,7 @@ def _time(way: Callable[[], object], repeats: int) -> float:
 
 def say(line: str = "") -> None:
     """One line of the benchmark's report."""
-    print(line)  # noqa: T201  # the report is what it prints
+    print(line)
 
 
 def goal(value: float, bound: float, *, at_least: bool) -> str:

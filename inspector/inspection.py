@@ -58,9 +58,7 @@ def inspect_trace(
     trace itself, whatever it holds.
     """
     chosen = _format_of(trace, format)
-    read = [
-        _read_part(turn, number, part, chosen) for number, turn in enumerate(trace.turns, 1) for part in turn.parts
-    ]
+    read = [_read_part(turn, number, part, chosen) for number, turn in enumerate(trace.turns, 1) for part in turn.parts]
     parts = tuple(inspected for inspected, _ in read)
     pairing = pair(_events(parts))
     diagnostics = [diagnostic for _, found in read for diagnostic in found]
@@ -130,7 +128,9 @@ def _chosen(found: Iterable[Diagnostic], select: Sequence[str], ignore: Sequence
 
 def _in_order(trace: Trace, found: Iterable[Diagnostic]) -> list[Diagnostic]:
     order = {
-        (number, part.name): index for number, turn in enumerate(trace.turns, 1) for index, part in enumerate(turn.parts)
+        (number, part.name): index
+        for number, turn in enumerate(trace.turns, 1)
+        for index, part in enumerate(turn.parts)
     }
     return sorted(
         found,

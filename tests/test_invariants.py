@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -39,7 +40,7 @@ FORMATS = pytest.mark.parametrize("dialect", formats(), ids=lambda dialect: dial
 def cut(text: str, places: Sequence[int]) -> list[str]:
     """`text` in pieces, cut at these places."""
     edges = [0, *sorted(min(place, len(text)) for place in places), len(text)]
-    return [text[start:end] for start, end in zip(edges, edges[1:], strict=False)]
+    return [text[start:end] for start, end in pairwise(edges)]
 
 
 def read_in_pieces(dialect: Format, pieces: Sequence[str], prompt: str, role: Role) -> Segmentation:
@@ -55,7 +56,7 @@ def read_in_pieces(dialect: Format, pieces: Sequence[str], prompt: str, role: Ro
 def test_nothing_raises_and_the_spans_tile_the_text(dialect: Format, text: str, prompt: str, role: Role) -> None:
     found = read_in_pieces(dialect, [text], prompt, role)
     assert "".join(span.range.of(text) for span in found.spans) == text
-    assert all(one.range.end == two.range.start for one, two in zip(found.spans, found.spans[1:], strict=False))
+    assert all(one.range.end == two.range.start for one, two in pairwise(found.spans))
     for span in found.spans:
         assert span.range.covers(span.inner)
         assert all(span.inner.covers(child.range) for child in span.children)
@@ -72,7 +73,9 @@ def test_chunking_does_not_matter(dialect: Format, text: str, prompt: str, role:
 
 @FORMATS
 @given(text=HOSTILE, prompt=PROMPTS)
-def test_no_more_than_a_marker_is_held_back_unless_a_closer_is_in_doubt(dialect: Format, text: str, prompt: str) -> None:
+def test_no_more_than_a_marker_is_held_back_unless_a_closer_is_in_doubt(
+    dialect: Format, text: str, prompt: str
+) -> None:
     parser = dialect.new_parser(prompt)
     assert isinstance(parser, Machine)
     told: list[ParseEvent] = []
@@ -124,7 +127,7 @@ def test_what_is_written_reads_back(dialect: Format, name: str, arguments: dict[
 
 
 @given(value=JSON_VALUES, indent=st.none() | st.integers(0, 3), ascii_only=st.booleans())
-def test_valid_json_reads_as_the_standard_library_reads_it(value: Json, indent: int | None, ascii_only: bool) -> None:  # noqa: FBT001  # drawn by hypothesis
+def test_valid_json_reads_as_the_standard_library_reads_it(value: Json, indent: int | None, ascii_only: bool) -> None:
     text = json.dumps(value, indent=indent, ensure_ascii=ascii_only)
     reading = read_json(text)
     assert reading.strict

@@ -6,11 +6,10 @@ import msgspec
 
 from inspector.chain.pairing import Pairing, PlacedCall, PlacedResult
 from inspector.chain.steps import Break, Certainty, Chain, Status, Step, StepOutcome
-from inspector.diagnostics import Diagnostic
+from inspector.diagnostics import Diagnostic, Fault
 from inspector.model import ErrorPhase, FinishReason, ToolResult, Trace
 from inspector.rules import conversation as rules
 from inspector.rules.rule import Severity
-from inspector.diagnostics import Fault
 
 _ABORT_REASONS = {
     ErrorPhase.CONNECT: "connection",
@@ -45,7 +44,8 @@ def pairing_diagnostics(pairing: Pairing, turns: int) -> Iterator[Diagnostic]:
         yield fault.at(orphan.location.turn, orphan.location.part)
     for call, result in pairing.pairs:
         if result is None and call.location.turn < turns:
-            message = f"the call of `{call.call.name or 'a tool without a name'}` got no result, and the conversation went on."
+            named = f"`{call.call.name}`" if call.call.name else "a tool without a readable name"
+            message = f"the call of {named} got no result, and the conversation went on."
             fault = Fault(rules.CALL_WITHOUT_RESULT, call.location.range, message)
             yield fault.at(call.location.turn, call.location.part)
 

@@ -1,4 +1,4 @@
-"""Which result answers which call: by id with the nearest earlier open call, else by order within the last turn of calls."""
+"""Which result answers which call: by id the nearest earlier open one, else by order in the last turn of calls."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class Pairing:
 
 
 def pair(events: Iterable[PlacedCall | PlacedResult]) -> Pairing:
-    """Pair the calls and results of a trace, given in the order of the trace. Ids may be used again: real logs do so."""
+    """Pair the calls and results of a trace, given in its order. Ids may be used again: real logs do so."""
     calls: list[PlacedCall] = []
     answers: dict[int, PlacedResult] = {}
     orphans: list[PlacedResult] = []

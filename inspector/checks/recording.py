@@ -42,7 +42,9 @@ _ERROR_WORDS = {
 
 
 def _at_end(turn: Turn, number: int, rule: Rule, message: str) -> Diagnostic:
-    part = next((part for part in reversed(turn.parts) if part.text and ":" not in part.name.removeprefix("call:")), None)
+    part = next(
+        (part for part in reversed(turn.parts) if part.text and ":" not in part.name.removeprefix("call:")), None
+    )
     if part is None:
         name = turn.parts[0].name if turn.parts else "text"
         return Fault(rule, Range(0, 0), message).at(number, name)

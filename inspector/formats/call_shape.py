@@ -1,4 +1,4 @@
-"""Whether a JSON object is a call: its name, its arguments, and what is odd about the rest. Valid JSON is not yet a call."""
+"""Whether a JSON object is a call: its name, its arguments, and what is odd about the rest."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -44,9 +44,7 @@ def shape_of(node: JsonNode, native_key: str) -> CallShape:
     decoded, as_string = _decoded(arguments)
     if as_string is not None:
         faults.append(as_string)
-    return CallShape(
-        name, arguments, decoded, fits=as_string is None, readable=True, faults=tuple(faults)
-    )
+    return CallShape(name, arguments, decoded, fits=as_string is None, readable=True, faults=tuple(faults))
 
 
 def _is_call(node: JsonNode) -> bool:
@@ -86,7 +84,9 @@ def _not_a_call(node: JsonNode, name: Member | None) -> Fault:
     elif not node.members:
         message = "an empty object is no call: expected a name and arguments."
     elif name is not None:
-        return Fault(rules.NOT_A_CALL, name.value.range, "`name` must be the name of a tool, a string that is not empty.")
+        return Fault(
+            rules.NOT_A_CALL, name.value.range, "`name` must be the name of a tool, a string that is not empty."
+        )
     else:
         keys = ", ".join(f"`{_short(member.key)}`" for member in node.members[:4])
         more = ", …" if len(node.members) > 4 else ""

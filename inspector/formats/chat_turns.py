@@ -1,8 +1,8 @@
-"""Turn headers and end-of-turn tokens of chat templates, as states that any format's table can take in.
+r"""Turn headers and end-of-turn tokens of chat templates, as states that any format's table can take in.
 
-ChatML: `<|im_start|>role\\n ... <|im_end|>\\n` (NousResearch Hermes 2 and 3, Qwen). Llama 3:
-`<|start_header_id|>role<|end_header_id|>\\n\\n ... <|eot_id|>` (Meta's Llama 3 prompt format; Hermes 3 and 4 on Llama).
-Gemma: `<start_of_turn>role\\n ... <end_of_turn>\\n`.
+ChatML: `<|im_start|>role\n ... <|im_end|>\n` (NousResearch Hermes 2 and 3, Qwen). Llama 3:
+`<|start_header_id|>role<|end_header_id|>\n\n ... <|eot_id|>` (Meta's Llama 3 prompt format; Hermes 3 and 4 on Llama).
+Gemma: `<start_of_turn>role\n ... <end_of_turn>\n`.
 """
 
 from inspector.model import SpanKind

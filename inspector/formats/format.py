@@ -12,7 +12,9 @@ from inspector.segmenter.readings import SpanReader
 class NewParser(Protocol):
     """Makes a parser for one part; `prompt` is what stood before its text, `role` whose turn it is."""
 
-    def __call__(self, prompt: str = "", role: Role = Role.ASSISTANT) -> FormatParser: ...
+    def __call__(self, prompt: str = "", role: Role = Role.ASSISTANT) -> FormatParser:
+        """A parser that has read nothing yet."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

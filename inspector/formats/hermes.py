@@ -1,4 +1,4 @@
-"""`hermes`: `<tool_call>` around a JSON object, with `<think>` or `<scratch_pad>` before it, in ChatML or Llama 3 turns.
+"""`hermes`: `<tool_call>` around a JSON object, `<think>` or `<scratch_pad>` before it, ChatML or Llama 3 turns.
 
 Sources: NousResearch/Hermes-Function-Calling, the Hermes 2 Pro, Hermes 3 and Hermes 4 chat templates,
 vllm:vllm/tool_parsers/hermes_tool_parser.py.

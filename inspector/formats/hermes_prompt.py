@@ -67,7 +67,8 @@ def _messages(turns: Iterable[Turn]) -> Iterator[str]:
 def _message(turn: Turn) -> str:
     if turn.role is Role.ASSISTANT and turn.calls:
         body = "".join(
-            f'\n<tool_call>\n{{"name": "{header.name or ""}", "arguments": {_arguments(turn, header.part)}}}\n</tool_call>'
+            f'\n<tool_call>\n{{"name": "{header.name or ""}", "arguments": {_arguments(turn, header.part)}}}'
+            "\n</tool_call>"
             for header in turn.calls
         )
     else:

@@ -53,7 +53,13 @@ def _drafts(text: str, start: int) -> tuple[list[Span], list[Fault]]:
     if opener is not None:
         end = len(text) + start
         spans.append(
-            Span(SpanKind.TOOL_CALL, Range(opener.start() + start, end), Range(opener.end() + start, end), False, "tool_call")
+            Span(
+                SpanKind.TOOL_CALL,
+                Range(opener.start() + start, end),
+                Range(opener.end() + start, end),
+                closed=False,
+                label="tool_call",
+            )
         )
     return spans, faults
 
@@ -105,7 +111,7 @@ def _wrapper(content: str) -> tuple[str | None, str | None]:
 
 
 def read_definitions(closed: SpanClosed) -> Reading:
-    """The tools that a list, or objects one behind the other, define; every request repeats them, so they are cached."""
+    """The tools that a list, or objects in a row, define; every request repeats them, so they are cached."""
     reading = _definitions(closed.inner_text)
     start = closed.span.inner.start
     moved = tuple(

@@ -26,9 +26,7 @@ _OPEN_CALL = tuple(Transition(opener, Cut.BEFORE, f"call {opener}") for opener, 
 _OPEN_RESULT = tuple(
     Transition(opener, Cut.BEFORE, f"result {opener}") for opener, _ in (_ANGLE_RESULT, _BRACKET_RESULT)
 )
-_INVENT_RESULT = tuple(
-    Transition(way.marker, Cut.BEFORE, way.target, rules.INVENTED_RESULT) for way in _OPEN_RESULT
-)
+_INVENT_RESULT = tuple(Transition(way.marker, Cut.BEFORE, way.target, rules.INVENTED_RESULT) for way in _OPEN_RESULT)
 _OPEN_TOOLS = tuple(Transition(marker, Cut.BEFORE, "tools", width=len("<tools>")) for marker in _TOOLS_BEGINNINGS)
 _STRAY = tuple(
     Transition(closer, Cut.BEFORE, "marker", rules.STRAY_END_MARKER)

@@ -6,6 +6,7 @@ msgspec. Whatever that does not take, and every fault, goes to the scanner, whic
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 
 import msgspec
 
@@ -41,6 +42,7 @@ class JsonCallReader:
     between: str = ""
 
     def __call__(self, closed: SpanClosed) -> Reading:
+        """See SpanReader."""
         text, start = closed.inner_text, closed.span.inner.start
         quick = _quick(text, start) if self.native_key == "arguments" else None
         if quick is not None:
@@ -57,7 +59,7 @@ class JsonCallReader:
         for array in arrays:
             objects += array.items
             faults.append(self._array_fault(array))
-        faults += (self._second_object(text, one, two) for one, two in zip(objects, objects[1:]) if not arrays)
+        faults += (self._second_object(text, one, two) for one, two in pairwise(objects) if not arrays)
         calls = [self._call(text, node, reading, faults, alone=len(objects) == 1) for node in objects]
         if not calls:
             calls = [_unreadable(text)]
@@ -70,13 +72,15 @@ class JsonCallReader:
             complete=complete,
         )
 
-    def _call(
-        self, text: str, node: JsonNode, reading: JsonReading, faults: list[Fault], *, alone: bool
-    ) -> ToolCall:
+    def _call(self, text: str, node: JsonNode, reading: JsonReading, faults: list[Fault], *, alone: bool) -> ToolCall:
         shape = shape_of(node, self.native_key)
-        broken = [f for f in reading.faults if f.rule.severity is Severity.ERROR and (alone or node.range.covers(f.range))]
+        broken = [
+            f for f in reading.faults if f.rule.severity is Severity.ERROR and (alone or node.range.covers(f.range))
+        ]
         strict = reading.strict if alone else not broken
-        readable = shape.readable and all(fault.fix is not None for fault in broken) and (reading.repairable or not alone)
+        readable = (
+            shape.readable and all(fault.fix is not None for fault in broken) and (reading.repairable or not alone)
+        )
         faults += shape.faults
         valid = strict and shape.fits
         raw = shape.arguments.value.range.of(text) if shape.arguments else ""
@@ -97,7 +101,7 @@ class JsonCallReader:
         message = f"an array of {count} call{'s' * (count != 1)} stands where one call object belongs."
         if not self.between:
             return Fault(rules.SEVERAL_OBJECTS_IN_ONE_CALL, place, message)
-        gaps = [Range(one.range.end, two.range.start) for one, two in zip(array.items, array.items[1:])]
+        gaps = [Range(one.range.end, two.range.start) for one, two in pairwise(array.items)]
         edits = (
             Edit(Range(array.range.start, array.items[0].range.start), ""),
             *(Edit(gap, self.between) for gap in gaps),
@@ -140,8 +144,8 @@ def _quick(text: str, start: int) -> ToolCall | None:
         name,
         arguments,
         raw,
-        True,
-        Range(start + text.index("{"), start + end),
+        valid=True,
+        range=Range(start + text.index("{"), start + end),
         name_range=Range(start + name_at[0] - 1, start + name_at[1] + 1),
         arguments_range=Range(start + first, start + first + len(raw)),
     )
@@ -180,10 +184,15 @@ def _empty(closed: SpanClosed) -> Reading:
     span = closed.span
     place = span.inner if len(span.inner) else span.range
     faults = (
-        Fault(EMPTY_CALL, span.range, "the call span is empty: the model opened a call and wrote none.", *_empty_repair(closed)),
+        Fault(
+            EMPTY_CALL,
+            span.range,
+            "the call span is empty: the model opened a call and wrote none.",
+            *_empty_repair(closed),
+        ),
         Fault(rules.TRUNCATED_JSON, place, "no payload: expected a JSON object with a name and arguments."),
     )
-    return Reading(calls=(ToolCall(None, "", "", False, span.inner),), faults=faults)
+    return Reading(calls=(ToolCall(None, "", "", valid=False, range=span.inner),), faults=faults)
 
 
 def _empty_repair(closed: SpanClosed) -> tuple[str, Fix | None]:
@@ -197,7 +206,7 @@ def _empty_repair(closed: SpanClosed) -> tuple[str, Fix | None]:
 def _unreadable(text: str) -> ToolCall:
     content = text.strip()
     first = text.index(content)
-    return ToolCall(None, content, content, False, Range(first, first + len(content)))
+    return ToolCall(None, content, content, valid=False, range=Range(first, first + len(content)))
 
 
 def _no_object(text: str, reading: JsonReading) -> Fault:

@@ -97,7 +97,7 @@ class _Cutter:
             yield Element(number, raw)
 
     def _to_the_comma(self) -> tuple[bytes, bytes]:
-        """An entry's bytes and the byte that ends it: a comma, the array's bracket, or `b""` for the end of the stream."""
+        """An entry's bytes and what ends it: a comma, the array's bracket, or `b""` for the end of the stream."""
         depth = 0
         while (token := self._next(_BRACKETS if depth else _BRACKETS_AND_COMMAS)) is not None:
             if depth == 0 and token in _ENTRY_ENDS:

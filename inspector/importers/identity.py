@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-from inspector.importers.rows import JsonObject, Row
+from inspector.importers.rows import Row
+from inspector.importers.source import JsonObject
 from inspector.model import ExternalId, Instant, InstantSource, Json
 
 SESSION_KEYS = ("session_id", "sessionId", "conversation_id", "conversationId", "thread_id", "trace_id")

@@ -61,7 +61,7 @@ def _outermost(path: Path, packing: tuple[str, ...]) -> str:
 def _opened(kind: str, inner: IO[bytes]) -> IO[bytes]:
     if kind == "gzip":
         return cast("IO[bytes]", gzip.GzipFile(fileobj=inner, mode="rb"))
-    return zstd.ZstdFile(inner, "rb")
+    return cast("IO[bytes]", zstd.ZstdFile(inner, "rb"))
 
 
 class _Unpacked(io.RawIOBase):

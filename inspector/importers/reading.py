@@ -86,7 +86,7 @@ def _sureness(importer: Importer, sample: Sample, file: SourceFile) -> float:
         return float(importer.recognises(sample))
     except OSError:
         raise
-    except Exception as error:  # noqa: BLE001  # foreign code: importers come from plug-ins too
+    except Exception as error:  # foreign code: importers come from plug-ins too
         raise _unreadable(file, f"the importer `{importer.name}` failed: {error!r}") from error
 
 
@@ -121,9 +121,7 @@ def _placed(trace: Trace, importer: Importer, file: SourceFile) -> Trace:
     known = trace.provenance
     if known.source:
         return trace
-    return replace(
-        trace, provenance=replace(known, source=importer.name, file=file.name, file_sha256=file.sha256)
-    )
+    return replace(trace, provenance=replace(known, source=importer.name, file=file.name, file_sha256=file.sha256))
 
 
 def _unreadable(file: SourceFile, why: str) -> UnreadableFileError:

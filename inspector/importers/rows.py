@@ -7,18 +7,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
-from typing import TypeAlias
 
 import msgspec
 
 from inspector.importers.elements import Element, read_elements
 from inspector.importers.lines import RECORD_BYTES, Line, read_lines
 from inspector.importers.packing import DamagedDataError
-from inspector.importers.source import Skipped, SourceFile
+from inspector.importers.source import JsonObject, Skipped, SourceFile
 from inspector.model import Json
 from inspector.text import decode
-
-JsonObject: TypeAlias = dict[str, Json]
 
 _SAMPLE_ROWS = 32
 _SAMPLE_RECORDS = 256

@@ -8,11 +8,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import BinaryIO, Protocol, TypeAlias
 
 from inspector.importers.packing import open_unpacked, packing_of
-from inspector.model import Trace
+from inspector.model import Json, Trace
 from inspector.text import decode
+
+JsonObject: TypeAlias = dict[str, Json]
 
 HEAD_BYTES = 65_536
 """How much of a file's beginning a sample shows."""
@@ -79,7 +81,7 @@ class Sample:
     lines, as one array, or as documents; none where it holds no JSON.
     """
 
-    def __init__(self, file: SourceFile, rows: Iterable[dict[str, object]] = ()) -> None:
+    def __init__(self, file: SourceFile, rows: Iterable[JsonObject] = ()) -> None:
         self.file = file
         self._rows = rows
 
@@ -94,7 +96,7 @@ class Sample:
         return decode(self.head)
 
     @cached_property
-    def rows(self) -> tuple[dict[str, object], ...]:
+    def rows(self) -> tuple[JsonObject, ...]:
         """The first rows, at least one where there is any; read when first asked for."""
         return tuple(self._rows)
 

@@ -68,7 +68,7 @@ INVALID_ESCAPE = Rule(
     "invalid-escape",
     Severity.ERROR,
     "A backslash in a string begins no JSON escape.",
-    "JSON knows `\\\"` `\\\\` `\\/` `\\b` `\\f` `\\n` `\\r` `\\t` and `\\uXXXX`. Regular expressions, Windows paths and "
+    'JSON knows `\\"` `\\\\` `\\/` `\\b` `\\f` `\\n` `\\r` `\\t` and `\\uXXXX`. Regular expressions, Windows paths and '
     "LaTeX bring others; doubling the backslash keeps the text as it stands.",
     bad='<tool_call>\n{"name": "f", "arguments": {"pattern": "\\d+"}}\n</tool_call>',
     good='<tool_call>\n{"name": "f", "arguments": {"pattern": "\\\\d+"}}\n</tool_call>',
@@ -195,7 +195,7 @@ UNBALANCED_BRACKET = Rule(
     Severity.ERROR,
     "A bracket is missing or of the wrong kind.",
     "A call's root holds a name and arguments and nothing else, so the place of most missing braces is certain: before "
-    "`, \"name\"`, not at the payload's end where a parser is surprised.",
+    '`, "name"`, not at the payload\'s end where a parser is surprised.',
     bad='<tool_call>\n{"arguments": {"a": 1, "name": "f"}\n</tool_call>',
     good='<tool_call>\n{"arguments": {"a": 1}, "name": "f"}\n</tool_call>',
 )
@@ -224,7 +224,7 @@ SMART_QUOTE = Rule(
     Severity.ERROR,
     "Typographic quotes stand where JSON has plain ones.",
     "Text models set quotes as typesetters do. Replacing them by plain double quotes is safe where they delimit a string.",
-    bad='<tool_call>\n{“name”: “f”, “arguments”: {}}\n</tool_call>',
+    bad="<tool_call>\n{“name”: “f”, “arguments”: {}}\n</tool_call>",
     good='<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>',
 )
 INVALID_NUMBER = Rule(

@@ -7,8 +7,8 @@ UNTERMINATED_SPAN = Rule(
     "unterminated-span",
     Severity.ERROR,
     "A span has no closing marker.",
-    "Servers that wait for the closing marker return the whole text as content, and the call is lost. Real models forget "
-    "it, or repeat the opening marker where the closing one belongs.",
+    "Servers that wait for the closing marker return the whole text as content, and the call is lost. Real models "
+    "forget it, or repeat the opening marker where the closing one belongs.",
     bad='<tool_call>\n{"name": "f", "arguments": {}}',
     good='<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>',
 )
@@ -36,8 +36,8 @@ MARKER_INSIDE_ARGUMENT = Rule(
     "marker-inside-argument",
     Severity.WARNING,
     "A marker stands inside a string argument, as data.",
-    "weaklink reads the payload string-aware, so the call is whole. Servers that split by regular expression cut it "
-    "there and lose the call (vLLM and SGLang both had this bug).",
+    "weaklink reads the payload string-aware, so the call is whole. Servers that split by regular expression cut "
+    "it there and lose the call (vLLM and SGLang both had this bug).",
     bad='<tool_call>\n{"name": "f", "arguments": {"text": "write </tool_call> here"}}\n</tool_call>',
     good='<tool_call>\n{"name": "f", "arguments": {"text": "write it here"}}\n</tool_call>',
 )
@@ -46,8 +46,8 @@ CALL_INSIDE_REASONING = Rule(
     "call-inside-reasoning",
     Severity.WARNING,
     "A call is drafted inside reasoning.",
-    "It is reasoning and not a call. A server without a reasoning parser executes it all the same, and one whose parser "
-    "reads calls first loses the real one.",
+    "It is reasoning and not a call. A server without a reasoning parser executes it all the same, and one whose "
+    "parser reads calls first loses the real one.",
     bad='<think>I will send <tool_call>{"name": "f", "arguments": {}}</tool_call></think>',
     good='<think>I will call f.</think><tool_call>{"name": "f", "arguments": {}}</tool_call>',
 )
@@ -74,7 +74,7 @@ WRONG_BRACKET_VARIANT = Rule(
     "wrong-bracket-variant",
     Severity.ERROR,
     "A span is opened in one spelling and closed in the other.",
-    "`<tool_call>` and `[tool_call]` are two spellings of one marker; a server knows one of them and never sees the end.",
+    "`<tool_call>` and `[tool_call]` are two spellings of one marker; a server knows one and never sees the end.",
     bad='<tool_call>\n{"name": "f", "arguments": {}}\n[/tool_call]',
     good='<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>',
 )

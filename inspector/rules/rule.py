@@ -34,7 +34,9 @@ class Rule:
 
     def __post_init__(self) -> None:
         if not _CODE.fullmatch(self.code) or not _NAME.fullmatch(self.name):
-            raise ValueError(f"a rule needs a code like J104 and a name like trailing-comma, not {self.code} {self.name}")
+            raise ValueError(
+                f"a rule needs a code like J104 and a name like trailing-comma, not {self.code} {self.name}"
+            )
 
     def __str__(self) -> str:
         return f"{self.code} {self.name}"

@@ -1,4 +1,4 @@
-"""Puts a parser's events together: top-level spans with children, the calls, results and definitions, and the faults."""
+"""Puts a parser's events together: spans with children, calls, results, definitions, and faults."""
 
 from collections.abc import Iterable, Mapping
 

@@ -12,11 +12,9 @@ doubt is resolved: the payload's value completes (the marker was data), or a cha
 64 Ki code points have passed, or the stream ends (the marker counts, and the text behind it is read again). Text read
 in a doubt that was resolved so is not doubted again (`_certain_to`), hence every character is read at most twice.
 
-Offsets named `..._at` and `..._to` are in the whole text; `_pos` and a plain `at` are in the window, which begins at
-`_base`.
+Offsets named `..._at` and `..._to` are in the whole text; `_pos` and a plain `at` are in the window.
 """
 
-import re
 from collections.abc import Callable
 
 from inspector.json_scanner.tracker import JsonTracker, ends_within_string, read_on, tracked
@@ -24,6 +22,7 @@ from inspector.model import Span, SpanKind
 from inspector.rules.markers import MARKER_INSIDE_ARGUMENT, SPECIAL_TOKEN_LEAK
 from inspector.segmenter.events import Flagged, FormatParser, ParseEvent, SpanClosed, SpanExtended, SpanOpened
 from inspector.segmenter.table import HERE, HOME, ROLE, Cut, State, Table, Transition
+from inspector.segmenter.window import Window, may_matter
 from inspector.segmenter.wording import marker_fault
 from inspector.text import Range
 
@@ -42,9 +41,8 @@ class Machine:
         self._home = table.home(role)
         self._events: list[ParseEvent] = []
         self._pieces: list[str] = []
-        self._window = ""
+        self._window = Window("", 0)
         self._pos = 0
-        self._base = 0
         self._held = 0
         self._is_open = False
         self._open_at = 0
@@ -55,7 +53,6 @@ class Machine:
         self._certain_to = 0
         self._doubt_at: int | None = None
         self._doubt_read_to = 0
-        self._matches: dict[int, re.Match[str] | None] = {}
         self._alarm = self._other_alarm = ""
         self._enter(self._state_behind(prompt, role) if prompt else self._home)
 
@@ -63,6 +60,11 @@ class Machine:
     def state(self) -> State:
         """The state that the machine is in."""
         return self._state
+
+    @property
+    def _at(self) -> int:
+        """The place in the whole text up to which everything is settled."""
+        return self._window.base + self._pos
 
     @property
     def held(self) -> int:
@@ -105,7 +107,7 @@ class Machine:
             self._go_on_in_doubt("", final=True)
         self._work(final=True)
         if self._is_open:
-            self._close(len(self._window), 0, wanted=self._state.closer)
+            self._close(len(self._window.text), 0, wanted=self._state.closer)
         return self._told()
 
     def _look(self, text: str) -> list[ParseEvent]:
@@ -113,31 +115,23 @@ class Machine:
         was_held = self._held
         if self._doubt_at is not None:
             self._go_on_in_doubt(text, final=False)
-        elif self._alarm and not self._may_matter(text):
+        elif self._alarm and not may_matter(self._state, text):
             return []
         else:
             self._open_window()
         if self._doubt_at is None:
             self._work(final=False)
         if was_held and not self._events and self._held < was_held + len(text):
-            return [SpanExtended(self._base + self._pos)]
+            return [SpanExtended(self._at)]
         return self._told()
 
     def _told(self) -> list[ParseEvent]:
         events, self._events = self._events, []
         return events
 
-    def _may_matter(self, text: str) -> bool:
-        """Whether a piece, with nothing held back before it, holds a marker or the beginning of one."""
-        if any(pattern.search(text) for pattern in self._state.patterns):
-            return True
-        return self._cut_short(text, 0, len(text)) is not None
-
     def _open_window(self) -> None:
-        self._base += self._pos
-        self._window = self._pieces[0] if len(self._pieces) == 1 else "".join(self._pieces)
+        self._window = Window(self._pieces[0] if len(self._pieces) == 1 else "".join(self._pieces), self._at)
         self._pos = 0
-        self._matches = {}
 
     def _work(self, *, final: bool) -> None:
         """Go through the window as far as it is certain; the rest is held back."""
@@ -146,7 +140,7 @@ class Machine:
         if self.is_in_doubt:
             self._alarm = self._other_alarm = ""
             return
-        rest = self._window[self._pos :]
+        rest = self._window.text[self._pos :]
         self._held = len(rest)
         self._pieces = [rest] if rest else []
         first = self._state.first_characters
@@ -157,7 +151,7 @@ class Machine:
         """Take one transition; False where the window holds no further one that is certain."""
         if self._state.json_end:
             return self._follow_json()
-        at, transition = self._next_transition(final=final)
+        at, transition = self._window.next_transition(self._state, self._pos, final=final)
         if transition is None:
             self._settle(at)
             return False
@@ -165,44 +159,6 @@ class Machine:
             return self._begin_doubt(at, final=final)
         self._take(transition, at)
         return True
-
-    # where the next marker is
-
-    def _next_transition(self, *, final: bool) -> tuple[int, Transition | None]:
-        """The next marker's place, or how far the window is certain to hold none."""
-        state, window, matches = self._state, self._window, self._matches
-        best: re.Match[str] | None = None
-        at = len(window)
-        for pattern in state.patterns:
-            match = matches.get(id(pattern), best)
-            if id(pattern) not in matches or (match is not None and match.start() < self._pos):
-                match = matches[id(pattern)] = pattern.search(window, self._pos)
-            if match is not None and match.start() < at:
-                best, at = match, match.start()
-        transition = state.by_marker[best[0]] if best else None
-        if state.other_pattern is not None:
-            other = state.other_pattern.search(window, self._pos, at)
-            if other is not None:
-                at, transition = other.start(), state.other_goes
-        if not final and at + state.longest > len(window):
-            cut = self._cut_short(window, self._pos, at)
-            if cut is not None:
-                return cut, None
-        return at, transition
-
-    def _cut_short(self, text: str, start: int, limit: int) -> int | None:
-        """Where, from `start` to `limit`, a marker begins that the end of `text` cuts short."""
-        state = self._state
-        first = max(start, len(text) - state.longest + 1)
-        cuts = []
-        for character in state.first_characters:
-            at = text.find(character, first)
-            while 0 <= at <= limit:
-                if text[at:] in state.beginnings:
-                    cuts.append(at)
-                    break
-                at = text.find(character, at + 1)
-        return min(cuts, default=None)
 
     # spans
 
@@ -231,7 +187,7 @@ class Machine:
 
     def _flag(self, transition: Transition, at: int) -> None:
         assert transition.rule is not None
-        marker, place = transition.marker, Range(self._base + at, self._base + at + transition.taken)
+        marker, place = transition.marker, Range(self._window.base + at, self._window.base + at + transition.taken)
         if transition.rule is SPECIAL_TOKEN_LEAK:
             marker, place = self._opener
         self._events.append(Flagged(marker_fault(transition.rule, marker, place, self._state.closer)))
@@ -251,7 +207,7 @@ class Machine:
     def _open(self, at: int, marker: int) -> None:
         """Open a span at `at`, whose first `marker` characters are its marker."""
         self._is_open = True
-        self._open_at = self._base + at
+        self._open_at = self._window.base + at
         self._inner_at = self._open_at + marker
         self._pos = at + marker
         self._kept = []
@@ -262,19 +218,19 @@ class Machine:
         if to > self._pos:
             if not self._is_open:
                 self._open(self._pos, 0)
-            self._kept.append(self._window[self._pos : to])
+            self._kept.append(self._window.text[self._pos : to])
             self._pos = to
             if self._tracker is not None and self._state.payload:
                 read_on(self._tracker, self._kept[-1])
 
     def _inner_text(self, to: int) -> str:
         """The inner text of the open span, if it ended at `to`."""
-        rest = self._window[self._pos : to]
+        rest = self._window.text[self._pos : to]
         return "".join([*self._kept, rest]) if self._kept else rest
 
     def _close(self, at: int, marker: int, *, wanted: str = "", by: Transition | None = None) -> str:
         """Close the open span, whose inner text ends at `at` and which ends `marker` characters later."""
-        state, inner_end = self._state, self._base + at
+        state, inner_end = self._state, self._window.base + at
         inner = self._inner_text(at)
         self._pos = at + marker
         self._is_open = False
@@ -289,12 +245,12 @@ class Machine:
 
     def _follow_json(self) -> bool:
         assert self._tracker is not None
-        read = self._tracker.feed(self._window, self._pos)
+        read = self._tracker.feed(self._window.text, self._pos)
         if not self._tracker.broken and not self._tracker.completed:
             self._settle(read)
             return False
         if self._tracker.broken:
-            self._close(read, 0, wanted=self._state.closer, by=Transition(self._window[read], Cut.BEFORE, HOME))
+            self._close(read, 0, wanted=self._state.closer, by=Transition(self._window.text[read], Cut.BEFORE, HOME))
         else:
             self._close(read, 0)
         self._enter(self._home)
@@ -303,7 +259,7 @@ class Machine:
     # doubtful markers
 
     def _is_doubtful(self, at: int) -> bool:
-        if self._base + at < self._certain_to:
+        if self._window.base + at < self._certain_to:
             return False
         if self._tracker is None:
             return ends_within_string(self._inner_text(at))
@@ -315,10 +271,10 @@ class Machine:
         self._settle(at)
         if self._tracker is None:
             self._tracker = tracked("".join(self._kept))
-        self._doubt_at = self._doubt_read_to = self._base + at
-        is_data = self._read_in_doubt(self._window, at, final=final)
+        self._doubt_at = self._doubt_read_to = self._window.base + at
+        is_data = self._read_in_doubt(self._window.text, at, final=final)
         if is_data is None:
-            self._pieces = [self._window[at:]]
+            self._pieces = [self._window.text[at:]]
             self._held = len(self._pieces[0])
             return False
         self._resolve(is_data=is_data)
@@ -331,14 +287,14 @@ class Machine:
         if is_data is None:
             self._held += len(text)
             return
-        self._window = "".join(self._pieces)
-        self._base, self._pos = self._doubt_at, 0
-        self._matches = {}
+        self._window = Window("".join(self._pieces), self._doubt_at)
+        self._pos = 0
         self._resolve(is_data=is_data)
 
     def _read_in_doubt(self, text: str, start: int, *, final: bool) -> bool | None:
         """Read on; whether the doubtful marker is data, or None while that is not known."""
-        assert self._doubt_at is not None and self._tracker is not None
+        assert self._doubt_at is not None
+        assert self._tracker is not None
         limit = start + self._doubt_at + DOUBT_LIMIT - self._doubt_read_to
         read = self._tracker.feed(text, start, min(len(text), limit))
         self._doubt_read_to += read - start
@@ -352,16 +308,12 @@ class Machine:
         if not is_data:
             self._certain_to = self._doubt_read_to
             return
-        to = self._doubt_read_to - self._base
-        for match in self._markers_before(to):
-            place = Range(*match.span()).moved(self._base)
+        to = self._doubt_read_to - self._window.base
+        for match in self._window.markers(self._state, self._pos, to):
+            place = Range(*match.span()).moved(self._window.base)
             self._events.append(Flagged(marker_fault(MARKER_INSIDE_ARGUMENT, match[0], place, self._state.closer)))
-        self._kept.append(self._window[self._pos : to])
+        self._kept.append(self._window.text[self._pos : to])
         self._pos = to
-
-    def _markers_before(self, to: int) -> list[re.Match[str]]:
-        found = [m for pattern in self._state.patterns for m in pattern.finditer(self._window, self._pos, to)]
-        return sorted(found, key=re.Match.start)
 
     def _state_behind(self, prompt: str, role: str) -> State:
         """The state that a prompt leaves its reader in."""
@@ -376,7 +328,7 @@ class Machine:
 
 
 def feeder(parser: FormatParser, take: Callable[[list[ParseEvent]], list[Span]]) -> Callable[[str], list[Span]]:
-    """A parser's `feed` followed by `take`; in one call where it can be, since a live stream makes one for each delta."""
+    """A parser's `feed` followed by `take`; in one call where it can be, since a live stream makes one a delta."""
     if isinstance(parser, Machine):
         return parser.feeding(take)
 

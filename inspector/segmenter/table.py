@@ -1,4 +1,4 @@
-"""A wire format's markers as a table: states, what they hold, and the markers that leave them. It checks itself.
+"""A wire format's markers as a table: states, what they hold, the markers that leave them. It checks itself.
 
 A state holds text of one kind. A transition says which marker leaves it, where the span ends relative to that marker,
 which state follows, and which rule that breaks, if any.
@@ -55,9 +55,9 @@ class Transition:
 class State:
     """One kind of text and the ways out of it.
 
-    `opener` is the marker that usually begins a span of this state, `closer` the one that it wants at its end; either is
-    "" where there is none. `payload` says that the
-    text is a JSON payload, whose strings hide markers; `json_end` that the text ends where its JSON value does.
+    `opener` is the marker that usually begins a span of this state, `closer` the one that it wants at its end; ""
+    where there is none. `payload` says that the text is a JSON payload, whose strings hide markers; `json_end` that the
+    text ends where its JSON value does.
     `other` is a character class and `other_goes` the transition (taking nothing) for the first character in it that
     begins no marker.
 

@@ -20,7 +20,7 @@ def marker_fault(rule: Rule, marker: str, place: Range, wanted: str) -> Fault:
         return Fault(
             rule,
             place,
-            f"`{marker}` opens a span inside a span of its own kind; it is read as text, and the first `{wanted}` ends both.",
+            f"`{marker}` opens a span inside a span of its own kind; it is text, and the first `{wanted}` ends both.",
             "delete this marker",
             Fix((Edit(place, ""),), safe=False),
         )

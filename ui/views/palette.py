@@ -3,9 +3,6 @@
 from enum import StrEnum
 from types import MappingProxyType
 
-from inspector.model import SpanKind
-from inspector.rules.rule import Severity
-
 
 class Style(StrEnum):
     """What a run of text means. Colour only repeats it: a word or a glyph always says it too."""
@@ -31,11 +28,10 @@ class Style(StrEnum):
     MARKUP = "markup"
 
 
-STYLE_OF_KIND = MappingProxyType({kind: Style(kind.value) for kind in SpanKind})
-"""Each kind of span has a style of its own name."""
+def style_of(meaning: StrEnum) -> Style:
+    """The style of a kind of span or of a severity: each has one of its own name."""
+    return Style(meaning.value)
 
-STYLE_OF_SEVERITY = MappingProxyType({severity: Style(severity.value) for severity in Severity})
-"""Each severity has a style of its own name."""
 
-GLYPH_OF_SEVERITY = MappingProxyType({Severity.ERROR: "✖", Severity.WARNING: "▲", Severity.INFO: "·"})
-"""What stands before a diagnostic where there is no room for its severity's word."""
+GLYPHS = MappingProxyType({"error": "✖", "warning": "▲", "info": "·"})
+"""What stands before a diagnostic of each severity."""

@@ -1,0 +1,76 @@
+"""Conversations in OpenAI's messages: fine-tuning data sets and chat logs.
+
+A row is `{"messages": [{"role": "assistant", "content": ..., "tool_calls": [...]}], "tools": [...]}` (OpenAI's
+fine-tuning guide), with the legacy `functions` and `function_call` too; some data sets call the list `conversations`.
+A message becomes a turn as `inspector.wire.openai_messages` reads it: arguments keep their exact text.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from inspector.importers.identity import instant, names_session, row_ids, text_of
+from inspector.importers.rows import Row, read_rows
+from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.model import Generation, Json, Provenance, RecognisedBy, Role, ToolsOrigin, Trace
+from inspector.wire.json_text import compact_json
+from inspector.wire.openai_messages import read_messages, read_tools
+
+_LISTS = ("messages", "conversations", "conversation")
+_PARAMETERS = ("temperature", "top_p", "max_tokens", "max_completion_tokens", "tool_choice", "parallel_tool_calls")
+
+
+class OpenAiMessagesImporter:
+    """One trace a row."""
+
+    name = "openai-messages"
+
+    def recognises(self, sample: Sample) -> float:
+        """By rows with a list of messages that have roles; logs of gateways have such a list among much else."""
+        return 0.6 if any(_messages(row) for row in sample.rows) else 0.0
+
+    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+        """The conversation of each row; a row without one is skipped."""
+        for row in read_rows(file):
+            yield row if isinstance(row, Skipped) else _trace(row)
+
+
+def _messages(value: JsonObject) -> list[Json]:
+    """The row's messages; none where it has none."""
+    for key in _LISTS:
+        listed = value.get(key)
+        if isinstance(listed, list) and any(isinstance(one, dict) and "role" in one for one in listed):
+            return listed
+    return []
+
+
+def _trace(row: Row) -> Trace | Skipped:
+    value = row.value
+    messages = _messages(value)
+    if not messages:
+        return Skipped(row.record, "the row has no list `messages` of objects with a role")
+    generation = _generation(value)
+    return Trace(
+        turns=tuple(
+            replace(turn, generation=generation) if turn.role is Role.ASSISTANT else turn
+            for turn in read_messages(messages)
+        ),
+        name=text_of(value, "task_description", "title", "name"),
+        model=text_of(value, "model"),
+        started=instant(value.get("timestamp", value.get("created"))),
+        external_ids=row_ids(row),
+        recognised_by=RecognisedBy.FIELD if names_session(value) else RecognisedBy.RECORD,
+        provenance=Provenance(record=row.record),
+    )
+
+
+def _generation(value: JsonObject) -> Generation:
+    """What the row says of every answer in it."""
+    tools = read_tools(value.get("tools"), value.get("functions"))
+    settings: JsonObject = {key: value[key] for key in _PARAMETERS if key in value}
+    return Generation(
+        api="chat.completions",
+        requested_model=text_of(value, "model"),
+        parameters=compact_json(settings) if settings else "",
+        tools=tools,
+        tools_origin=ToolsOrigin.REQUEST if tools else None,
+    )

@@ -1,0 +1,42 @@
+"""Raw transcripts and completions as plain text: a file is one trace.
+
+A transcript in a chat template (ChatML, Llama 3, Gemma) is split into its turns; any other text is one assistant turn.
+Joining the turns' texts gives the file exactly.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from inspector.formats.registry import detect_format
+from inspector.formats.transcript import read_transcript, split_turns
+from inspector.importers.lines import RECORD_BYTES, too_long
+from inspector.importers.source import Sample, Skipped, SourceFile
+from inspector.model import Provenance, RecognisedBy, Trace
+from inspector.text import decode
+
+_HEADERS = ("<|im_start|>", "<|start_header_id|>", "<start_of_turn>")
+
+
+class RawTextImporter:
+    """One trace a file; a file of more than 256 MiB is skipped."""
+
+    name = "raw-text"
+
+    def recognises(self, sample: Sample) -> float:
+        """By the markers of a chat template at its beginning, or by calls in a known format."""
+        text = sample.text.lstrip("\ufeff \t\r\n")
+        if sample.rows or "\0" in text or text.startswith(("{", "[{")):
+            return 0.0
+        if text.startswith(("<|begin_of_text|>", "<s>", "<bos>", *_HEADERS)) and split_turns(text[:4096]):
+            return 0.5
+        return 0.3 if detect_format(text).confidence >= 0.8 else 0.0
+
+    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+        """The one trace."""
+        with file.open() as stream:
+            raw = stream.read(RECORD_BYTES + 1)
+        if len(raw) > RECORD_BYTES:
+            yield Skipped("file", too_long(RECORD_BYTES))
+            return
+        trace = read_transcript(decode(raw))
+        yield replace(trace, recognised_by=RecognisedBy.FILE, provenance=Provenance(record="file"))

@@ -1,0 +1,28 @@
+"""Weaklink's own trace files, as `weaklink export` writes them."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from inspector.importers.source import Sample, Skipped, SourceFile
+from inspector.model import Trace
+from inspector.trace_file import read_trace_file
+from inspector.trace_file.lines import HEADER_KEY
+
+
+class TraceFileImporter:
+    """Gives back the traces as they were; one that says where it first came from keeps that."""
+
+    name = "trace-file"
+
+    def recognises(self, sample: Sample) -> float:
+        """By the first line."""
+        return 1.0 if sample.rows and HEADER_KEY in sample.rows[0] else 0.0
+
+    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+        """Each trace of the file. UnreadableFileError, after the traces before it, for a line that is broken."""
+        with file.on_disk() as path:
+            for number, trace in enumerate(read_trace_file(path), 1):
+                if trace.provenance.source:
+                    yield trace
+                else:
+                    yield replace(trace, provenance=replace(trace.provenance, record=f"trace {number}"))

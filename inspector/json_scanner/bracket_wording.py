@@ -1,0 +1,257 @@
+"""The faults between tokens: commas, colons, brackets, comments and what surrounds a value."""
+
+from inspector.diagnostics import Edit, Fault, Fix, Related
+from inspector.json_scanner.quoting import counted, shown
+from inspector.json_scanner.wording import deleted, inserted, replaced
+from inspector.rules.json_syntax import (
+    COMMENT_IN_JSON,
+    DUPLICATE_KEY,
+    FENCED_PAYLOAD,
+    MALFORMED_JSON,
+    MISSING_COMMA,
+    MISSING_QUOTE,
+    MISSING_VALUE,
+    TOO_DEEP,
+    TRAILING_COMMA,
+    TRAILING_DATA,
+    TRUNCATED_JSON,
+    UNBALANCED_BRACKET,
+)
+from inspector.text import Range
+
+
+def trailing_comma(comma: int, closer: str) -> Fault:
+    """A comma before a closing bracket."""
+    place = Range(comma, comma + 1)
+    message = f"A comma stands before `{closer}`, but nothing follows it."
+    return Fault(TRAILING_COMMA, place, message, "Delete the comma.", deleted(place, safe=True))
+
+
+def extra_comma(at: int, what: str, *, safe: bool) -> Fault:
+    """A comma where a member or element was expected."""
+    place = Range(at, at + 1)
+    message = f"A comma stands where {what} was expected."
+    return Fault(MISSING_VALUE, place, message, "Delete the comma if nothing is missing.", deleted(place, safe=safe))
+
+
+def extra_colon(at: int, key: str) -> Fault:
+    """A second colon behind a key."""
+    place = Range(at, at + 1)
+    message = f"A second colon follows the key {shown(key)}; one was expected."
+    return Fault(MISSING_VALUE, place, message, "Delete the colon.", deleted(place, safe=True))
+
+
+def no_value(text: str, key: Range, at: int) -> Fault:
+    """A key without a value."""
+    got = f"{shown(text, at, at + 1)} follows" if at < len(text) else "the payload ends"
+    message = f"The key {shown(text, key.start, key.end)} has no value: {got} where one was expected."
+    return Fault(MISSING_VALUE, key, message)
+
+
+def no_key(text: str, place: Range) -> Fault:
+    """A value or colon where a key was expected."""
+    message = f"A key was expected here, not {shown(text, place.start, place.end)}."
+    return Fault(MISSING_VALUE, place, message)
+
+
+def missing_comma(text: str, last_end: int, at: int) -> Fault:
+    """Two members or elements without a comma between them; the gap and the next character are marked."""
+    before = shown(text, max(last_end - 20, 0), last_end) if last_end else "the value"
+    message = f"A comma was expected between {before} and {shown(text, at, min(at + 20, len(text)))}."
+    place = Range(last_end, at + 1)
+    return Fault(MISSING_COMMA, place, message, "Put a comma between the two.", inserted(last_end, ",", safe=True))
+
+
+def missing_colon(text: str, key: Range, at: int) -> Fault:
+    """A key and its value without a colon between them."""
+    message = f"A colon was expected between the key {shown(text, key.start, key.end)} and {shown(text, at, min(at + 20, len(text)))}."
+    place = Range(key.end, at + 1)
+    return Fault(MALFORMED_JSON, place, message, "Put a colon behind the key.", inserted(key.end, ":", safe=True))
+
+
+def wrong_sign(text: str, place: Range, expected: str) -> Fault:
+    """Another sign where a colon or comma belongs."""
+    message = f"{shown(text, place.start, place.end)} stands where JSON expects `{expected}`."
+    return Fault(MALFORMED_JSON, place, message, f"Write `{expected}`.", replaced(place, expected, safe=True))
+
+
+def unexpected(text: str, place: Range, expected: str) -> Fault:
+    """Characters that nothing else explains."""
+    message = f"{shown(text, place.start, place.end)} stands where {expected} was expected."
+    return Fault(MALFORMED_JSON, place, message)
+
+
+def comment(text: str, place: Range) -> Fault:
+    """A comment."""
+    message = f"{shown(text, place.start, place.end)} is a comment, which JSON does not have."
+    return Fault(COMMENT_IN_JSON, place, message, "Delete the comment.", deleted(place, safe=True))
+
+
+def duplicate_key(text: str, first: Range, again: Range) -> Fault:
+    """The same key twice in one object."""
+    key = shown(text, again.start, again.end)
+    message = f"The key {key} stands twice in one object; most readers keep the last value, some the first, some refuse."
+    return Fault(DUPLICATE_KEY, again, message, "Keep one of the two.", related=(Related(first, "The first stands here."),))
+
+
+def too_deep(at: int, depth: int) -> Fault:
+    """A bracket deeper than any reader needs to go."""
+    message = f"This bracket opens level {depth + 1}; weaklink reads {depth} levels and keeps what lies deeper as text."
+    return Fault(TOO_DEEP, Range(at, at + 1), message)
+
+
+def tuple_instead(at: int) -> Fault:
+    """A Python tuple; its closer's edit is added when it is found."""
+    place = Range(at, at + 1)
+    from_rule = "A tuple in round brackets stands here; JSON has only arrays in square ones."
+    return Fault(MALFORMED_JSON, place, from_rule, "Write `[` and `]`.", replaced(place, "[", safe=False))
+
+
+def object_in_square_brackets(at: int, key: str) -> Fault:
+    """An object that begins with `[`."""
+    place = Range(at, at + 1)
+    message = f"`[` opens what is an object, as its key {shown(key)} shows; `{{` was expected."
+    return Fault(UNBALANCED_BRACKET, place, message, "Write `{` and `}`.", replaced(place, "{", safe=False))
+
+
+def doubled_brace(at: int) -> Fault:
+    """`{{`, as templates write a brace."""
+    place = Range(at, at + 1)
+    message = "Two `{` stand here where one was expected; templates double their braces, JSON does not."
+    return Fault(UNBALANCED_BRACKET, place, message, "Delete the second brace, and its twin.", deleted(place, safe=False))
+
+
+def missing_opener(text: str, at: int, bracket: str) -> Fault:
+    """A closing bracket later on shows that one should have been opened here."""
+    end = min(at + 20, len(text))
+    message = f"`{bracket}` is missing before {shown(text, at, end)}: what follows belongs into one pair of brackets."
+    hint = f"Put `{bracket}` before it."
+    return Fault(UNBALANCED_BRACKET, Range(at, at + 1), message, hint, inserted(at, bracket, safe=False))
+
+
+def missing_closers(text: str, place: Range, insert_at: int, closers: str, opener: Range) -> Fault:
+    """Brackets that should have been closed before the place."""
+    message = (
+        f"`{closers}` is missing before {shown(text, place.start, min(place.end + 10, len(text)))}: "
+        f"{shown(text, opener.start, opener.end)} is still open there."
+    )
+    return Fault(
+        UNBALANCED_BRACKET,
+        place,
+        message,
+        f"Put `{closers}` before it.",
+        inserted(insert_at, closers, safe=False),
+        related=(Related(opener, "The bracket that is still open."),),
+    )
+
+
+def missing_before_name(text: str, place: Range, insert_at: int, closers: str, key: str) -> Fault:
+    """The call's name slipped into its arguments because their bracket was not closed."""
+    message = (
+        f'`{closers}` is missing before `, "name"`: the call\'s name stands inside {shown(key)}, '
+        "which should have been closed before it."
+    )
+    return Fault(
+        UNBALANCED_BRACKET,
+        place,
+        message,
+        f'Put `{closers}` before `, "name"`.',
+        inserted(insert_at, closers, safe=False),
+    )
+
+
+def wrong_kind(at: int, got: str, expected: str, opener: Range) -> Fault:
+    """A closing bracket of the other kind."""
+    place = Range(at, at + 1)
+    message = f"`{got}` closes here what another kind of bracket opened; `{expected}` was expected."
+    related = (Related(opener, "The bracket that it should close."),)
+    fix = replaced(place, expected, safe=False)
+    return Fault(UNBALANCED_BRACKET, place, message, f"Write `{expected}`.", fix, related=related)
+
+
+def closer_without_opener(at: int, got: str) -> Fault:
+    """A closing bracket that nothing opened, in the middle of a value."""
+    place = Range(at, at + 1)
+    message = f"One `{got}` too many: no bracket of this kind is open here."
+    return Fault(UNBALANCED_BRACKET, place, message, f"Delete the `{got}`.", deleted(place, safe=False))
+
+
+def closed_too_early(text: str, at: int, next_key: Range) -> Fault:
+    """A closing bracket behind which the object goes on."""
+    place = Range(at, at + 1)
+    message = (
+        f"One `}}` too many: it ends the whole object, although {shown(text, next_key.start, next_key.end)} follows."
+    )
+    return Fault(UNBALANCED_BRACKET, place, message, "Delete this `}`.", deleted(place, safe=False))
+
+
+def extra_closers(text: str, place: Range) -> Fault:
+    """Closing brackets behind the complete value."""
+    closers = [character for character in text[place.start : place.start + 200] if not character.isspace()]
+    what = f"One `{closers[0]}` too many" if len(closers) == 1 else f"{len(closers)} brackets too many, {shown(''.join(closers))}"
+    if len(place) > 200:
+        what = "A long row of brackets too many"
+    message = f"{what}: the value was complete before it."
+    return Fault(TRAILING_DATA, place, message, "Delete what is too many.", deleted(place, safe=True))
+
+
+def trailing_text(text: str, place: Range) -> Fault:
+    """Prose or the like behind the complete value."""
+    message = f"{shown(text, place.start, place.end)} follows the complete value; nothing was expected behind it."
+    return Fault(TRAILING_DATA, place, message, "Cut it off.", deleted(place, safe=True))
+
+
+def leading_text(text: str, place: Range, *, cut: bool) -> Fault:
+    """Prose or the like before the value."""
+    message = f"{shown(text, place.start, place.end)} stands before the JSON value; the payload should begin with the value."
+    if not cut:
+        return Fault(MALFORMED_JSON, place, message)
+    return Fault(MALFORMED_JSON, place, message, "Cut it off.", deleted(place, safe=True))
+
+
+def only_text(text: str, place: Range) -> Fault:
+    """A payload without any JSON."""
+    message = f"The payload holds no JSON value, only text: {shown(text, place.start, place.end)}."
+    return Fault(MALFORMED_JSON, place, message)
+
+
+def empty(place: Range) -> Fault:
+    """A payload with nothing in it."""
+    return Fault(TRUNCATED_JSON, place, "The payload is empty; a JSON value was expected.")
+
+
+def fence(text: str, opener: Range | None, closer: Range | None) -> Fault:
+    """A Markdown code fence around the value, or half of one."""
+    places = [place for place in (opener, closer) if place]
+    first = places[0]
+    what = "a Markdown code fence" if len(places) == 2 else "half a Markdown code fence"
+    message = f"{shown(text.rstrip(), first.start, first.end)} makes {what} around the JSON; a reader expects the bare value."
+    fix = Fix(tuple(Edit(place, "") for place in places), safe=True)
+    return Fault(FENCED_PAYLOAD, first, message, "Remove the fence.", fix)
+
+
+def unescaped_colon(text: str, at: int) -> Fault:
+    """A colon behind a complete value of an object."""
+    message = f"A colon stands behind the complete value {shown(text, max(at - 20, 0), at)}; `,` or `}}` was expected."
+    return Fault(MALFORMED_JSON, Range(at, at + 1), message)
+
+
+def cut_quote(text: str, place: Range) -> Fault:
+    """A lone quote that neither opens nor closes a string."""
+    message = f"The quote {shown(text, place.start, place.end)} neither opens nor closes a string."
+    return Fault(MISSING_QUOTE, place, message)
+
+
+def truncated(text: str, last: Range, what: str, missing: str, openers: tuple[Range, ...], fix: Fix | None) -> Fault:
+    """The end of the text within a value."""
+    message = f"The payload ends {what}"
+    if missing:
+        message += f"; {shown(missing)} is missing at the end." if fix else "."
+    else:
+        message += "."
+    if len(openers) > 0 and not what.startswith("although"):
+        count = counted(len(openers), "bracket is", "brackets are")
+        message = message[:-1] + f" ({count} open)."
+    related = tuple(Related(place, "This bracket is never closed.") for place in openers[:3])
+    hint = f"Ask for the rest; if that cannot be had, end it with {shown(missing)}." if fix else None
+    return Fault(TRUNCATED_JSON, last, message, hint, fix, related=related)

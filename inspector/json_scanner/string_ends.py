@@ -1,0 +1,219 @@
+"""Finds where a string ends: at its quote, at the quote that was meant, or where the missing one belongs.
+
+All looks ahead and back are bounded, and none happens once a payload's faults are full, so time stays linear.
+"""
+
+import re
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from inspector.json_scanner.cursor import Cursor, Place
+from inspector.text import Range
+
+_B = r"\s*+"
+_DOUBLE = re.compile(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
+_COMMENT = r"//|/\*|\#"
+_NAME_AND_COLON = rf"""["'“‘][^"'”’\n]{{0,100}}["'”’]{_B}:|[A-Za-z_$][\w$.-]{{0,63}}["']?{_B}[:=]"""
+# What may stand behind a string in each place, if the string ended where its quote says.
+_FOLLOWS = {
+    Place.KEY: re.compile(rf"{_B}(?:[:=,}}]|\Z|{_COMMENT})"),
+    Place.MEMBER: re.compile(
+        rf"""{_B}(?:[}}\];]|\Z|{_COMMENT}|,{_B}(?:["'“‘}}{{\[\],/\#\\\d]|\Z|{_NAME_AND_COLON}))|\s*+["'][^"'\\\n]{{0,100}}["']{_B}:"""
+        rf"|\s+[A-Za-z_$][\w$]{{0,63}}{_B}:"
+    ),
+    Place.ITEM: re.compile(rf"""{_B}(?:[,\]}}:;]|\Z|{_COMMENT}|["'“‘{{\[])|\s++(?:-?\d|true\b|false\b|null\b)"""),
+    Place.TUPLE: re.compile(rf"""{_B}(?:[,\])}}:;]|\Z|{_COMMENT}|["'“‘{{\[])|\s++(?:-?\d|true\b|false\b|null\b)"""),
+    Place.ROOT: re.compile(""),
+}
+# The same, told apart more strictly: an end found while looking for the quote that was meant.
+_CLOSES = {
+    Place.KEY: re.compile(rf"{_B}:"),
+    Place.MEMBER: re.compile(rf"{_B}(?:[}}\]]{_B}(?:[,}}\]]|\Z)|\Z|,{_B}(?:{_NAME_AND_COLON}|}}|\Z))"),
+    Place.ITEM: re.compile(rf"""{_B}(?:\]|\Z|,{_B}(?:["'“\[{{\d\-]|true\b|false\b|null\b|\]|\Z))"""),
+}
+_CLOSES[Place.TUPLE] = re.compile(rf"""{_B}(?:\)|\Z|,{_B}(?:["'“\[{{\d\-]|\)|\Z))""")
+_AS_OPENER = {
+    Place.MEMBER: re.compile(rf'"[^"\\\n]{{0,100}}"{_B}:'),
+    Place.ITEM: re.compile(rf'"[^"\n]{{0,100}}"{_B}(?:\]|,{_B}["\[{{\d\]])'),
+}
+_OPERATOR = re.compile(r"""\s*+(?:\+\s*+["'\w(]|%\s*+[\w(]|\*\s*+\d|\.[a-z]{1,20}\()""")
+_TAIL = re.compile(r'(\\"|[“”])?([\s}\]]*(?:,|\n)\s*)\Z')
+_LAST_TAIL = re.compile(r'(\\"|[“”’])?([\s}\]]*[}\]]\s*)\Z')
+_SINGLE_TAIL = re.compile(r"[\s}\]]*(?:,|\n)\s*\Z")
+_KEY_AND_COLON = re.compile(rf'["\'“‘]([\w$][\w$ .-]{{0,63}}?){_B}:')
+_NEXT_QUOTE = re.compile(r'(?:[^"\\]++|\\.)*+"', re.DOTALL)
+_MOST_QUOTES, _FARTHEST, _LOOK_BACK = 64, 20_000, 200
+
+# A quote closes a single-quoted string only before one of these, so that `Men's` stays whole (FAULTS.md, point 7);
+# a sum of strings and a next key on whose comma was forgotten are the two exceptions.
+_SINGLE_END = rf"""{_B}[,}}\]:]|{_B}\Z|{_B}\+{_B}["']|\s++["'][^"'\n]{{1,64}}["']{_B}:|{_B};\s"""
+_DOUBLES, _SINGLES = "“”„‟″＂«»", "‘’‚‛′＇"
+_CURLY_END = rf"""{_B}[,}}\]:]|{_B}\Z"""
+
+
+def _quoted(opening: str, closing: str, end: str) -> re.Pattern[str]:
+    return re.compile(rf"[{opening}](?:[^{closing}\\]++|\\.|[{closing}](?!{end}))*+[{closing}]", re.DOTALL)
+
+
+_SINGLE = _quoted("'", "'", _SINGLE_END)
+_SINGLE_IN_TUPLE = _quoted("'", "'", rf"{_SINGLE_END}|{_B}\)")
+_CURLY_DOUBLE = _quoted(_DOUBLES, _DOUBLES + '"', _CURLY_END)
+_CURLY_SINGLE = _quoted(_SINGLES, _SINGLES + "'", _CURLY_END)
+
+
+class Mend(Enum):
+    """What is wrong with a string's quotes."""
+
+    NONE = auto()
+    CLOSE = auto()
+    """The closing quote is missing."""
+    ESCAPE = auto()
+    """Quotes within are not escaped."""
+    EXTRA_FIRST = auto()
+    """The opening quote stands twice."""
+    EXTRA_LAST = auto()
+    """The closing quote stands twice."""
+    CUT = auto()
+    """The text ends within the string."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """Where a string lies, and its content; `closed` says that a quote ends it."""
+
+    start: int
+    content: Range
+    end: int
+    mend: Mend = Mend.NONE
+
+    @property
+    def closed(self) -> bool:
+        """Whether a closing quote stands behind the content."""
+        return self.end > self.content.end
+
+
+def find_end(cursor: Cursor, start: int, place: Place) -> Extent:
+    """The extent of the string that begins with the quote at `start`."""
+    quote = cursor.text[start]
+    pattern = _pattern(quote, place)
+    match = pattern.match(cursor.text, start, cursor.end)
+    if not match:
+        return _unterminated(cursor, start, place)
+    end = match.end()
+    plain = Extent(start, Range(start + 1, end - 1), end)
+    if cursor.found.full or place is Place.ROOT:
+        return plain
+    if quote == '"':
+        return _double(cursor, plain, place)
+    if quote == "'" and place is not Place.KEY:
+        return _single(cursor, plain)
+    return plain
+
+
+def _pattern(quote: str, place: Place) -> re.Pattern[str]:
+    if quote == '"':
+        return _DOUBLE
+    if quote == "'":
+        return _SINGLE_IN_TUPLE if place is Place.TUPLE else _SINGLE
+    return _CURLY_DOUBLE if quote in _DOUBLES else _CURLY_SINGLE
+
+
+def _double(cursor: Cursor, plain: Extent, place: Place) -> Extent:
+    text, end = cursor.text, plain.end
+    if text[end : end + 1] == '"' and _closing(place).match(text, end + 1, cursor.end):
+        return Extent(plain.start, plain.content, end + 1, Mend.EXTRA_LAST)
+    if _FOLLOWS[place].match(text, end, cursor.end) or _OPERATOR.match(text, end, cursor.end):
+        return plain
+    if place is Place.KEY:
+        return _missing_in_key(cursor, plain.start) or _doubled(cursor, plain, place) or _inner(cursor, plain, place)
+    return _missing(cursor, plain, place) or _doubled(cursor, plain, place) or _inner(cursor, plain, place)
+
+
+def _closing(place: Place) -> re.Pattern[str]:
+    return _CLOSES[place]
+
+
+def _missing_in_key(cursor: Cursor, start: int) -> Extent | None:
+    """The key in `"a: 1, "b": 2`: its closing quote belongs before the first colon."""
+    match = _KEY_AND_COLON.match(cursor.text, start, cursor.end)
+    if not match:
+        return None
+    return Extent(start, Range(*match.span(1)), match.end(1), Mend.CLOSE)
+
+
+def _missing(cursor: Cursor, plain: Extent, place: Place) -> Extent | None:
+    """The value in `"one, "b": 2`: what seemed its closing quote opens the next string."""
+    opener = plain.end - 1
+    pattern = _AS_OPENER.get(place)
+    if not pattern or not pattern.match(cursor.text, opener, cursor.end):
+        return None
+    return _ended_before(cursor, plain.start, opener, _TAIL)
+
+
+def _ended_before(cursor: Cursor, start: int, stop: int, pattern: re.Pattern[str]) -> Extent | None:
+    """The string from `start` that lacks its closing quote, where `pattern` tells content from what follows it."""
+    text = cursor.text
+    match = pattern.search(text, max(start + 1, stop - _LOOK_BACK), stop)
+    if not match:
+        return None
+    if match[1]:
+        return Extent(start, Range(start + 1, match.end(1) - 1), match.end(1), Mend.NONE)
+    end = match.start(2)
+    closers = "".join(character for character in match[2] if character in "}]")
+    if closers and not cursor.awaited().startswith(closers):
+        end = match.start(2) + max(match[2].rfind("}"), match[2].rfind("]")) + 1
+    return Extent(start, Range(start + 1, end), end, Mend.CLOSE)
+
+
+def _doubled(cursor: Cursor, plain: Extent, place: Place) -> Extent | None:
+    if len(plain.content):
+        return None
+    match = _DOUBLE.match(cursor.text, plain.end - 1, cursor.end)
+    if not match or not _FOLLOWS[place].match(cursor.text, match.end(), cursor.end):
+        return None
+    return Extent(plain.start, Range(plain.end, match.end() - 1), match.end(), Mend.EXTRA_FIRST)
+
+
+def _inner(cursor: Cursor, plain: Extent, place: Place) -> Extent:
+    """The string whose quotes within are not escaped; the string as it seemed if no end is plausible."""
+    text, at = cursor.text, plain.end
+    stop = min(cursor.end, at + _FARTHEST)
+    for _ in range(_MOST_QUOTES):
+        match = _NEXT_QUOTE.match(text, at, stop)
+        if not match:
+            return plain
+        at = match.end()
+        if _closing(place).match(text, at, cursor.end):
+            return Extent(plain.start, Range(plain.content.start, at - 1), at, Mend.ESCAPE)
+    return plain
+
+
+def _single(cursor: Cursor, plain: Extent) -> Extent:
+    """In `'one, 'b': 2` the quote before the colon ends the next key, and the one before it began that key."""
+    text = cursor.text
+    after = text[plain.end : plain.end + 1]
+    opener = text.rfind("'", max(plain.content.start, plain.content.end - _LOOK_BACK), plain.content.end)
+    if after != ":" or opener < 0:
+        return plain
+    match = _SINGLE_TAIL.search(text, max(plain.content.start, opener - _LOOK_BACK), opener)
+    if not match:
+        return plain
+    return Extent(plain.start, Range(plain.content.start, match.start()), match.start(), Mend.CLOSE)
+
+
+def _unterminated(cursor: Cursor, start: int, place: Place) -> Extent:
+    """No closing quote up to the end: either only the quote is missing, or the text was cut."""
+    text, end = cursor.text, cursor.end
+    cut = Extent(start, Range(start + 1, end), end, Mend.CUT)
+    last = _LAST_TAIL.search(text, max(start + 1, end - 2 * _LOOK_BACK), end)
+    if not last:
+        return cut
+    if place is Place.KEY:
+        return _missing_in_key(cursor, start) or cut
+    closers = "".join(last[2].split())
+    if not closers.endswith(cursor.awaited()) or not cursor.frames:
+        return cut
+    extent = _ended_before(cursor, start, end, _LAST_TAIL)
+    if extent and extent.mend is Mend.CLOSE and len(closers) > len(cursor.frames):
+        return cut
+    return extent or cut

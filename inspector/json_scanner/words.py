@@ -1,0 +1,246 @@
+"""Reads what is neither bracket nor string: numbers, literals, their foreign spellings, words and expressions."""
+
+import re
+from json import dumps
+
+from inspector.diagnostics import Edit
+from inspector.json_scanner import wording
+from inspector.json_scanner.arithmetic import is_date_or_phone, result_of
+from inspector.json_scanner.cursor import Cursor, Cut, Place
+from inspector.json_scanner.escapes import read_content
+from inspector.json_scanner.runs import run_end
+from inspector.json_scanner.strict import LITERALS, NUMBER, number_value
+from inspector.json_scanner.values import JsonKind, JsonNode
+from inspector.model.json import Json
+from inspector.text import Range
+
+_PYTHON = {"True": "true", "False": "false", "None": "null"}
+_OTHER_SPELLINGS = {
+    "true": "true",
+    "false": "false",
+    "null": "null",
+    "nil": "null",
+    "undefined": "null",
+    "none": "null",
+}
+_NON_FINITE = re.compile(r"[-+]?(?:NaN|nan|Infinity|inf)")
+_NUMBER = re.compile(NUMBER)
+_SCALAR = re.compile(rf"(?:{NUMBER}|true|false|null|True|False|None)(?![\w.])")
+# What may follow a scalar directly, or after white space where the comma was forgotten.
+_ENDS = re.compile(r"""\s*+(?:[,}\])]|\Z|//|/\*|\#)|\s*\n|\s++(?:["'“{\[]|[\w$]{1,64}\s*+:)|["']\S{0,64}["']\s*+:""")
+_ENDS_ITEM = re.compile(r"""\s++(?:\d|true\b|false\b|null\b)""")
+_PLUS = re.compile(r"\+[0-9]")
+_SEPARATED = re.compile(r"-?[0-9]{1,30}(?:_[0-9]{1,30}){1,30}")
+_LEADING_ZEROS = re.compile(r"-?0+[0-9]++(?:\.[0-9]+)?")
+_BARE_DOT = re.compile(r"-?(?:\.[0-9]+|[0-9]+\.)(?:[eE][-+]?[0-9]+)?")
+_BASED = re.compile(r"-?0[xX][0-9a-fA-F]{1,64}|-?0[bB][01]{1,64}|-?0[oO][0-7]{1,64}")
+_CUT_NUMBER = re.compile(rf"({NUMBER})?(?:-|\.|(?:\.[0-9]+)?[eE][-+]?)")
+_TRIPLE = re.compile(r'"""|\'\'\'')
+_BRACES = re.compile(r"\{\{?\s*[A-Za-z_][\w. ]{0,63}\}?\}")
+_LITERAL_STRING = re.compile(r"[fFrRbBuU]{0,2}(?:\"([^\"\\]*(?:\\.[^\"\\]*)*)\"|'([^'\\]*(?:\\.[^'\\]*)*)')", re.DOTALL)
+_WORD_CHARACTERS = re.compile(r"[^()\[\]{}<>\"'`=*|\\+]+(?:'[^()\[\]{}<>\"'`=*|\\+]+)*")
+_PROGRAM = re.compile(r"\b(?:True|False|None) (?:and|or|in|is|if)\b|\b(?:and|or|in|is|if) (?:True|False|None)\b|^not |\blambda\b|\s[-/%^]\s|^\.\.\.|^…|^-|&&|\|\|")
+
+
+def opens_triple(cursor: Cursor) -> bool:
+    """Whether a triple-quoted string stands at the cursor, and ends."""
+    match = _TRIPLE.match(cursor.text, cursor.at, cursor.end)
+    if not match or match[0] in cursor.no_triple:
+        return False
+    found = cursor.text.find(match[0], cursor.at + 3, cursor.end) >= 0
+    if not found:
+        cursor.no_triple.add(match[0])
+    return found
+
+
+def read_triple(cursor: Cursor) -> JsonNode:
+    """The triple-quoted string at the cursor, as the content that a plain string would have."""
+    text, start = cursor.text, cursor.at
+    close = text.find(text[start : start + 3], start + 3, cursor.end)
+    cursor.at = close + 3
+    value = read_content(text, start + 3, close, apostrophes=True).value
+    place = Range(start, cursor.at)
+    cursor.found.add(wording.triple_quoted(text, place, dumps(value, ensure_ascii=False)))
+    return JsonNode(JsonKind.OTHER, place, value)
+
+
+def opens_placeholder(cursor: Cursor) -> bool:
+    """Whether `{name}` or `{{name}}`, a hole in a template, stands at the cursor."""
+    return bool(_BRACES.match(cursor.text, cursor.at, cursor.end))
+
+
+def read_placeholder(cursor: Cursor) -> JsonNode:
+    """The placeholder in braces at the cursor."""
+    match = _BRACES.match(cursor.text, cursor.at, cursor.end)
+    end = match.end() if match else cursor.at + 1
+    start, cursor.at = cursor.at, end
+    return _expression(cursor, Range(start, end))
+
+
+def read_word(cursor: Cursor, place: Place) -> JsonNode | None:
+    """The number, literal, word or expression at the cursor, which moves behind it; None if there is none."""
+    scalar = _SCALAR.match(cursor.text, cursor.at, cursor.end)
+    if scalar and _stands_alone(cursor, scalar.end(), place):
+        start, cursor.at = cursor.at, scalar.end()
+        return _understood(cursor, Range(start, cursor.at))
+    return read_run(cursor, cursor.at, place)
+
+
+def read_run(cursor: Cursor, start: int, place: Place) -> JsonNode | None:
+    """All of the word or expression that begins at `start`."""
+    end = run_end(cursor, start, place)
+    if end == start:
+        return None
+    cursor.at = end
+    return _missing_opening_quote(cursor, start, place) or _understood(cursor, Range(start, end))
+
+
+def _stands_alone(cursor: Cursor, end: int, place: Place) -> bool:
+    if _ENDS.match(cursor.text, end, cursor.end):
+        return True
+    return place in (Place.ITEM, Place.TUPLE) and bool(_ENDS_ITEM.match(cursor.text, end, cursor.end))
+
+
+def _missing_opening_quote(cursor: Cursor, start: int, place: Place) -> JsonNode | None:
+    r"""The string in `"city": Oslo", "days": 3`, which lacks the quote before it."""
+    text, end = cursor.text, cursor.at
+    if place is Place.ROOT or end >= cursor.end or text[end] not in "\"'" or text[end - 1] in "\"'":
+        return None
+    quote = text[end]
+    cursor.at = end + 1
+    content = read_content(text, start, end)
+    token = Range(start, end + 1)
+    closing = [] if quote == '"' else [Edit(Range(end, end + 1), '"')]
+    cursor.found.add(wording.missing_opening_quote(text, token, [*content.edits, *closing]))
+    for fault in content.faults:
+        cursor.found.add(fault)
+    return JsonNode(JsonKind.STRING, token, content.value)
+
+
+def _understood(cursor: Cursor, place: Range) -> JsonNode:
+    """What a bare run of characters means, and the fault that it is."""
+    raw = place.of(cursor.text)
+    if raw in LITERALS:
+        return JsonNode(*_with_place(LITERALS[raw], place))
+    if place.end == cursor.end and cursor.frames:
+        cut = _cut(cursor, raw, place)
+        if cut:
+            return cut
+    if _NUMBER.fullmatch(raw):
+        return JsonNode(JsonKind.NUMBER, place, number_value(raw))
+    if raw in _PYTHON:
+        cursor.found.add(wording.python_literal(cursor.text, place, _PYTHON[raw]))
+        return JsonNode(*_with_place(LITERALS[_PYTHON[raw]], place))
+    if _NON_FINITE.fullmatch(raw):
+        cursor.found.add(wording.non_finite(cursor.text, place))
+        return JsonNode(JsonKind.OTHER, place)
+    return _foreign_number(cursor, raw, place) or _word_or_expression(cursor, raw, place)
+
+
+def _with_place(literal: tuple[JsonKind, Json], place: Range) -> tuple[JsonKind, Range, Json]:
+    return literal[0], place, literal[1]
+
+
+def _cut(cursor: Cursor, raw: str, place: Range) -> JsonNode | None:
+    """A number or literal that the end of the text cuts, completed as far as that is certain."""
+    for literal, (kind, scalar) in LITERALS.items():
+        if literal.startswith(raw):
+            cursor.cut = Cut("word", place, [], literal[len(raw) :])
+            return JsonNode(kind, place, scalar)
+    if _NUMBER.fullmatch(raw):
+        cursor.cut = Cut("number", place)
+        return None
+    match = _CUT_NUMBER.fullmatch(raw)
+    if not match:
+        return None
+    if not match[1]:
+        cursor.cut = Cut("nothing", place, [Edit(place, "")])
+        return JsonNode(JsonKind.OTHER, place)
+    whole = len(match[1])
+    cursor.cut = Cut("number", place, [Edit(Range(place.start + whole, place.end), "")])
+    return JsonNode(JsonKind.NUMBER, place, number_value(match[1]))
+
+
+def _foreign_number(cursor: Cursor, raw: str, place: Range) -> JsonNode | None:
+    """A number in another language's spelling."""
+    spelling = _json_spelling(raw)
+    if not spelling:
+        return None
+    text, reason, safe = spelling
+    cursor.found.add(wording.invalid_number(cursor.text, place, text, reason, safe=safe))
+    return JsonNode(JsonKind.NUMBER, place, number_value(text))
+
+
+def _json_spelling(raw: str) -> tuple[str, str, bool] | None:
+    """How JSON writes a number that is written otherwise, what is wrong with it, and whether that is certain."""
+    if _PLUS.match(raw) and _NUMBER.fullmatch(raw[1:]):
+        return raw[1:], "begins with a plus sign", True
+    if _SEPARATED.fullmatch(raw) and _NUMBER.fullmatch(raw.replace("_", "")):
+        return raw.replace("_", ""), "separates its digits", True
+    sign, digits = ("-", raw[1:]) if raw.startswith("-") else ("", raw)
+    if _LEADING_ZEROS.fullmatch(raw):
+        stripped = digits.lstrip("0")
+        return sign + (stripped if stripped[:1].isdigit() else f"0{stripped}"), "begins with a zero", False
+    if _BARE_DOT.fullmatch(raw):
+        return sign + _with_digits(digits), "has no digit on one side of its point", True
+    if _BASED.fullmatch(raw):
+        return str(int(raw, 0)), "is not decimal", False
+    return None
+
+
+def _with_digits(digits: str) -> str:
+    if digits.startswith("."):
+        return f"0{digits}"
+    whole, _, rest = digits.partition(".")
+    return f"{whole.lstrip('0') or '0'}.0{rest}"
+
+
+def _word_or_expression(cursor: Cursor, raw: str, place: Range) -> JsonNode:
+    result = result_of(raw)
+    if result is not None:
+        cursor.found.add(wording.arithmetic(cursor.text, place, dumps(result)))
+        return JsonNode(JsonKind.OTHER, place, result)
+    is_word = _WORD_CHARACTERS.fullmatch(raw) and not _PROGRAM.search(raw[:200])
+    if not is_word and not is_date_or_phone(raw):
+        return _expression(cursor, place)
+    spelling = _OTHER_SPELLINGS.get(raw.lower())
+    if spelling:
+        cursor.found.add(wording.misspelt_literal(cursor.text, place, spelling))
+        return JsonNode(JsonKind.OTHER, place, LITERALS[spelling][1])
+    value = raw
+    cursor.found.add(wording.unquoted_value(cursor.text, place, dumps(value, ensure_ascii=False)))
+    return JsonNode(JsonKind.OTHER, place, value)
+
+
+def _expression(cursor: Cursor, place: Range) -> JsonNode:
+    raw = place.of(cursor.text)
+    joined = _joined_strings(raw)
+    value = raw if joined is None else joined
+    kind = "sum of strings" if joined is not None else ""
+    cursor.found.add(wording.expression(cursor.text, place, dumps(value, ensure_ascii=False), kind))
+    return JsonNode(JsonKind.OTHER, place, value)
+
+
+def _joined_strings(raw: str) -> str | None:
+    """What `"a" + "b"` comes to, or a string with a prefix of Python's; None for any other expression."""
+    pieces: list[str] = []
+    at = 0
+    while True:
+        match = _LITERAL_STRING.match(raw, at)
+        if not match:
+            return None
+        content = match[1] if match[1] is not None else match[2]
+        if raw[at] in "fF" and "{" in content:
+            return None
+        pieces.append(read_content(content, 0, len(content), apostrophes=True).value)
+        rest = raw[match.end() : match.end() + 64].lstrip()
+        if not rest:
+            return "".join(pieces) if match.end() == len(raw) else None
+        if not rest.startswith("+"):
+            return None
+        at = raw.index("+", match.end()) + 1
+        while at < len(raw) and raw[at].isspace():
+            at += 1
+        if at == len(raw):
+            return None
+

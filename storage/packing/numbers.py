@@ -1,0 +1,100 @@
+"""Long rows of numbers as bytes: the narrowest array that gives every one of them back."""
+
+import sys
+from array import array
+from collections.abc import Sequence
+from itertools import accumulate, chain
+from operator import sub
+from typing import Any
+
+from storage.packing.values import pack, unpack
+
+_MICROSECONDS = "u"
+_ANY = "?"
+_SIGNED = ((2**7, "b"), (2**15, "h"), (2**31, "i"), (2**63, "q"))
+
+Packed = tuple[str, bytes]
+"""The kind of array, and its little-endian bytes."""
+
+
+def pack_integers(values: Sequence[int]) -> Packed:
+    """Integers of any size."""
+    low, high = min(values, default=0), max(values, default=0)
+    for limit, code in _SIGNED:
+        if -limit <= low and high < limit:
+            return code, _little(array(code, values)).tobytes()
+    return _ANY, pack(values)
+
+
+def unpack_integers(packed: Packed) -> Sequence[int]:
+    """The integers that `pack_integers` was given."""
+    code, raw = packed
+    return unpack(raw) if code == _ANY else _array(code, raw)
+
+
+def pack_steps(values: Sequence[int]) -> Packed:
+    """Integers that mostly ascend by little: kept as differences."""
+    return pack_integers(list(map(sub, values, chain((0,), values))))
+
+
+def unpack_steps(packed: Packed) -> tuple[int, ...]:
+    """The integers that `pack_steps` was given."""
+    return tuple(accumulate(unpack_integers(packed)))
+
+
+def pack_floats(values: Sequence[float]) -> Packed:
+    """Floats, to the last bit; whole microseconds and single precision, where they are just that, take less room."""
+    doubles = array("d", values)
+    if _bits(microseconds := _from_microseconds(steps := _as_microseconds(doubles)), doubles) and microseconds:
+        code, raw = pack_steps(steps)
+        return _MICROSECONDS + code, raw
+    singles = _as_singles(doubles)
+    if singles is not None and _bits(array("d", singles), doubles):
+        return "f", _little(singles).tobytes()
+    return "d", _little(doubles).tobytes()
+
+
+def unpack_floats(packed: Packed) -> Sequence[float]:
+    """The floats that `pack_floats` was given."""
+    code, raw = packed
+    if code.startswith(_MICROSECONDS):
+        return _from_microseconds(unpack_steps((code[1:], raw)))
+    return _array(code, raw)
+
+
+def _as_microseconds(values: Sequence[float]) -> list[int]:
+    try:
+        return [round(value * 1e6) for value in values]
+    except (ValueError, OverflowError):  # not finite
+        return []
+
+
+def _from_microseconds(steps: Sequence[int]) -> Any:
+    try:
+        return array("d", [step / 1e6 for step in steps])
+    except OverflowError:
+        return array("d")
+
+
+def _as_singles(doubles: "array[float]") -> "array[float] | None":
+    try:
+        return array("f", doubles)
+    except OverflowError:
+        return None
+
+
+def _bits(one: "array[float]", other: "array[float]") -> bool:
+    """Whether two arrays hold the same, to the sign of a zero."""
+    return one.tobytes() == other.tobytes()
+
+
+def _little(values: "array[Any]") -> "array[Any]":
+    if sys.byteorder == "big":
+        values.byteswap()
+    return values
+
+
+def _array(code: str, raw: bytes) -> "array[Any]":
+    values: array[Any] = array(code)
+    values.frombytes(raw)
+    return _little(values)

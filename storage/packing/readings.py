@@ -1,0 +1,138 @@
+"""What was read from the parts of a trace, packed: spans, calls, results and definitions.
+
+A text that the part's own text holds at a known range (a call's raw arguments, a result's content) is not kept twice,
+nor is an argument value that its raw text gives back exactly.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from inspector.inspection import PartInspection
+from inspector.model import Json, Span, SpanKind, ToolCall, ToolResult
+from inspector.text import Range
+from storage.packing.records import tool_facts, tool_from
+from storage.packing.values import packable
+
+_KINDS = tuple(SpanKind)
+_NUMBER = {kind: number for number, kind in enumerate(_KINDS)}
+_AT_ARGUMENTS, _AT_RANGE = 0, 1
+_decode_json = msgspec.json.Decoder().decode
+_encode = msgspec.msgpack.Encoder().encode
+
+
+def part_reading(part: PartInspection, text: str) -> list[Any]:
+    """What one part holds; `text` is that part's text."""
+    labels: dict[str, int] = {}
+    return [
+        part.turn,
+        part.part,
+        part.format,
+        list(_spans(part.spans, labels)),
+        list(labels),
+        [call_facts(call, text) for call in part.calls],
+        [result_facts(result, text) for result in part.results],
+        [tool_facts(tool) for tool in part.definitions],
+    ]
+
+
+def part_from(facts: list[Any], text: str) -> PartInspection:
+    """The part that `part_reading` was given with the same text."""
+    turn, part, name, spans, labels, calls, results, definitions = facts
+    return PartInspection(
+        turn,
+        part,
+        name,
+        _spans_from(iter(spans), labels, -1),
+        tuple(call_from(call, text) for call in calls),
+        tuple(result_from(result, text) for result in results),
+        tuple(tool_from(tool) for tool in definitions),
+    )
+
+
+def _spans(spans: Sequence[Span], labels: dict[str, int]) -> Iterator[int]:
+    """Eight numbers a span, a parent before its children; the last is how many of those follow."""
+    for span in spans:
+        yield from (_NUMBER[span.kind], span.range.start, span.range.end, span.inner.start, span.inner.end)
+        yield from (span.closed, labels.setdefault(span.label, len(labels)), len(span.children))
+        yield from _spans(span.children, labels)
+
+
+def _spans_from(numbers: Iterator[int], labels: Sequence[str], count: int) -> tuple[Span, ...]:
+    """The next `count` spans, all that are left where it is below zero."""
+    spans: list[Span] = []
+    while len(spans) != count and (kind := next(numbers, None)) is not None:
+        start, end, inner_start, inner_end, closed, label, children = (next(numbers) for _ in range(7))
+        inside = _spans_from(numbers, labels, children) if children else ()
+        whole, inner = Range(start, end), Range(inner_start, inner_end)
+        spans.append(Span(_KINDS[kind], whole, inner, bool(closed), labels[label], inside))
+    return tuple(spans)
+
+
+def call_facts(call: ToolCall, text: str) -> list[Any]:
+    """A call; `text` is that of the part it stands in."""
+    return [
+        call.name,
+        call.id,
+        call.valid,
+        call.recovered,
+        call.span,
+        *_ends(call.range),
+        *_ends(call.name_range),
+        *_ends(call.arguments_range),
+        _raw(call, text),
+        _arguments(call),
+    ]
+
+
+def call_from(facts: list[Any], text: str) -> ToolCall:
+    """The call that `call_facts` was given with the same text."""
+    name, id_, valid, recovered, span, start, end, *more, raw, arguments = facts
+    whole = Range(start, end)
+    place = _range(*more[2:])
+    if raw == _AT_ARGUMENTS and place is not None:
+        raw = place.of(text)
+    elif raw == _AT_RANGE:
+        raw = whole.of(text)
+    value = arguments[0] if arguments else _decode_json(raw)
+    return ToolCall(name, value, raw, valid, whole, id_, recovered, span, _range(*more[:2]), place)
+
+
+def result_facts(result: ToolResult, text: str) -> list[Any]:
+    """A result; `text` is that of the part it stands in."""
+    content = None if result.range.of(text) == result.content else result.content
+    return [content, *_ends(result.range), result.call_id, result.name, result.is_error, result.span]
+
+
+def result_from(facts: list[Any], text: str) -> ToolResult:
+    """The result that `result_facts` was given with the same text."""
+    content, start, end, *more = facts
+    place = Range(start, end)
+    return ToolResult(place.of(text) if content is None else content, place, *more)
+
+
+def _raw(call: ToolCall, text: str) -> str | int:
+    if call.arguments_range is not None and call.arguments_range.of(text) == call.raw_arguments:
+        return _AT_ARGUMENTS
+    return _AT_RANGE if call.range.of(text) == call.raw_arguments else call.raw_arguments
+
+
+def _arguments(call: ToolCall) -> list[Any]:
+    """The value in a list, or an empty list where the raw text decodes to the very same."""
+    if call.arguments is call.raw_arguments:
+        return [call.arguments]
+    try:
+        decoded: Json = _decode_json(call.raw_arguments)
+        same = decoded == call.arguments and _encode(decoded) == _encode(call.arguments)  # True == 1 == 1.0
+    except (msgspec.MsgspecError, UnicodeEncodeError, OverflowError, RecursionError):
+        same = False
+    return [] if same else [packable(call.arguments)]
+
+
+def _ends(place: Range | None) -> tuple[int | None, int | None]:
+    return (None, None) if place is None else (place.start, place.end)
+
+
+def _range(start: int | None, end: int | None) -> Range | None:
+    return None if start is None or end is None else Range(start, end)

@@ -1,0 +1,186 @@
+"""The facts of traces, turns and tools as packed values, keyed by field so that later fields can join; defaults are left out."""
+
+from typing import Any
+
+from inspector.model import (
+    BodyState,
+    CallHeader,
+    ErrorPhase,
+    ExternalId,
+    FinishReason,
+    Generation,
+    GenerationError,
+    Instant,
+    InstantSource,
+    Outcome,
+    ParentTrace,
+    ParentWhy,
+    Part,
+    Provenance,
+    RecognisedBy,
+    ResultHeader,
+    Role,
+    ToolDefinition,
+    ToolsOrigin,
+    Trace,
+    Turn,
+    TurnFlag,
+    Usage,
+)
+from inspector.text import Range
+from storage.packing.values import packable
+
+Facts = dict[str, Any]
+"""Plain values by field name, for `pack`."""
+
+
+def trace_facts(trace: Trace) -> Facts:
+    """Everything of a trace but its turns and its provenance."""
+    parent, outcome = trace.parent, trace.outcome
+    return _told(
+        name=trace.name,
+        model=trace.model,
+        format=trace.format,
+        started=_instant(trace.started),
+        external_ids=[[one.name, one.value] for one in trace.external_ids],
+        recognised_by=trace.recognised_by.value,
+        parent=parent and [parent.external_id.name, parent.external_id.value, parent.why.value],
+        outcome=outcome and [outcome.completed, outcome.exit_status, outcome.reward],
+    )
+
+
+def provenance_facts(provenance: Provenance) -> Facts:
+    """Where a trace comes from."""
+    return _told(
+        source=provenance.source,
+        file=provenance.file,
+        file_sha256=provenance.file_sha256,
+        source_version=provenance.source_version,
+        record=provenance.record,
+        warnings=provenance.warnings,
+    )
+
+
+def trace_from(facts: Facts, provenance: Facts, turns: tuple[Turn, ...]) -> Trace:
+    """The trace that `trace_facts` and `provenance_facts` were given, with these turns."""
+    parent, outcome = facts.get("parent"), facts.get("outcome")
+    return Trace(
+        turns=turns,
+        name=facts.get("name", ""),
+        model=facts.get("model", ""),
+        format=facts.get("format", ""),
+        started=_instant_from(facts.get("started")),
+        external_ids=tuple(ExternalId(*one) for one in facts.get("external_ids", ())),
+        recognised_by=RecognisedBy(facts["recognised_by"]),
+        parent=ParentTrace(ExternalId(parent[0], parent[1]), ParentWhy(parent[2])) if parent else None,
+        outcome=Outcome(*outcome) if outcome else None,
+        provenance=Provenance(**{**provenance, "warnings": tuple(provenance.get("warnings", ()))}),
+    )
+
+
+def turn_facts(turn: Turn) -> Facts:
+    """Everything of a turn but its role, its parts and the tools it was offered."""
+    result, generation = turn.result, turn.generation
+    return _told(
+        source_role=turn.source_role,
+        calls=[[header.part, header.name, header.id] for header in turn.calls],
+        result=result and [result.call_id, result.name, result.is_error],
+        flags=sorted(flag.value for flag in turn.flags),
+    ) | ({} if generation is None else {"generation": _generation(generation)})
+
+
+def turn_from(role: str, facts: Facts, parts: tuple[Part, ...], tools: tuple[ToolDefinition, ...]) -> Turn:
+    """The turn that `turn_facts` was given, with this role, these parts and these tools."""
+    result, generation = facts.get("result"), facts.get("generation")
+    return Turn(
+        role=Role(role),
+        parts=parts,
+        source_role=facts.get("source_role", ""),
+        calls=tuple(CallHeader(*header) for header in facts.get("calls", ())),
+        result=ResultHeader(*result) if result else None,
+        generation=None if generation is None else _generation_from(generation, tools),
+        flags=frozenset(map(TurnFlag, facts.get("flags", ()))),
+    )
+
+
+def tool_facts(tool: ToolDefinition) -> list[Any]:
+    """A tool definition."""
+    where = tool.range and [tool.range.start, tool.range.end]
+    return [tool.name, tool.description, packable(tool.parameters), tool.raw, where]
+
+
+def tool_from(facts: list[Any]) -> ToolDefinition:
+    """The tool that `tool_facts` was given."""
+    name, description, parameters, raw, where = facts
+    return ToolDefinition(name, description, parameters, raw, Range(*where) if where else None)
+
+
+def _generation(generation: Generation) -> Facts:
+    error, usage = generation.error, generation.usage
+    return _told(
+        api=generation.api,
+        requested_model=generation.requested_model,
+        answered_model=generation.answered_model,
+        parameters=generation.parameters,
+        tools_origin=generation.tools_origin and generation.tools_origin.value,
+        attempt=generation.attempt,
+        retry_of=None if generation.retry_of is None else [generation.retry_of],
+        started=_instant(generation.started),
+        first_token=_instant(generation.first_token),
+        ended=_instant(generation.ended),
+        usage=_told(
+            input_tokens=_kept(usage.input_tokens),
+            output_tokens=_kept(usage.output_tokens),
+            reasoning_tokens=_kept(usage.reasoning_tokens),
+            cached_tokens=_kept(usage.cached_tokens),
+            computed=usage.computed,
+        ),
+        finish_reason=None if generation.finish_reason is None else [generation.finish_reason],
+        finish=generation.finish and generation.finish.value,
+        error=error and [error.phase.value, error.message, error.status, error.code],
+        body=generation.body.value,
+    )
+
+
+def _generation_from(facts: Facts, tools: tuple[ToolDefinition, ...]) -> Generation:
+    finish, error, origin = facts.get("finish"), facts.get("error"), facts.get("tools_origin")
+    return Generation(
+        api=facts.get("api", ""),
+        requested_model=facts.get("requested_model", ""),
+        answered_model=facts.get("answered_model", ""),
+        parameters=facts.get("parameters", ""),
+        tools=tools,
+        tools_origin=ToolsOrigin(origin) if origin else None,
+        attempt=facts.get("attempt", 0),
+        retry_of=_first(facts.get("retry_of")),
+        started=_instant_from(facts.get("started")),
+        first_token=_instant_from(facts.get("first_token")),
+        ended=_instant_from(facts.get("ended")),
+        usage=Usage(**{name: _first(kept) if name != "computed" else kept for name, kept in facts.get("usage", {}).items()}),
+        finish_reason=_first(facts.get("finish_reason")),
+        finish=FinishReason(finish) if finish else None,
+        error=GenerationError(ErrorPhase(error[0]), *error[1:]) if error else None,
+        body=BodyState(facts["body"]),
+    )
+
+
+def _told(**fields: Any) -> Facts:
+    """The fields that say something; empty, zero and None are what `get` gives back."""
+    return {name: value for name, value in fields.items() if value}
+
+
+def _kept(value: Any) -> list[Any] | None:
+    """A value that may be empty or zero, and yet is not the same as none."""
+    return None if value is None else [value]
+
+
+def _first(kept: list[Any] | None) -> Any:
+    return kept[0] if kept else None
+
+
+def _instant(instant: Instant | None) -> list[Any] | None:
+    return instant and [instant.at_s, instant.source.value]
+
+
+def _instant_from(facts: list[Any] | None) -> Instant | None:
+    return Instant(facts[0], InstantSource(facts[1])) if facts else None

@@ -1,0 +1,123 @@
+"""One code, one rule, one name, one explanation, one case file, one owner: over the whole catalogue."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from inspector.diagnostics import Diagnostic, apply_fixes
+from inspector.errors import UnknownRuleError
+from inspector.inspection import inspect_trace
+from inspector.model import (
+    BodyState,
+    ErrorPhase,
+    FinishReason,
+    Generation,
+    GenerationError,
+    Part,
+    Role,
+    Trace,
+    Turn,
+)
+from inspector.rules.catalogue import FAMILIES, RULES, find_rule, select_rules
+from inspector.rules.rule import Rule, Severity
+from inspector.segmentation import segment
+
+ROOT = Path(__file__).parent
+CASES = (ROOT / "cases" / "rules", ROOT / "cases" / "json")
+EVERY_RULE = pytest.mark.parametrize("rule", RULES, ids=str)
+
+
+def case_file(rule: Rule) -> Path | None:
+    files = [folder / f"{rule.code}-{rule.name}.jsonl" for folder in CASES]
+    return next((path for path in files if path.exists()), None)
+
+
+def rows() -> list[tuple[str, dict[str, Any]]]:
+    return [
+        (path.stem, json.loads(line))
+        for path in sorted(CASES[0].glob("*.jsonl"))
+        for line in path.open(encoding="utf-8")
+    ]
+
+
+def turn_of(row: dict[str, Any]) -> Turn:
+    facts = row.get("generation", {})
+    error = facts.get("error")
+    generation = Generation(
+        finish=FinishReason(facts["finish"]) if "finish" in facts else None,
+        body=BodyState(facts.get("body", "complete")),
+        error=GenerationError(ErrorPhase(error["phase"]), error["message"], error.get("status")) if error else None,
+    )
+    role = Role(row["role"])
+    return Turn(role, (Part("text", row["text"]),), generation=generation if role is Role.ASSISTANT else None)
+
+
+def found_in(row: dict[str, Any]) -> tuple[str, list[Diagnostic]]:
+    if "turns" in row:
+        inspection = inspect_trace(Trace(tuple(map(turn_of, row["turns"]))), format="hermes")
+        turn = row.get("turn", 1)
+        return row["turns"][turn - 1]["text"], [one for one in inspection.diagnostics if one.location.turn == turn]
+    return row["text"], list(segment(row["text"], "hermes", prompt=row.get("prompt", "")).diagnostics)
+
+
+@EVERY_RULE
+def test_a_rule_is_explained(rule: Rule) -> None:
+    assert rule.summary.endswith(".")
+    assert len(rule.summary) <= 110
+    assert rule.explanation.endswith(".")
+    assert rule.explanation != rule.summary
+
+
+@EVERY_RULE
+def test_a_rule_has_a_case_file_with_passes_and_fails(rule: Rule) -> None:
+    path = case_file(rule)
+    assert path is not None, f"write tests/cases/rules/{rule.code}-{rule.name}.jsonl"
+    if path.parent == CASES[0]:
+        verdicts = {json.loads(line)["at"] is None for line in path.open(encoding="utf-8")}
+        assert verdicts == {True, False}
+
+
+@EVERY_RULE
+def test_a_rule_has_an_owner(rule: Rule) -> None:
+    constant = rule.name.upper().replace("-", "_")
+    sources = [path for path in (ROOT.parent / "inspector").rglob("*.py") if "rules" not in path.parts]
+    assert any(re.search(rf"\b{constant}\b", path.read_text(encoding="utf-8")) for path in sources)
+
+
+def test_codes_and_names_are_unique_and_in_their_family() -> None:
+    assert len({rule.code for rule in RULES}) == len({rule.name for rule in RULES}) == len(RULES)
+    for prefix, _, members in FAMILIES:
+        assert [rule.code for rule in members] == sorted(rule.code for rule in members)
+        assert all(rule.code.startswith(prefix) for rule in members)
+
+
+@pytest.mark.parametrize("rule", [rule for rule in RULES if rule.bad], ids=str)
+def test_the_example_breaks_the_rule_and_its_mended_twin_does_not(rule: Rule) -> None:
+    assert rule in {one.rule for one in segment(rule.bad, "hermes").diagnostics}
+    worst = [one for one in segment(rule.good, "hermes").diagnostics if one.rule.severity is not Severity.INFO]
+    assert not worst
+
+
+@pytest.mark.parametrize(("name", "row"), rows())
+def test_case(name: str, row: dict[str, Any]) -> None:
+    rule = find_rule(name.split("-", maxsplit=1)[0])
+    text, found = found_in(row)
+    places = [one.range.of(text) for one in found if one.rule is rule]
+    if row["at"] is None:
+        assert not places
+    else:
+        assert row["at"] in places
+    if "fixed" in row:
+        assert apply_fixes(text, (one.fault for one in found), only_safe=False) == row["fixed"]
+
+
+def test_a_rule_is_found_by_code_and_name_and_an_unknown_one_names_the_nearest() -> None:
+    assert find_rule("j104") is find_rule("Trailing-Comma")
+    with pytest.raises(UnknownRuleError, match="trailing-comma"):
+        find_rule("trailing-coma")
+    assert {rule.code[0] for rule in select_rules(("J1", "F301"))} == {"J", "F"}
+    with pytest.raises(UnknownRuleError):
+        select_rules(("Z9",))

@@ -1,0 +1,1 @@
+"""Reports: values counted and put into forms that others read."""

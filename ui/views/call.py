@@ -1,0 +1,54 @@
+"""A tool call as people read it: its name, what it was called with, and whether it can be trusted."""
+
+from collections.abc import Iterator
+
+from inspector.json_text import write_json
+from inspector.model import Json, ToolCall
+from ui.views.palette import Style
+from ui.views.run import Line, Run
+from ui.views.visible import visible_line
+from ui.views.wording import folded_middle
+
+UNNAMED = "(no readable name)"
+
+
+def call_lines(call: ToolCall, *, width: int, indent: int = 0) -> Iterator[Line]:
+    """The lines of a call: a mark and its name, then one line an argument, long values folded in the middle."""
+    lead = Run(" " * indent)
+    yield (lead, *call_head(call))
+    if isinstance(call.arguments, dict):
+        for key, value in call.arguments.items():
+            name = visible_line(key)
+            room = max(width - indent - len(name) - 6, 24)
+            yield (lead, Run("    "), Run(name, Style.KEY), Run(f": {value_text(value, room)}"))
+    elif call.raw_arguments.strip():
+        yield (lead, Run("    "), Run(folded_middle(call.raw_arguments.strip(), max(width - indent - 6, 24))))
+
+
+def call_head(call: ToolCall) -> Line:
+    """A call's mark, name and id; a word says what the mark means where all is not well."""
+    name = Run(visible_line(call.name) if call.name else UNNAMED, Style.STRONG)
+    id = (Run(f"  {visible_line(call.id)}", Style.DIM),) if call.id else ()
+    if call.valid:
+        return (Run("✔ ", Style.OK), name, *id)
+    if call.recovered:
+        return (Run("◆ ", Style.WARNING), name, *id, Run("  not valid as written; read by repair", Style.WARNING))
+    return (Run("✖ ", Style.ERROR), name, *id, Run("  could not be read", Style.ERROR))
+
+
+def call_brief(call: ToolCall, room: int) -> str:
+    """A call on one line in about `room` cells: `get_weather(city: "Oslo")`."""
+    name = visible_line(call.name) if call.name else UNNAMED
+    if not isinstance(call.arguments, dict):
+        return f"{name}({folded_middle(call.raw_arguments.strip(), max(room - len(name) - 2, 12))})"
+    said = ", ".join(f"{key}: {_written(value)}" for key, value in call.arguments.items())
+    return f"{name}({folded_middle(said, max(room - len(name) - 2, 12))})"
+
+
+def value_text(value: Json, room: int) -> str:
+    """A JSON value on one line in about `room` code points."""
+    return folded_middle(_written(value), room)
+
+
+def _written(value: Json) -> str:
+    return write_json(value, ascii_only=False)

@@ -1,0 +1,92 @@
+"""The chain of a trace as a list, and its break with what was expected instead."""
+
+from collections.abc import Iterator, Sequence
+
+from inspector.chain.steps import Break, Chain, Reaction, Status, Step, StepOutcome
+from inspector.diagnostics import Diagnostic
+from inspector.rules.rule import Severity
+from ui.views.call import UNNAMED, call_brief
+from ui.views.palette import Style
+from ui.views.run import Line, Run, clipped, padded
+from ui.views.status import is_recovered, step_glyph
+from ui.views.visible import visible_line
+from ui.views.wording import folded_middle, quoted, wrapped
+
+_EXPECTED = {
+    StepOutcome.MALFORMED: "a payload that is strict in its format and names a tool",
+    StepOutcome.UNKNOWN_TOOL: "one of the tools that the request offers",
+    StepOutcome.INVALID: "arguments that the tool's schema allows",
+    StepOutcome.ERROR_RESULT: "a result without an error, or a later call that does this one's work",
+    StepOutcome.UNANSWERED: "a result for this call before the conversation goes on",
+}
+_REACTIONS = {
+    Reaction.REPORTED: "The agent reported it.",
+    Reaction.IGNORED: "The agent went on as if nothing had happened.",
+    Reaction.CONCEALED: "The agent went on with values that it invented.",
+}
+
+
+def chain_lines(chain: Chain, width: int) -> Iterator[Line]:
+    """One line a step: number, call, outcome, result in short. No lines where no tool was called."""
+    digits = len(str(len(chain.steps)))
+    outcomes = max((len(_outcome(step, chain)) for step in chain.steps), default=0)
+    calls = max((width - digits - outcomes - 8) // 2, 16)
+    for step in chain.steps:
+        glyph = step_glyph(step, chain)
+        line = (
+            Run(f"{step.number:>{digits + 1}} "),
+            glyph,
+            Run(" "),
+            *padded((Run(call_brief(step.call, calls), Style.TOOL_CALL),), calls),
+            Run(f"  {_outcome(step, chain):{outcomes}}  ", glyph.style),
+            *_result(step, width),
+        )
+        yield clipped(line, width)
+
+
+def break_lines(broken: Break, diagnostics: Sequence[Diagnostic], width: int) -> Iterator[Line]:
+    """The break: the step, what is wrong in a sentence, what was expected, and how the agent took it."""
+    tool = visible_line(broken.tool) if broken.tool else UNNAMED
+    head = (Run(f"✖ broke at step {broken.step}", Style.ERROR), Run(f" (turn {broken.turn}, {tool}): "))
+    yield from wrapped((*head, *quoted(broken.message)), width, indent=2)
+    yield from wrapped((Run("  expected: ", Style.STRONG), Run(_EXPECTED[broken.outcome])), width, indent=4)
+    cause = next((one for one in diagnostics if _causes(one, broken)), None)
+    if cause is not None and cause.fault.hint:
+        yield from wrapped((Run("  help: ", Style.HINT), *quoted(cause.fault.hint)), width, indent=4)
+    if broken.reaction is not None:
+        yield (Run(f"  {_REACTIONS[broken.reaction]}"),)
+
+
+def ending(chain: Chain) -> str:
+    """How the chain ended, in a few words that follow its status."""
+    match chain.status:
+        case Status.BROKEN if chain.broken is not None:
+            return f"at step {chain.broken.step} of {len(chain.steps)}"
+        case Status.ABORTED:
+            return f"by {chain.abort_reason}" if chain.abort_reason else ""
+        case Status.RECOVERED:
+            failed = sum(step.outcome.failed for step in chain.steps)
+            return f"from {failed} failed of {len(chain.steps)} steps"
+        case _:
+            return "" if chain.steps else "no tool was called"
+
+
+def _outcome(step: Step, chain: Chain) -> str:
+    certainty = f" ({step.certainty.value})" if step.certainty else ""
+    recovered = ", recovered" if is_recovered(step, chain) else ""
+    return f"{step.outcome.value}{certainty}{recovered}"
+
+
+def _result(step: Step, room: int) -> Line:
+    if step.result is None:
+        return (Run("no result", Style.DIM),)
+    text = step.result.content.strip()
+    return (Run(folded_middle(text[: 2 * room], room), Style.TOOL_RESULT),) if text else (Run("empty", Style.DIM),)
+
+
+def _causes(diagnostic: Diagnostic, broken: Break) -> bool:
+    return (
+        diagnostic.location.turn == broken.turn
+        and diagnostic.rule.code == broken.code
+        and diagnostic.rule.severity is Severity.ERROR
+    )

@@ -1,0 +1,101 @@
+"""A trace in one line: the eye finds the broken box before it reads anything."""
+
+from collections.abc import Iterator
+from itertools import groupby
+
+from inspector.chain.steps import Step, StepOutcome
+from inspector.inspection import Inspection, PartInspection
+from inspector.model import Role, SpanKind, Trace
+from ui.views.palette import Style
+from ui.views.run import Line, Run, width_of
+from ui.views.status import step_glyph
+
+LEGEND = "s system  u user  t reasoning  [c] call  r result  a answer  [✖] broken  [▲] invalid  [◆] recovered  [?] no result"
+
+_CALL_ITSELF = (StepOutcome.MALFORMED, StepOutcome.UNKNOWN_TOOL, StepOutcome.INVALID, StepOutcome.UNANSWERED)
+_ELLIPSIS = Run("…", Style.DIM)
+
+
+def minimap(trace: Trace, inspection: Inspection, width: int) -> Line:
+    """The trace in at most `width` cells, a blank before each turn that is no tool's; long ones keep their break.
+
+    A call is `[c]`, or bears the glyph of its fault; an error a tool gave is the glyph in place of its `r`.
+    """
+    boxes = list(_boxes(trace, inspection))
+    broken = next((index for index, (_, is_break) in enumerate(boxes) if is_break), len(boxes) - 1)
+    return _fitted([box for box, _ in boxes], broken, width)
+
+
+def _fitted(boxes: list[Line], focus: int, width: int) -> Line:
+    """The boxes that fit around `focus`, and a `…` for each end that is cut off."""
+    widths = [width_of(box) for box in boxes]
+    if sum(widths) <= width:
+        return tuple(run for box in boxes for run in box)
+    start = end = focus
+    taken = 2
+    while True:
+        before = start > 0 and taken + widths[start - 1] <= width
+        behind = end < len(boxes) and taken + widths[end] <= width
+        if behind and (end - focus <= focus - start or not before):
+            taken += widths[end]
+            end += 1
+        elif before:
+            start -= 1
+            taken += widths[start]
+        else:
+            break
+    kept = [run for box in boxes[start:end] for run in box]
+    return (*((_ELLIPSIS,) if start else ()), *kept, *((_ELLIPSIS,) if end < len(boxes) else ()))
+
+
+def _boxes(trace: Trace, inspection: Inspection) -> Iterator[tuple[Line, bool]]:
+    """What stands for each span, and whether it is the break."""
+    chain = inspection.chain
+    by_call = {(step.location.turn, step.location.part, step.location.range.start): step for step in chain.steps}
+    by_result = {
+        (place.turn, place.part, place.range.start): step for step in chain.steps if (place := step.result_location)
+    }
+    break_number = chain.broken.step if chain.broken else 0
+    for number, parts in groupby(inspection.parts, key=lambda part: part.turn):
+        turn = trace.turns[number - 1]
+        lead: Line = (Run(" "),) if number > 1 and turn.role is not Role.TOOL else ()
+        for part in parts:
+            for kind, start in _events(part, turn.role):
+                key = (part.turn, part.part, start)
+                step = by_call.get(key) if kind is SpanKind.TOOL_CALL else by_result.get(key)
+                is_break = step is not None and step.number == break_number
+                box = _box(kind, turn.role, step, None if step is None else step_glyph(step, chain))
+                yield (*lead, *box), is_break
+                lead = ()
+
+
+def _events(part: PartInspection, role: Role) -> Iterator[tuple[SpanKind, int]]:
+    """The kinds that a part shows, in order, with the place of the call or result; neighbours alike are one."""
+    if role in (Role.SYSTEM, Role.USER) and not part.calls and not part.results:
+        yield SpanKind.TEXT, 0
+        return
+    places = [(SpanKind.TOOL_CALL, call.range.start) for call in part.calls]
+    places += [(SpanKind.TOOL_RESULT, result.range.start) for result in part.results]
+    shown = (SpanKind.TEXT, SpanKind.REASONING)
+    places += [(span.kind, span.inner.start) for span in part.spans if span.kind in shown and len(span.inner) > 1]
+    places.sort(key=lambda place: place[1])
+    last: SpanKind | None = None
+    for kind, start in places:
+        if kind not in shown or kind is not last:
+            yield kind, start
+        last = kind
+
+
+def _box(kind: SpanKind, role: Role, step: Step | None, glyph: Run | None) -> Line:
+    if kind is SpanKind.TOOL_CALL:
+        if step is not None and glyph is not None and step.outcome in _CALL_ITSELF:
+            return (Run("["), glyph, Run("]"))
+        return (Run("["), Run("c", Style.TOOL_CALL), Run("]"))
+    if kind is SpanKind.TOOL_RESULT or role is Role.TOOL:
+        if step is not None and glyph is not None and step.outcome is StepOutcome.ERROR_RESULT:
+            return (glyph,)
+        return (Run("r", Style.TOOL_RESULT),)
+    if kind is SpanKind.REASONING:
+        return (Run("t", Style.REASONING),)
+    letter = {Role.SYSTEM: "s", Role.USER: "u"}.get(role, "a")
+    return (Run(letter, Style.TEXT),)

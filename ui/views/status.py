@@ -1,0 +1,48 @@
+"""How a trace ended and what became of its steps, as a glyph and a word."""
+
+from types import MappingProxyType
+
+from inspector.chain.steps import Chain, Status, Step, StepOutcome
+from ui.views.palette import Style
+from ui.views.run import Run
+
+_STATUS = MappingProxyType(
+    {
+        Status.BROKEN: ("✖", Style.ERROR),
+        Status.ABORTED: ("…", Style.WARNING),
+        Status.RECOVERED: ("◆", Style.WARNING),
+        Status.OK: ("✔", Style.OK),
+    }
+)
+_OUTCOME = MappingProxyType(
+    {
+        StepOutcome.MALFORMED: ("✖", Style.ERROR),
+        StepOutcome.UNKNOWN_TOOL: ("▲", Style.ERROR),
+        StepOutcome.INVALID: ("▲", Style.ERROR),
+        StepOutcome.ERROR_RESULT: ("✖", Style.ERROR),
+        StepOutcome.UNANSWERED: ("?", Style.ERROR),
+        StepOutcome.PENDING: ("…", Style.WARNING),
+        StepOutcome.OK: ("✔", Style.OK),
+    }
+)
+_FAULTY_BUT_READABLE = (StepOutcome.INVALID, StepOutcome.UNKNOWN_TOOL)
+
+
+def status_run(status: Status, outcome: StepOutcome | None = None) -> Run:
+    """A status as a glyph and its word; `outcome` is that of the break: one by schema is `▲`, not `✖`."""
+    glyph, style = _STATUS[status]
+    if outcome in _FAULTY_BUT_READABLE:
+        glyph = "▲"
+    return Run(f"{glyph} {status.value}", style)
+
+
+def step_glyph(step: Step, chain: Chain) -> Run:
+    """A step's outcome as one glyph; `◆` where it failed and the agent recovered from it."""
+    if is_recovered(step, chain):
+        return Run("◆", Style.WARNING)
+    return Run(*_OUTCOME[step.outcome])
+
+
+def is_recovered(step: Step, chain: Chain) -> bool:
+    """Whether a failed step was made good later, as far as the chain says: every one before the break was."""
+    return step.outcome.failed and (chain.broken is None or step.number < chain.broken.step)
