@@ -52,14 +52,16 @@ def turn_of(row: dict[str, Any]) -> Turn:
         error=GenerationError(ErrorPhase(error["phase"]), error["message"], error.get("status")) if error else None,
     )
     role = Role(row["role"])
-    return Turn(role, (Part("text", row["text"]),), generation=generation if role is Role.ASSISTANT else None)
+    parts = (Part("text", row["text"]), *(Part(name, text) for name, text in row.get("parts", {}).items()))
+    return Turn(role, parts, generation=generation if role is Role.ASSISTANT else None)
 
 
 def found_in(row: dict[str, Any]) -> tuple[str, list[Diagnostic]]:
     if "turns" in row:
         inspection = inspect_trace(Trace(tuple(map(turn_of, row["turns"]))), format="hermes")
-        turn = row.get("turn", 1)
-        return row["turns"][turn - 1]["text"], [one for one in inspection.diagnostics if one.location.turn == turn]
+        turn, part = row.get("turn", 1), row.get("part", "text")
+        text = row["turns"][turn - 1].get("parts", {}).get(part, row["turns"][turn - 1]["text"])
+        return text, [one for one in inspection.diagnostics if (one.location.turn, one.location.part) == (turn, part)]
     return row["text"], list(segment(row["text"], "hermes", prompt=row.get("prompt", "")).diagnostics)
 
 

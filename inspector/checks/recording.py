@@ -7,13 +7,18 @@ from inspector.model import BodyState, ErrorPhase, FinishReason, Turn
 from inspector.rules import recording as rules
 from inspector.rules.rule import Rule
 from inspector.text import Range
+from inspector.wire.events import UNREAD_PART
 
 
 def check_recording(turn: Turn, number: int) -> Iterator[Diagnostic]:
-    """The diagnostics of turn `number` (from 1), each at the end of the last text that arrived."""
+    """The diagnostics of turn `number` (from 1); those on the generation lie at the end of the last text that came."""
     generation = turn.generation
     if generation is None:
         return
+    unread = turn.part(UNREAD_PART)
+    if unread is not None and unread.text and generation.body is not BodyState.TRUNCATED:
+        message = f"the decoder does not know this, and kept it word for word: `{_short(unread.text)}`"
+        yield Fault(rules.UNKNOWN_WIRE_EVENT, Range(0, len(unread.text)), message).at(number, UNREAD_PART)
     if generation.error is not None:
         status = f" (status {generation.error.status})" if generation.error.status is not None else ""
         message = f"{_ERROR_WORDS[generation.error.phase]}{status}: `{_short(generation.error.message)}`"

@@ -18,6 +18,7 @@ from storage.packing.values import packable
 _KINDS = tuple(SpanKind)
 _NUMBER = {kind: number for number, kind in enumerate(_KINDS)}
 _AT_ARGUMENTS, _AT_RANGE = 0, 1
+_DEEP = 100  # brackets in a text that msgspec, which recurses, shall not be asked to read again
 _decode_json = msgspec.json.Decoder().decode
 _encode = msgspec.msgpack.Encoder().encode
 
@@ -120,10 +121,11 @@ def _raw(call: ToolCall, text: str) -> str | int:
 
 def _arguments(call: ToolCall) -> list[Any]:
     """The value in a list, or an empty list where the raw text decodes to the very same."""
-    if call.arguments is call.raw_arguments:
-        return [call.arguments]
+    raw = call.raw_arguments
+    if call.arguments is raw or raw.count("[") + raw.count("{") > _DEEP:
+        return [packable(call.arguments)]
     try:
-        decoded: Json = _decode_json(call.raw_arguments)
+        decoded: Json = _decode_json(raw)
         same = decoded == call.arguments and _encode(decoded) == _encode(call.arguments)  # True == 1 == 1.0
     except (msgspec.MsgspecError, UnicodeEncodeError, OverflowError, RecursionError):
         same = False

@@ -1,4 +1,7 @@
-"""The facts of traces, turns and tools as packed values, keyed by field so that later fields can join; defaults are left out."""
+"""The facts of traces, turns and tools as plain values, ready to pack.
+
+They are keyed by field, so that later fields can join; what a field says by default is left out.
+"""
 
 from typing import Any
 
@@ -105,7 +108,7 @@ def turn_from(role: str, facts: Facts, parts: tuple[Part, ...], tools: tuple[Too
 
 def tool_facts(tool: ToolDefinition) -> list[Any]:
     """A tool definition."""
-    where = tool.range and [tool.range.start, tool.range.end]
+    where = None if tool.range is None else [tool.range.start, tool.range.end]
     return [tool.name, tool.description, packable(tool.parameters), tool.raw, where]
 
 

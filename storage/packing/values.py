@@ -12,6 +12,7 @@ import msgspec
 from msgspec.msgpack import Ext
 
 _TEXT, _INTEGER, _DECIMAL, _PAIRS, _DEEP = 1, 2, 3, 4, 5
+_MAX_DEPTH = 100
 _REFUSED = (UnicodeEncodeError, OverflowError, RecursionError)
 _encode = msgspec.msgpack.Encoder().encode
 
@@ -27,11 +28,9 @@ def pack(value: Any) -> bytes:
 def packable(value: Any) -> Any:
     """`value` with everything that MessagePack refuses or changes put into extensions."""
     try:
-        plain = _packable(value)
-        _encode(plain)  # the writer has its own limit of depth
+        return _packable(value, _MAX_DEPTH)
     except RecursionError:
         return Ext(_DEEP, _encode(_flat(value)))
-    return plain
 
 
 def unpack(raw: bytes) -> Any:
@@ -39,7 +38,9 @@ def unpack(raw: bytes) -> Any:
     return _decode(raw)
 
 
-def _packable(value: Any) -> Any:
+def _packable(value: Any, room: int) -> Any:
+    if not room:
+        raise RecursionError("a value is nested too deep")
     match value:
         case str():
             return _text(value)
@@ -50,11 +51,11 @@ def _packable(value: Any) -> Any:
         case Decimal():
             return Ext(_DECIMAL, str(value).encode())
         case dict():
-            plain = [(_packable(key), _packable(item)) for key, item in value.items()]
+            plain = [(_packable(key, room), _packable(item, room - 1)) for key, item in value.items()]
             if any(isinstance(key, Ext) for key, _ in plain):
                 return Ext(_PAIRS, _encode([side for pair in plain for side in pair]))
             return dict(plain)
-    return [_packable(item) for item in value]
+    return [_packable(item, room - 1) for item in value]
 
 
 def _text(value: str) -> str | Ext:
@@ -86,7 +87,7 @@ def _flat(root: Any) -> list[Any]:
             open_containers.append((iter(item), "]"))
         else:
             shape.append("s")
-            scalars.append(_packable(item))
+            scalars.append(_packable(item, 1))
     return ["".join(shape), scalars]
 
 

@@ -10,7 +10,7 @@ from ui.views.palette import Style
 from ui.views.run import Line, Run, clipped, padded
 from ui.views.status import is_recovered, step_glyph
 from ui.views.visible import visible_line
-from ui.views.wording import folded_middle, quoted, wrapped
+from ui.views.wording import quoted, wrapped
 
 _EXPECTED = {
     StepOutcome.MALFORMED: "a payload that is strict in its format and names a tool",
@@ -81,7 +81,7 @@ def _result(step: Step, room: int) -> Line:
     if step.result is None:
         return (Run("no result", Style.DIM),)
     text = step.result.content.strip()
-    return (Run(folded_middle(text[: 2 * room], room), Style.TOOL_RESULT),) if text else (Run("empty", Style.DIM),)
+    return (Run(visible_line(text[:room]), Style.TOOL_RESULT),) if text else (Run("empty", Style.DIM),)
 
 
 def _causes(diagnostic: Diagnostic, broken: Break) -> bool:

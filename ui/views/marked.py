@@ -1,7 +1,7 @@
 """A text with its spans named at the left and what is wrong with it right below the place."""
 
-from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from inspector.diagnostics import Fault
@@ -13,76 +13,146 @@ from ui.views.run import Line, Run, width_of
 from ui.views.visible import visible_runs
 from ui.views.wording import counted, help_line, title, wrapped
 
+_LONGEST_GAP = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What is said of a span in words: in place of its text, or below it."""
+
+    lines: tuple[Line, ...]
+    replaces: bool = False
+
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """One row: code points of one span; `begins` where it is the span's first, `folded` is what was left out before."""
+    """One row of a span; `begins` and `ends` the span; `folded` is what was left out before, `told` in its place."""
 
     range: Range
     span: Span
-    begins: bool
+    begins: bool = False
+    ends: bool = False
     folded: Range | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """How wide the line numbers, the kinds' names and the text are."""
+
+    digits: int
+    named: int
+    room: int
+
+    def gutter(self, number: int | None, label: str = "", style: Style = Style.PLAIN, *, bar: str = "│") -> Line:
+        shown = "" if number is None else str(number)
+        return (Run(f"{shown:>{self.digits}} {bar} ", Style.GUTTER), Run(f"{label:{self.named}}  ", style))
+
+
 def marked_lines(
-    text: str, spans: Sequence[Span], faults: Sequence[Fault], *, width: int, folding: Folding | None = None
+    text: str,
+    spans: Sequence[Span],
+    faults: Sequence[Fault],
+    *,
+    width: int,
+    folding: Folding | None = None,
+    tell: Callable[[int, int], Told | None] = lambda index, room: None,
 ) -> Iterator[Line]:
     """The lines that show `text`, whose spans tile it, with carets and words under each fault.
 
     Each span begins on a row of its own; blank text between spans is left out. A `folding` leaves out the middle of
-    long spans, says how much, and never leaves out a fault.
+    long spans, says how much, and never leaves out a fault. `tell` may say more of a span, given its index and a number of cells.
     """
     lines = LineIndex(text)
-    digits = max(len(str(len(lines))), 2)
-    named = max((len(span.kind.value) for span in spans), default=0)
-    room = max(width - digits - 3 - named - 2, 16)
+    digits, named = max(len(str(len(lines))), 2), max((len(span.kind.value) for span in spans), default=0)
+    columns = _Columns(digits, named, max(width - digits - named - 5, 16))
     ordered = sorted(faults, key=lambda fault: fault.range)
-    rows = list(_rows(text, spans, ordered, room, folding))
-    starts = [row.range.start for row in rows]
-    below: list[list[Fault]] = [[] for _ in rows]
-    for fault in ordered:
-        if rows:
-            below[max(bisect_right(starts, fault.range.start) - 1, 0)].append(fault)
-    shown = 0
-    for row, wrong in zip(rows, below, strict=True):
+    told = {index: said for index in range(len(spans)) if (said := tell(index, columns.room)) is not None}
+    rows = list(_rows(text, spans, told, ordered, columns.room, folding))
+    below = _below_each(rows, ordered)
+    number = 0
+    for (index, row), wrong in zip(rows, below, strict=True):
         if row.folded is not None:
-            yield (Run(f"{'':{digits}} ┊ {'':{named}}  ", Style.GUTTER), Run(_left_out(text, row.folded), Style.DIM))
-        number = lines.position(row.range.start)[0]
-        label = row.span.kind.value if row.begins else ""
-        yield (
-            Run(f"{number if number != shown else '':>{digits}} │ ", Style.GUTTER),
-            Run(f"{label:{named}}  ", style_of(row.span.kind)),
-            *_content(text, row, wrong),
-        )
-        shown = number
-        gutter = Run(f"{'':{digits}} │ ", Style.GUTTER)
+            yield (*columns.gutter(None, bar="┊"), Run(_left_out(text, row.folded), Style.DIM))
+        said = told.get(index)
+        label, style = row.span.kind.value if row.begins else "", style_of(row.span.kind)
+        if said is not None and said.replaces:
+            yield from _told(said, columns, label, style)
+            continue
+        before, number = number, lines.position(row.range.start)[0]
+        yield (*columns.gutter(number if number != before else None, label, style), *_content(text, row, wrong))
         for fault in wrong:
-            for line in _below(text, row.range, fault, lines, room):
-                yield (gutter, Run(" " * (named + 2)), *line)
+            yield from ((*columns.gutter(None), *line) for line in _below(text, row.range, fault, lines, columns.room))
+        if said is not None and row.ends:
+            yield from _told(said, columns, "", style)
+    if not rows:
+        yield from (line for fault in ordered for line in fault_lines(fault, width))
+
+
+def fault_lines(fault: Fault, width: int) -> Iterator[Line]:
+    """A fault in words alone, for a text that has no row to mark."""
+    yield from wrapped(title(fault), width, indent=2)
+    if fault.hint:
+        yield from ((Run("  "), *line) for line in wrapped(help_line(fault.hint), width - 2, indent=6))
+
+
+def _told(said: Told, columns: _Columns, label: str, style: Style) -> Iterator[Line]:
+    for line in said.lines:
+        yield (*columns.gutter(None, label, style), *line)
+        label = ""
+
+
+def _below_each(rows: Sequence[tuple[int, _Row]], faults: Sequence[Fault]) -> list[list[Fault]]:
+    """The faults that belong below each row: those that begin in it or in what is left out behind it."""
+    starts = [row.range.start for _, row in rows]
+    below: list[list[Fault]] = [[] for _ in rows]
+    if rows:
+        for fault in faults:
+            below[max(bisect_right(starts, fault.range.start) - 1, 0)].append(fault)
+    return below
 
 
 def _rows(
-    text: str, spans: Sequence[Span], faults: Sequence[Fault], room: int, folding: Folding | None
-) -> Iterator[_Row]:
+    text: str,
+    spans: Sequence[Span],
+    told: Mapping[int, Told],
+    faults: Sequence[Fault],
+    room: int,
+    folding: Folding | None,
+) -> Iterator[tuple[int, _Row]]:
+    """The rows of all spans, each with the index of its span."""
     starts = [fault.range.start for fault in faults]
-    for span in spans:
-        place = span.range
-        if span.kind is SpanKind.TEXT and len(spans) > 1 and not text[place.start : place.start + 4096].strip():
-            if place.end - place.start <= 4096:
-                continue
-        if place.start and text.startswith("\n", place.start) and text[place.start - 1] != "\n":
-            place = Range(place.start + 1, place.end)
-        pieces = [place]
-        if folding is not None:
-            inside = faults[bisect_right(starts, place.start - 1) : bisect_right(starts, place.end - 1)]
-            pieces = kept(text, place, [fault.range for fault in inside], room, folding)
-        begins, end = True, place.start
-        for piece in pieces:
-            folded = Range(end, piece.start) if piece.start > end else None
-            for row in cut_rows(text, piece, room):
-                yield _Row(row, span, begins, folded)
-                begins, folded = False, None
-            end = piece.end
+    for index, span in enumerate(spans):
+        if index in told and told[index].replaces:
+            yield index, _Row(span.range, span, begins=True, ends=True)
+            continue
+        if len(spans) > 1 and _is_gap(text, span):
+            continue
+        place = _without_feed_before(text, span.range)
+        inside = faults[bisect_left(starts, place.start) : bisect_left(starts, place.end)]
+        pieces = kept(text, place, [fault.range for fault in inside], room, folding) if folding else [place]
+        yield from ((index, row) for row in _rows_of(text, span, pieces, room))
+
+
+def _rows_of(text: str, span: Span, pieces: Sequence[Range], room: int) -> Iterator[_Row]:
+    begins, end = True, pieces[0].start
+    for piece in pieces:
+        folded = Range(end, piece.start) if piece.start > end else None
+        for row in cut_rows(text, piece, room):
+            yield _Row(row, span, begins, row.end >= span.range.end, folded)
+            begins, folded = False, None
+        end = piece.end
+
+
+def _is_gap(text: str, span: Span) -> bool:
+    """Whether a span is only the blank text between two others."""
+    return span.kind is SpanKind.TEXT and len(span.range) <= _LONGEST_GAP and not span.range.of(text).strip()
+
+
+def _without_feed_before(text: str, place: Range) -> Range:
+    """A span's place without the line feed that only ends the row of the span before it."""
+    if place.start and text.startswith("\n", place.start) and text[place.start - 1] != "\n":
+        return Range(place.start + 1, place.end)
+    return place
 
 
 def _left_out(text: str, folded: Range) -> str:

@@ -5,7 +5,7 @@ from itertools import groupby
 
 from inspector.chain.steps import Step, StepOutcome
 from inspector.inspection import Inspection, PartInspection
-from inspector.model import Role, SpanKind, Trace
+from inspector.model import Role, SpanKind, Trace, Turn
 from ui.views.palette import Style
 from ui.views.run import Line, Run, width_of
 from ui.views.status import step_glyph
@@ -13,6 +13,7 @@ from ui.views.status import step_glyph
 LEGEND = "s system  u user  t reasoning  [c] call  r result  a answer  [✖] broken  [▲] invalid  [◆] recovered  [?] no result"
 
 _CALL_ITSELF = (StepOutcome.MALFORMED, StepOutcome.UNKNOWN_TOOL, StepOutcome.INVALID, StepOutcome.UNANSWERED)
+_GLANCE = 1024
 _ELLIPSIS = Run("…", Style.DIM)
 
 
@@ -60,7 +61,7 @@ def _boxes(trace: Trace, inspection: Inspection) -> Iterator[tuple[Line, bool]]:
         turn = trace.turns[number - 1]
         lead: Line = (Run(" "),) if number > 1 and turn.role is not Role.TOOL else ()
         for part in parts:
-            for kind, start in _events(part, turn.role):
+            for kind, start in _events(part, turn):
                 key = (part.turn, part.part, start)
                 step = by_call.get(key) if kind is SpanKind.TOOL_CALL else by_result.get(key)
                 is_break = step is not None and step.number == break_number
@@ -69,15 +70,21 @@ def _boxes(trace: Trace, inspection: Inspection) -> Iterator[tuple[Line, bool]]:
                 lead = ()
 
 
-def _events(part: PartInspection, role: Role) -> Iterator[tuple[SpanKind, int]]:
+def _events(part: PartInspection, turn: Turn) -> Iterator[tuple[SpanKind, int]]:
     """The kinds that a part shows, in order, with the place of the call or result; neighbours alike are one."""
-    if role in (Role.SYSTEM, Role.USER) and not part.calls and not part.results:
+    if turn.role in (Role.SYSTEM, Role.USER) and not part.calls and not part.results:
         yield SpanKind.TEXT, 0
         return
     places = [(SpanKind.TOOL_CALL, call.range.start) for call in part.calls]
     places += [(SpanKind.TOOL_RESULT, result.range.start) for result in part.results]
     shown = (SpanKind.TEXT, SpanKind.REASONING)
-    places += [(span.kind, span.inner.start) for span in part.spans if span.kind in shown and len(span.inner) > 1]
+    source = turn.part(part.part)
+    text = source.text if source else ""
+    places += [
+        (span.kind, span.inner.start)
+        for span in part.spans
+        if span.kind in shown and text[span.inner.start : min(span.inner.end, span.inner.start + _GLANCE)].strip()
+    ]
     places.sort(key=lambda place: place[1])
     last: SpanKind | None = None
     for kind, start in places:

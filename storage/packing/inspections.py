@@ -1,0 +1,176 @@
+"""An inspection as bytes: one blob a trace, from which every derived value comes back as it was."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from inspector.chain.steps import Break, Certainty, Chain, Reaction, Status, Step, StepOutcome
+from inspector.diagnostics import Diagnostic, Edit, Fault, Fix, Location, Related
+from inspector.errors import UnknownRuleError
+from inspector.inspection import Inspection, PartInspection
+from inspector.model import ToolCall, ToolResult, Trace
+from inspector.rules.catalogue import find_rule
+from inspector.rules.rule import Rule, Severity
+from inspector.text import Range
+from storage.packing.readings import (
+    call_facts,
+    call_from,
+    part_from,
+    part_reading,
+    result_facts,
+    result_from,
+)
+from storage.packing.values import pack, unpack
+
+Texts = Mapping[tuple[int, str], str]
+"""The text of each part of a trace, by turn (from 1) and name."""
+
+_Placed = tuple[ToolCall | ToolResult, int, str]
+
+
+def texts_of(trace: Trace) -> Texts:
+    """The texts that an inspection of `trace` speaks of."""
+    return {(number, part.name): part.text for number, turn in enumerate(trace.turns, 1) for part in turn.parts}
+
+
+def pack_inspection(inspection: Inspection, texts: Texts) -> bytes:
+    """An inspection of the trace with these texts, as bytes."""
+    chain = inspection.chain
+    places = {id(value): at for at, (value, _, _) in enumerate(_placed(inspection.parts))}
+    rules = {one.rule.code: [one.rule.name, one.rule.severity.value] for one in inspection.diagnostics}
+    return pack(
+        [
+            inspection.version,
+            inspection.format,
+            [part_reading(part, texts.get((part.turn, part.part), "")) for part in inspection.parts],
+            [_step(step, places, texts) for step in chain.steps],
+            chain.status.value,
+            _break(chain.broken),
+            chain.abort_reason,
+            rules,
+            [_diagnostic(diagnostic) for diagnostic in inspection.diagnostics],
+        ]
+    )
+
+
+def unpack_inspection(raw: bytes, texts: Texts) -> Inspection:
+    """The inspection that `pack_inspection` was given with the same texts."""
+    version, name, parts, steps, status, broken, abort_reason, rules, diagnostics = unpack(raw)
+    read = tuple(part_from(part, texts.get((part[0], part[1]), "")) for part in parts)
+    placed = _placed(read)
+    by_code = {code: _rule(code, *said) for code, said in rules.items()}
+    return Inspection(
+        version,
+        name,
+        read,
+        Chain(
+            tuple(_step_from(step, placed, texts) for step in steps),
+            Status(status),
+            _break_from(broken),
+            abort_reason,
+        ),
+        tuple(_diagnostic_from(diagnostic, by_code) for diagnostic in diagnostics),
+    )
+
+
+def _placed(parts: Iterable[PartInspection]) -> list[_Placed]:
+    """The calls and results of all parts in one row, each with its turn and part; a step names them by position."""
+    return [(value, part.turn, part.part) for part in parts for value in (*part.calls, *part.results)]
+
+
+def _step(step: Step, places: Mapping[int, int], texts: Texts) -> list[Any]:
+    there = step.result_location
+    return [
+        step.number,
+        places[id(step.call)] if id(step.call) in places else call_facts(step.call, _text(texts, step.location)),
+        _location(step.location),
+        step.outcome.value,
+        None if step.result is None else _step_result(step.result, there, places, texts),
+        None if there is None else _location(there),
+        step.certainty and step.certainty.value,
+        step.retry_of,
+        step.depends_on,
+    ]
+
+
+def _step_result(result: ToolResult, there: Location | None, places: Mapping[int, int], texts: Texts) -> Any:
+    return places[id(result)] if id(result) in places else result_facts(result, _text(texts, there))
+
+
+def _step_from(facts: list[Any], placed: list[_Placed], texts: Texts) -> Step:
+    number, call, at, outcome, result, there, certainty, retry_of, depends_on = facts
+    location = _location_from(at)
+    result_location = None if there is None else _location_from(there)
+    if isinstance(result, list):
+        result = result_from(result, _text(texts, result_location))
+    elif result is not None:
+        result = placed[result][0]
+    return Step(
+        number,
+        call_from(call, _text(texts, location)) if isinstance(call, list) else placed[call][0],
+        location,
+        StepOutcome(outcome),
+        result,
+        result_location,
+        Certainty(certainty) if certainty else None,
+        retry_of,
+        tuple(depends_on),
+    )
+
+
+def _text(texts: Texts, location: Location | None) -> str:
+    return "" if location is None else texts.get((location.turn, location.part), "")
+
+
+def _location(location: Location) -> list[Any]:
+    return [location.turn, location.part, location.range.start, location.range.end]
+
+
+def _location_from(facts: list[Any]) -> Location:
+    return Location(facts[0], facts[1], Range(facts[2], facts[3]))
+
+
+def _break(broken: Break | None) -> list[Any] | None:
+    if broken is None:
+        return None
+    reaction = broken.reaction and broken.reaction.value
+    return [broken.step, broken.turn, broken.tool, broken.outcome.value, broken.code, broken.message, reaction]
+
+
+def _break_from(facts: list[Any] | None) -> Break | None:
+    if facts is None:
+        return None
+    step, turn, tool, outcome, code, message, reaction = facts
+    return Break(step, turn, tool, StepOutcome(outcome), code, message, Reaction(reaction) if reaction else None)
+
+
+def _diagnostic(diagnostic: Diagnostic) -> list[Any]:
+    fault = diagnostic.fault
+    moved = None if fault.range == diagnostic.location.range else [fault.range.start, fault.range.end]
+    fix = fault.fix and [fault.fix.safe, [[edit.range.start, edit.range.end, edit.text] for edit in fault.fix.edits]]
+    related = [[one.range.start, one.range.end, one.message] for one in fault.related]
+    place = _location(diagnostic.location)
+    return [fault.rule.code, place, moved, fault.message, fault.hint, fix, fault.path, related]
+
+
+def _diagnostic_from(facts: list[Any], rules: Mapping[str, Rule]) -> Diagnostic:
+    code, place, moved, message, hint, fix, path, related = facts
+    location = _location_from(place)
+    fault = Fault(
+        rules[code],
+        Range(*moved) if moved else location.range,
+        message,
+        hint,
+        Fix(tuple(Edit(Range(start, end), text) for start, end, text in fix[1]), fix[0]) if fix else None,
+        path,
+        tuple(Related(Range(start, end), text) for start, end, text in related),
+    )
+    return Diagnostic(location, fault)
+
+
+def _rule(code: str, name: str, severity: str) -> Rule:
+    """The rule of that code; one that this weaklink does not know is told by what was kept of it."""
+    try:
+        return find_rule(code)
+    except UnknownRuleError:
+        summary = "A rule of another version of weaklink, which alone can explain it."
+        return Rule(code, name, Severity(severity), summary, summary)

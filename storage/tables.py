@@ -1,0 +1,226 @@
+"""The tables. Two kinds: the record (what came in), and what is derived from it and can be made again.
+
+The record: `trace`, `external_id`, `turn`, `part`, and the tools offered. A part's text lies once, compressed, with
+its chunks packed beside it. Tools are kept once however many turns offer them: a turn names a `toolset`.
+
+Derived: the derived columns of `trace`, and `inspection`, which holds everything an inspection says in one blob a
+trace. A row per span would be ten million rows for a million sessions, read one session at a time and never
+searched; packed with their calls and diagnostics they are a tenth of the bytes and one read. What is searched stands
+in rows besides: `call` (with what became of it) and `diagnostic`; and `trace_tool` and `trace_code`, once per trace
+and clustered by name and time, so that the newest traces with a tool or a code are a walk along one index.
+
+Text columns hold escaped text (`packing.escapes`), those with an index its bounded key; blobs hold the exact values.
+`sort_at_s` is when a trace started, or was imported where no start is known; lists go from the newest down.
+"""
+
+import sqlalchemy as sa
+
+metadata = sa.MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+
+def _of_trace(*, key: bool = True) -> sa.Column[int]:
+    return sa.Column("trace_id", sa.ForeignKey("trace.id", ondelete="CASCADE"), primary_key=key, nullable=False)
+
+
+def _number(name: str = "number") -> sa.Column[int]:
+    return sa.Column(name, sa.Integer, primary_key=True, autoincrement=False)
+
+
+def _text(name: str, *, nullable: bool = False) -> sa.Column[str]:
+    return sa.Column(name, sa.Text, nullable=nullable)
+
+
+def _count(name: str, *, nullable: bool = False) -> sa.Column[int]:
+    return sa.Column(name, sa.BigInteger, nullable=nullable)
+
+
+def _blob(name: str, *, nullable: bool = False) -> sa.Column[bytes]:
+    return sa.Column(name, sa.LargeBinary, nullable=nullable)
+
+
+trace = sa.Table(
+    "trace",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    _blob("identity"),
+    _blob("fingerprint"),
+    _text("name"),
+    _text("source"),
+    _text("file"),
+    _text("record"),
+    _text("model"),
+    sa.Column("started_at_s", sa.Double),
+    sa.Column("imported_at_s", sa.Double, nullable=False),
+    sa.Column("sort_at_s", sa.Double, nullable=False),
+    sa.Column("duration_s", sa.Double),
+    _count("turns"),
+    _count("characters"),
+    _count("chunks"),
+    _count("input_tokens", nullable=True),
+    _count("output_tokens", nullable=True),
+    _blob("facts"),
+    _blob("provenance"),
+    # derived
+    _text("inspector_version"),
+    _text("format"),
+    _text("status"),
+    _text("abort_reason", nullable=True),
+    _count("tool_calls"),
+    _count("errors"),
+    _count("warnings"),
+    _count("break_step", nullable=True),
+    _count("break_turn", nullable=True),
+    _text("break_tool", nullable=True),
+    _text("break_outcome", nullable=True),
+    _text("break_code", nullable=True),
+    _text("break_message", nullable=True),
+    _text("break_reaction", nullable=True),
+    sa.UniqueConstraint("identity"),
+    sqlite_autoincrement=True,  # an id that was once shown never comes to mean another trace
+)
+sa.Index(None, trace.c.sort_at_s, trace.c.id)
+for _key in (trace.c.status, trace.c.model, trace.c.source, trace.c.format):
+    sa.Index(None, _key, trace.c.sort_at_s, trace.c.id)
+sa.Index(
+    "ix_trace_with_errors",
+    trace.c.sort_at_s,
+    trace.c.id,
+    sqlite_where=trace.c.errors > 0,
+    postgresql_where=trace.c.errors > 0,
+)
+
+external_id = sa.Table(
+    "external_id",
+    metadata,
+    _of_trace(),
+    _number(),
+    _text("name"),
+    _text("value"),
+    sa.Index(None, "value", "trace_id"),
+    sqlite_with_rowid=False,
+)
+
+toolset = sa.Table(
+    "toolset", metadata, sa.Column("id", sa.Integer, primary_key=True), _blob("hash"), sa.UniqueConstraint("hash")
+)
+
+tool = sa.Table(
+    "tool",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    _blob("hash"),
+    _text("name"),
+    _blob("body"),
+    sa.UniqueConstraint("hash"),
+    sa.Index(None, "name"),
+)
+
+toolset_tool = sa.Table(
+    "toolset_tool",
+    metadata,
+    sa.Column("toolset_id", sa.ForeignKey("toolset.id", ondelete="CASCADE"), primary_key=True),
+    _number(),
+    sa.Column("tool_id", sa.ForeignKey("tool.id"), nullable=False, index=True),
+    sqlite_with_rowid=False,
+)
+
+turn = sa.Table(
+    "turn",
+    metadata,
+    _of_trace(),
+    _number(),
+    _text("role"),
+    _text("requested_model"),
+    _text("answered_model"),
+    _text("finish", nullable=True),
+    sa.Column("started_at_s", sa.Double),
+    sa.Column("ended_at_s", sa.Double),
+    _count("input_tokens", nullable=True),
+    _count("output_tokens", nullable=True),
+    sa.Column("toolset_id", sa.ForeignKey("toolset.id"), index=True),
+    _blob("facts"),
+)
+
+part = sa.Table(
+    "part",
+    metadata,
+    _of_trace(),
+    _number("turn"),
+    _number(),
+    _text("name"),
+    _count("characters"),
+    _count("chunk_count", nullable=True),
+    _blob("text"),
+    _blob("chunks", nullable=True),
+)
+
+inspection = sa.Table("inspection", metadata, _of_trace(), _blob("digest"), _blob("body"))
+
+call = sa.Table(
+    "call",
+    metadata,
+    _of_trace(),
+    _number(),
+    _count("turn"),
+    _text("part"),
+    _count("start"),
+    _count("end"),
+    _text("name", nullable=True),
+    sa.Column("valid", sa.Boolean, nullable=False),
+    sa.Column("recovered", sa.Boolean, nullable=False),
+    _text("outcome", nullable=True),
+    _text("certainty", nullable=True),
+    sqlite_with_rowid=False,
+)
+
+diagnostic = sa.Table(
+    "diagnostic",
+    metadata,
+    _of_trace(),
+    _number(),
+    _count("turn"),
+    _text("part"),
+    _count("start"),
+    _count("end"),
+    _text("code"),
+    _text("severity"),
+    sqlite_with_rowid=False,
+)
+
+trace_tool = sa.Table(
+    "trace_tool",
+    metadata,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("sort_at_s", sa.Double, primary_key=True, autoincrement=False),
+    _of_trace(),
+    _count("calls"),
+    _count("failed"),
+    sa.Index(None, "trace_id"),
+    sqlite_with_rowid=False,
+)
+
+trace_code = sa.Table(
+    "trace_code",
+    metadata,
+    sa.Column("code", sa.Text, primary_key=True),
+    sa.Column("sort_at_s", sa.Double, primary_key=True, autoincrement=False),
+    _of_trace(),
+    _count("diagnostics"),
+    sa.Index(None, "trace_id"),
+    sqlite_with_rowid=False,
+)
+
+search_pending = sa.Table("search_pending", metadata, _of_trace())
+
+RECORD = (external_id, turn, part)
+"""What goes when a trace is replaced; `search_pending` says which traces the text index has yet to read."""
+
+DERIVED = (inspection, call, diagnostic, trace_tool, trace_code)
+"""What goes when a trace is inspected again."""

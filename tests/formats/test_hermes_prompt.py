@@ -1,0 +1,50 @@
+"""The rendered prompt is what the published Go template gives; the goldens were made by running that template in Go."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from inspector.formats.hermes_prompt import render_prompt
+from inspector.formats.transcript import read_transcript
+from inspector.inspection import inspect_trace
+from inspector.model import CallHeader, Part, Role, ToolDefinition, Turn
+
+CASES = Path(__file__).parent.parent / "cases" / "hermes_prompt"
+
+
+def turn_of(message: dict[str, Any]) -> Turn:
+    calls = [call["Function"] for call in message.get("ToolCalls", [])]
+    parts = [Part("text", message["Content"])]
+    parts += [Part(f"call:{index}", call["Arguments"]) for index, call in enumerate(calls)]
+    headers = tuple(CallHeader(f"call:{index}", call["Name"]) for index, call in enumerate(calls))
+    return Turn(Role(message["Role"]), tuple(parts), calls=headers)
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in CASES.glob("*.json")))
+def test_a_conversation_renders_as_the_template_does(name: str) -> None:
+    given = json.loads((CASES / f"{name}.json").read_text(encoding="utf-8"))
+    system = [Turn(Role.SYSTEM, (Part("text", given["System"]),))] if given.get("System") else []
+    tools = [
+        ToolDefinition(tool["name"], tool["description"], tool["parameters"])
+        for tool in (tool["function"] for tool in given.get("Tools", []))
+    ]
+    expected = (CASES / f"{name}.txt").read_text(encoding="utf-8")
+    assert render_prompt([*system, *map(turn_of, given["Messages"])], tools) == expected
+
+
+def test_a_rendered_prompt_reads_back_as_the_conversation_it_was() -> None:
+    text = (CASES / "tools-and-results.txt").read_text(encoding="utf-8")
+    trace = read_transcript(text)
+    assert "".join(part.text for turn in trace.turns for part in turn.parts) == text
+    assert [turn.role.value for turn in trace.turns] == ["system", "user", "assistant", "tool", "assistant", "user"]
+    found = inspect_trace(trace, format="hermes")
+    definitions = [tool.name for part in found.parts for tool in part.definitions]
+    assert definitions == ["get_forecast", "find_park"]
+    assert [(step.call.name, step.outcome.value) for step in found.chain.steps] == [
+        ("get_forecast", "ok"),
+        ("find_park", "ok"),
+    ]
+    assert found.chain.steps[1].result is not None
+    assert found.chain.steps[1].result.content == '["Rensåsparken"]'

@@ -1,0 +1,157 @@
+"""From a path to traces: what is refused and how, what is unpacked, what a plug-in may do, and what it costs."""
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from backports import zstd
+
+from inspector.errors import UnreadableFileError
+from inspector.importers import Sample, Skipped, SourceFile, read_source, reading
+from inspector.model import Part, Role, Trace, Turn
+
+CASES = Path(__file__).parents[1] / "cases" / "importers"
+CHAT = b'{"conversations": [{"from": "human", "value": "Hi"}, {"from": "gpt", "value": "Hello!"}]}\n'
+
+
+def refusal(path: str | Path, source: str | None = None) -> str:
+    with pytest.raises(UnreadableFileError) as refused:
+        read_source(path, source)
+    return str(refused.value)
+
+
+def file(tmp_path: Path, content: bytes) -> Path:
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    return path
+
+
+def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+    assert refusal(tmp_path / "none") == f"{tmp_path / 'none'}: there is no such file"
+    assert refusal(tmp_path) == f"{tmp_path}: this is a folder"
+    assert "embedded null" in refusal("a\0b")
+    os.mkfifo(tmp_path / "pipe")
+    assert "no plain file" in refusal(tmp_path / "pipe")
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"", "the file is empty"),
+        (gzip.compress(b""), "the file is empty"),
+        (b"SQLite format 3\0" + b"\0" * 100, "an SQLite database"),
+        (b"PK\x03\x04\0\0", "a ZIP archive"),
+        (b"\x80\x04\x95\x10\0\0", "a Python pickle"),
+        (b"\0\1\2\3", "a binary file of an unknown kind"),
+        (b"Dear diary,\n", "neither JSON nor a transcript"),
+        (b'{"shop": 1, "items": []}\n', "the first has `shop`, `items`"),
+        (b'[{"jsonrpc": "2.0", "id": 1, "result": "x"}]', "the first has `jsonrpc`, `id`, `result`"),
+    ],
+)
+def test_what_nobody_knows_is_refused_in_words(content: bytes, why: str, tmp_path: Path) -> None:
+    assert why in refusal(file(tmp_path, content))
+
+
+def test_a_source_can_be_named(tmp_path: Path) -> None:
+    path = file(tmp_path, b"Dear diary,\n")
+    (trace,) = read_source(path, "raw-text").records
+    assert isinstance(trace, Trace)
+    assert "did you mean `sharegpt`?" in refusal(path, "shargpt")
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zstd.compress, lambda raw: zstd.compress(gzip.compress(raw))])
+def test_compressed_files_are_unpacked(pack: object, tmp_path: Path) -> None:
+    assert callable(pack)
+    plain = [*read_source(file(tmp_path, CHAT)).records]
+    packed = [*read_source(file(tmp_path, pack(CHAT))).records]
+    assert [trace.turns for trace in packed if isinstance(trace, Trace)] == [
+        trace.turns for trace in plain if isinstance(trace, Trace)
+    ]
+
+
+def test_a_compressed_trace_file_is_unpacked(tmp_path: Path) -> None:
+    plain = CASES / "trace-file" / "streamed.jsonl"
+    packed = file(tmp_path, gzip.compress(plain.read_bytes()))
+    assert list(read_source(packed).records) == list(read_source(plain).records)
+
+
+def test_provenance_names_the_file_as_it_was_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file(tmp_path, CHAT)
+    monkeypatch.chdir(tmp_path)
+    (trace,) = read_source("file").records
+    assert isinstance(trace, Trace)
+    assert (trace.provenance.source, trace.provenance.file, trace.provenance.record) == ("sharegpt", "file", "line 1")
+    assert len(trace.provenance.file_sha256) == 64
+
+
+def test_moved_and_grown_files_give_the_same_identities(tmp_path: Path) -> None:
+    (before,) = read_source(file(tmp_path, CHAT)).records
+    moved = tmp_path / "moved"
+    moved.write_bytes(CHAT + CHAT)
+    after = [*read_source(moved).records]
+    assert isinstance(before, Trace)
+    ids = [trace.external_ids for trace in after if isinstance(trace, Trace)]
+    assert ids[0] == before.external_ids
+    assert ids[1] != ids[0]
+
+
+class PlugIn:
+    """A source of another's making, which fails half-way."""
+
+    name = "diary"
+
+    def recognises(self, sample: Sample) -> float:
+        return 1.0 if sample.text.startswith("Dear diary") else 0.0
+
+    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+        with file.open() as stream:
+            yield Trace((Turn(Role.USER, (Part("text", stream.read().decode()),)),))
+        yield Skipped("page 2", "it is torn out")
+        raise RuntimeError("the ink is gone")
+
+
+def test_a_plug_in_needs_no_change_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "importers", lambda: (PlugIn(),))
+    read = read_source(file(tmp_path, b"Dear diary,\n"))
+    assert read.source == "diary"
+    trace = next(read.records)
+    assert isinstance(trace, Trace)
+    assert trace.provenance.source == "diary"
+    assert next(read.records) == Skipped("page 2", "it is torn out")
+    with pytest.raises(UnreadableFileError, match="the importer `diary` failed: RuntimeError"):
+        next(read.records)
+
+
+_GROWTH = """
+import resource, sys
+from inspector.importers import read_source
+list(read_source(sys.argv[1]).records)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print(sum(1 for _ in read_source(sys.argv[2]).records), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+
+
+@pytest.mark.parametrize("as_array", [False, True])
+def test_memory_does_not_grow_with_the_file(as_array: bool, tmp_path: Path) -> None:
+    turns = [{"from": "human", "value": "x" * 600}, {"from": "gpt", "value": "y" * 600}] * 4
+    line = json.dumps({"conversations": turns}).encode()
+    before, between, after = (b"[", b",\n", b"]") if as_array else (b"", b"\n", b"\n")
+    small, large = tmp_path / "small", tmp_path / "large"
+    small.write_bytes(before + line + after)
+    with large.open("wb") as stream:
+        stream.write(before + line)
+        for _ in range(9_999):
+            stream.write(between + line)
+        stream.write(after)
+    assert large.stat().st_size > 50_000_000
+    done = subprocess.run(
+        [sys.executable, "-c", _GROWTH, str(small), str(large)], capture_output=True, text=True, check=True
+    )
+    count, grown_kib = map(int, done.stdout.split())
+    assert count == 10_000
+    assert grown_kib < 16 * 1024

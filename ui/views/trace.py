@@ -1,0 +1,98 @@
+"""A whole trace for people: what it is, its turns, its chain, and where that broke."""
+
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from inspector.diagnostics import Diagnostic
+from inspector.inspection import Inspection, PartInspection
+from inspector.model import Trace
+from inspector.rules.rule import Severity
+from ui.views.chain import break_lines, chain_lines, ending
+from ui.views.minimap import minimap
+from ui.views.palette import Style
+from ui.views.run import Line, Run
+from ui.views.status import status_run
+from ui.views.turn import turn_lines
+from ui.views.visible import visible_line
+from ui.views.wording import counted, folded_middle, wrapped
+
+_MARGIN = 10
+_LONGEST = 1_000
+
+
+def trace_lines(trace: Trace, inspection: Inspection, *, id: str, width: int, full: bool = False) -> Iterator[Line]:
+    """The lines that `weaklink show` prints; `id` is the trace's in the database."""
+    yield from trace_head(trace, inspection, id=id, width=width)
+    parts: dict[int, list[PartInspection]] = {}
+    for part in inspection.parts:
+        parts.setdefault(part.turn, []).append(part)
+    wrong: dict[int, list[Diagnostic]] = {}
+    for diagnostic in inspection.diagnostics:
+        wrong.setdefault(diagnostic.location.turn, []).append(diagnostic)
+    for number, turn in enumerate(trace.turns, 1):
+        yield ()
+        found, faulty = parts.get(number, []), wrong.get(number, [])
+        yield from turn_lines(turn, number, found, faulty, width=width, model=trace.model, full=full)
+    if inspection.chain.steps:
+        yield ()
+        yield (Run("chain", Style.STRONG),)
+        yield from chain_lines(inspection.chain, width)
+    if inspection.chain.broken is not None:
+        yield ()
+        yield from break_lines(inspection.chain.broken, inspection.diagnostics, width)
+
+
+def trace_head(trace: Trace, inspection: Inspection, *, id: str, width: int) -> Iterator[Line]:
+    """What a trace is, where it comes from and how it ended, before its turns."""
+    yield (Run(f"trace {visible_line(id)}", Style.STRONG), Run(f"  {visible_line(trace.name)}"))
+    for name, said in _facts(trace, inspection):
+        yield from _fact(name, (Run(folded_middle(said, _LONGEST)),), width)
+    chain = inspection.chain
+    status = status_run(chain.status, chain.broken.outcome if chain.broken else None)
+    yield from _fact("status", (status, Run(f" {ending(chain)}".rstrip()), Run(_counts(inspection))), width)
+    if chain.broken is not None:
+        yield from _fact("break", (Run(visible_line(chain.broken.message)),), width)
+    if inspection.parts:
+        yield from _fact("map", minimap(trace, inspection, width - _MARGIN), width)
+
+
+def _facts(trace: Trace, inspection: Inspection) -> Iterator[tuple[str, str]]:
+    came = trace.provenance
+    yield "model", f"{trace.model or 'unknown'}, format {inspection.format}"
+    where = " ".join(word for word in (came.file, came.record) if word)
+    yield "source", ", ".join(word for word in (came.source, where) if word) or "unknown"
+    if trace.external_ids:
+        yield "ids", ", ".join(f"{id.name}={id.value}" for id in trace.external_ids)
+    if trace.started is not None:
+        yield "started", _moment(trace.started.at_s)
+    if trace.outcome is not None:
+        reward = None if trace.outcome.reward is None else f"reward {trace.outcome.reward:g}"
+        completed = {True: "completed", False: "not completed", None: None}[trace.outcome.completed]
+        yield "outcome", ", ".join(word for word in (completed, trace.outcome.exit_status, reward) if word)
+    for warning in came.warnings:
+        yield "note", warning
+
+
+def _fact(name: str, said: Line, width: int) -> Iterator[Line]:
+    lead: Line = (Run(f"  {name:{_MARGIN - 2}}", Style.DIM),)
+    for line in wrapped(said, width - _MARGIN):
+        yield (*lead, *line)
+        lead = (Run(" " * _MARGIN),)
+
+
+def _counts(inspection: Inspection) -> str:
+    found = Counter(diagnostic.rule.severity for diagnostic in inspection.diagnostics)
+    said = [
+        counted(found[severity], severity.value)
+        for severity in (Severity.ERROR, Severity.WARNING)
+        if found[severity]
+    ]
+    return f" · {', '.join(said)}" if said else ""
+
+
+def _moment(at_s: float) -> str:
+    try:
+        return datetime.fromtimestamp(at_s, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    except (OverflowError, ValueError, OSError):
+        return f"{at_s:g} s since 1970"
