@@ -35,11 +35,13 @@ def case_file(rule: Rule) -> Path | None:
     return next((path for path in files if path.exists()), None)
 
 
+def rows_of(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
 def rows() -> list[tuple[str, dict[str, Any]]]:
     return [
-        (path.stem, json.loads(line))
-        for path in sorted(CASES[0].glob("*.jsonl"))
-        for line in path.open(encoding="utf-8")
+        (path.stem, row) for path in sorted(CASES[0].glob("*.jsonl")) for row in rows_of(path)
     ]
 
 
@@ -78,7 +80,7 @@ def test_a_rule_has_a_case_file_with_passes_and_fails(rule: Rule) -> None:
     path = case_file(rule)
     assert path is not None, f"write tests/cases/rules/{rule.code}-{rule.name}.jsonl"
     if path.parent == CASES[0]:
-        verdicts = {json.loads(line)["at"] is None for line in path.open(encoding="utf-8")}
+        verdicts = {row["at"] is None for row in rows_of(path)}
         assert verdicts == {True, False}
 
 

@@ -39,13 +39,13 @@ def pairing_diagnostics(pairing: Pairing, turns: int) -> Iterator[Diagnostic]:
     """Results without a call, and calls that never got a result although the conversation went on."""
     for orphan in pairing.orphans:
         named = f" for call `{orphan.result.call_id}`" if orphan.result.call_id else ""
-        message = f"this result{named} answers no open call."
+        message = f"This result{named} answers no open call."
         fault = Fault(rules.RESULT_WITHOUT_CALL, orphan.location.range, message)
         yield fault.at(orphan.location.turn, orphan.location.part)
     for call, result in pairing.pairs:
         if result is None and call.location.turn < turns:
             named = f"`{call.call.name}`" if call.call.name else "a tool without a readable name"
-            message = f"the call of {named} got no result, and the conversation went on."
+            message = f"The call of {named} got no result, and the conversation went on."
             fault = Fault(rules.CALL_WITHOUT_RESULT, call.location.range, message)
             yield fault.at(call.location.turn, call.location.part)
 

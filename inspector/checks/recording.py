@@ -17,17 +17,17 @@ def check_recording(turn: Turn, number: int) -> Iterator[Diagnostic]:
         return
     unread = turn.part(UNREAD_PART)
     if unread is not None and unread.text and generation.body is not BodyState.TRUNCATED:
-        message = f"the decoder does not know this, and kept it word for word: `{_short(unread.text)}`"
+        message = f"The decoder does not know this, and kept it word for word: `{_short(unread.text)}`"
         yield Fault(rules.UNKNOWN_WIRE_EVENT, Range(0, len(unread.text)), message).at(number, UNREAD_PART)
     if generation.error is not None:
         status = f" (status {generation.error.status})" if generation.error.status is not None else ""
         message = f"{_ERROR_WORDS[generation.error.phase]}{status}: `{_short(generation.error.message)}`"
         yield _at_end(turn, number, _ERROR_RULES[generation.error.phase], message)
     elif generation.finish is FinishReason.LENGTH:
-        message = "the server stopped here at its length limit; what is open was not finished by the model."
+        message = "The server stopped here at its length limit; what is open was not finished by the model."
         yield _at_end(turn, number, rules.CUT_OFF_BY_LENGTH, message)
     elif generation.body is BodyState.TRUNCATED:
-        yield _at_end(turn, number, rules.ABORTED_STREAM, "the stream ended here without the server's end sign.")
+        yield _at_end(turn, number, rules.ABORTED_STREAM, "The stream ended here without the server's end sign.")
 
 
 _ERROR_RULES: dict[ErrorPhase, Rule] = {
@@ -38,11 +38,11 @@ _ERROR_RULES: dict[ErrorPhase, Rule] = {
     ErrorPhase.CLIENT_ABORT: rules.ABORTED_STREAM,
 }
 _ERROR_WORDS = {
-    ErrorPhase.CONNECT: "the server could not be reached",
-    ErrorPhase.HTTP: "the server answered with an error",
-    ErrorPhase.IN_STREAM: "the server sent an error inside a stream that began well",
-    ErrorPhase.TRANSPORT: "the connection broke",
-    ErrorPhase.CLIENT_ABORT: "the client left",
+    ErrorPhase.CONNECT: "The server could not be reached",
+    ErrorPhase.HTTP: "The server answered with an error",
+    ErrorPhase.IN_STREAM: "The server sent an error inside a stream that began well",
+    ErrorPhase.TRANSPORT: "The connection broke",
+    ErrorPhase.CLIENT_ABORT: "The client left",
 }
 
 

@@ -31,16 +31,16 @@ class CallShape:
     faults: tuple[Fault, ...]
 
 
-def shape_of(node: JsonNode, native_key: str) -> CallShape:
-    """How `node`, an object, is a call whose arguments the format keeps under `native_key`."""
+def shape_of(node: JsonNode, native_key: str, text: str) -> CallShape:
+    """How `node`, an object in `text`, is a call whose arguments the format keeps under `native_key`."""
     wrapper = node.member("function")
     if node.member("name") is None and wrapper is not None and _is_call(wrapper.value):
-        return _unwrapped(node, wrapper, native_key)
+        return _unwrapped(node, wrapper, native_key, text)
     name = node.member("name")
     if name is None or name.value.kind is not JsonKind.STRING or not name.value.scalar or _is_schema(node):
         return CallShape(None, None, None, fits=False, readable=False, faults=(_not_a_call(node, name),))
     arguments = node.member(native_key) or next(filter(None, map(node.member, ARGUMENT_KEYS)), None)
-    faults = list(_key_faults(node, arguments, native_key))
+    faults = list(_key_faults(node, arguments, native_key, text))
     decoded, as_string = _decoded(arguments)
     if as_string is not None:
         faults.append(as_string)
@@ -61,15 +61,15 @@ def _is_schema(node: JsonNode) -> bool:
     )
 
 
-def _unwrapped(node: JsonNode, wrapper: Member, native_key: str) -> CallShape:
-    inner = shape_of(wrapper.value, native_key)
+def _unwrapped(node: JsonNode, wrapper: Member, native_key: str, text: str) -> CallShape:
+    inner = shape_of(wrapper.value, native_key, text)
     before = Edit(Range(node.range.start, wrapper.value.range.start), "")
     after = Edit(Range(wrapper.value.range.end, node.range.end), "")
     fault = Fault(
         rules.NOT_A_CALL,
         wrapper.key_range,
-        'the call stands inside `"function"`, as in the OpenAI API; here the object itself is the call.',
-        "leave only the inner object",
+        'The call stands inside `"function"`, as in the OpenAI API; here the object itself is the call.',
+        "Leave only the inner object.",
         Fix((before, after), safe=False),
     )
     return CallShape(inner.name, inner.arguments, inner.decoded, fits=False, readable=inner.readable, faults=(fault,))
@@ -78,11 +78,11 @@ def _unwrapped(node: JsonNode, wrapper: Member, native_key: str) -> CallShape:
 def _not_a_call(node: JsonNode, name: Member | None) -> Fault:
     function = node.member("function")
     if _is_schema(node) or (function is not None and _is_schema(function.value)):
-        message = "this is the definition of a tool, not a call: the model repeats what the prompt showed it."
+        message = "This is the definition of a tool, not a call: the model repeats what the prompt showed it."
     elif any(member.key.lower() in _ERROR_KEYS for member in node.members):
-        message = "this is an error object, not a call."
+        message = "This is an error object, not a call."
     elif not node.members:
-        message = "an empty object is no call: expected a name and arguments."
+        message = "An empty object is no call: expected a name and arguments."
     elif name is not None:
         return Fault(
             rules.NOT_A_CALL, name.value.range, "`name` must be the name of a tool, a string that is not empty."
@@ -90,17 +90,17 @@ def _not_a_call(node: JsonNode, name: Member | None) -> Fault:
     else:
         keys = ", ".join(f"`{_short(member.key)}`" for member in node.members[:4])
         more = ", …" if len(node.members) > 4 else ""
-        message = f"no tool is named: the object holds {keys}{more}, which look like bare arguments."
+        message = f"No tool is named: the object holds {keys}{more}, which look like bare arguments."
     return Fault(rules.NOT_A_CALL, node.range, message)
 
 
-def _key_faults(node: JsonNode, arguments: Member | None, native_key: str) -> Iterator[Fault]:
+def _key_faults(node: JsonNode, arguments: Member | None, native_key: str, text: str) -> Iterator[Fault]:
     if arguments is not None and arguments.key != native_key:
         yield Fault(
             rules.WRONG_ARGUMENTS_KEY,
             arguments.key_range,
-            f"the arguments stand under `{arguments.key}`; this format calls them `{native_key}`.",
-            f"rename it to `{native_key}`",
+            f"The arguments stand under `{arguments.key}`; this format calls them `{native_key}`.",
+            f"Rename it to `{native_key}`.",
             Fix((Edit(arguments.key_range, f'"{native_key}"'),), safe=True),
         )
     for index, member in enumerate(node.members):
@@ -108,16 +108,30 @@ def _key_faults(node: JsonNode, arguments: Member | None, native_key: str) -> It
             continue
         if arguments is not None and member.key == arguments.key:
             continue
-        yield _stray_key(node, index, arguments)
+        yield _stray_key(node, index, arguments, text)
 
 
-def _stray_key(node: JsonNode, index: int, arguments: Member | None) -> Fault:
+def _stray_key(node: JsonNode, index: int, arguments: Member | None, text: str) -> Fault:
     member = node.members[index]
-    key = _short(member.key)
-    message = f"`{key}` stands beside the call's name and arguments, where servers ignore it."
+    message = f"`{_short(member.key)}` stands beside the call's name and arguments, where servers ignore it."
     if arguments is None or arguments.value.kind is not JsonKind.OBJECT:
-        return Fault(rules.STRAY_KEY, member.key_range, message, "put it into the call's arguments")
-    return Fault(rules.STRAY_KEY, member.key_range, message, f"move it into `{arguments.key}`")
+        return Fault(rules.STRAY_KEY, member.key_range, message, "Put it into the call's arguments.")
+    inside = arguments.value
+    moved = (", " if inside.members else "") + text[member.key_range.start : member.value.range.end]
+    edits = (_removal(node, index), Edit(Range(inside.range.end - 1, inside.range.end - 1), moved))
+    in_order = edits if edits[0].range < edits[1].range else edits[::-1]
+    return Fault(
+        rules.STRAY_KEY, member.key_range, message, f"Move it into `{arguments.key}`.", Fix(in_order, safe=False)
+    )
+
+
+def _removal(node: JsonNode, index: int) -> Edit:
+    """Take a member out together with one of its commas."""
+    member = node.members[index]
+    if index:
+        return Edit(Range(node.members[index - 1].value.range.end, member.value.range.end), "")
+    following = node.members[1].key_range.start if len(node.members) > 1 else member.value.range.end
+    return Edit(Range(member.key_range.start, following), "")
 
 
 def _decoded(arguments: Member | None) -> tuple[Json, Fault | None]:
@@ -132,7 +146,7 @@ def _decoded(arguments: Member | None) -> tuple[Json, Fault | None]:
         rules.ARGUMENTS_AS_STRING,
         arguments.value.range,
         f"`{arguments.key}` is a string that holds JSON; expected the object itself.",
-        "remove the quotes and the backslashes",
+        "Remove the quotes and the backslashes.",
         Fix((Edit(arguments.value.range, text.strip() or "{}"),), safe=True),
     )
     return (reading.nodes[0].value() if text.strip() else {}), fault

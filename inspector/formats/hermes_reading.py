@@ -27,7 +27,7 @@ def read_reasoning(closed: SpanClosed) -> Reading:
 def _scratch_pad_parts(closed: SpanClosed) -> list[Span]:
     text, start = closed.inner_text, closed.span.inner.start
     headings = list(_PARTS.finditer(text))
-    ends = [*(heading.start() for heading in headings[1:]), len(text)]
+    ends = [*(heading.start() for heading in headings[1:]), len(text)][: len(headings)]
     return [
         Span(
             SpanKind.REASONING,
@@ -78,7 +78,7 @@ def _inside_reasoning(opener: re.Match[str], start: int) -> Fault:
         Range(*opener.span()).moved(start),
         f"`{opener[0]}` stands inside reasoning: this is a draft, not a call, yet a server without a reasoning parser "
         "executes it.",
-        "parse reasoning before calls, or keep the markers out of the reasoning",
+        "Parse reasoning before calls, or keep the markers out of the reasoning.",
     )
 
 

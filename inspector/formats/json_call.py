@@ -73,7 +73,7 @@ class JsonCallReader:
         )
 
     def _call(self, text: str, node: JsonNode, reading: JsonReading, faults: list[Fault], *, alone: bool) -> ToolCall:
-        shape = shape_of(node, self.native_key)
+        shape = shape_of(node, self.native_key, text)
         broken = [
             f for f in reading.faults if f.rule.severity is Severity.ERROR and (alone or node.range.covers(f.range))
         ]
@@ -98,7 +98,7 @@ class JsonCallReader:
     def _array_fault(self, array: JsonNode) -> Fault:
         count = len(array.items)
         place = Range(array.range.start, array.range.start + 1)
-        message = f"an array of {count} call{'s' * (count != 1)} stands where one call object belongs."
+        message = f"An array of {count} call{'s' * (count != 1)} stands where one call object belongs."
         if not self.between:
             return Fault(rules.SEVERAL_OBJECTS_IN_ONE_CALL, place, message)
         gaps = [Range(one.range.end, two.range.start) for one, two in pairwise(array.items)]
@@ -108,7 +108,7 @@ class JsonCallReader:
             Edit(Range(array.items[-1].range.end, array.range.end), ""),
         )
         fix = Fix(edits, safe=True)
-        return Fault(rules.SEVERAL_OBJECTS_IN_ONE_CALL, place, message, "give each call a tag of its own", fix)
+        return Fault(rules.SEVERAL_OBJECTS_IN_ONE_CALL, place, message, "Give each call a tag of its own.", fix)
 
     def _second_object(self, text: str, one: JsonNode, two: JsonNode) -> Fault:
         gap = Range(one.range.end, two.range.start)
@@ -116,8 +116,8 @@ class JsonCallReader:
         return Fault(
             rules.SEVERAL_OBJECTS_IN_ONE_CALL,
             two.range,
-            "a second call stands in the same tag; servers read only the first, the last or none.",
-            "give each call a tag of its own",
+            "A second call stands in the same tag; servers read only the first, the last or none.",
+            "Give each call a tag of its own.",
             fix,
         )
 
@@ -187,20 +187,20 @@ def _empty(closed: SpanClosed) -> Reading:
         Fault(
             EMPTY_CALL,
             span.range,
-            "the call span is empty: the model opened a call and wrote none.",
+            "The call span is empty: the model opened a call and wrote none.",
             *_empty_repair(closed),
         ),
-        Fault(rules.TRUNCATED_JSON, place, "no payload: expected a JSON object with a name and arguments."),
+        Fault(rules.TRUNCATED_JSON, place, "No payload: expected a JSON object with a name and arguments."),
     )
     return Reading(calls=(ToolCall(None, "", "", valid=False, range=span.inner),), faults=faults)
 
 
 def _empty_repair(closed: SpanClosed) -> tuple[str, Fix | None]:
     if closed.wanted:
-        return "delete it: most likely it is a closing tag whose slash was forgotten", Fix(
+        return "Delete it: most likely it is a closing tag whose slash was forgotten.", Fix(
             (Edit(closed.span.range, ""),), safe=False
         )
-    return "delete the empty span", Fix((Edit(closed.span.range, ""),), safe=False)
+    return "Delete the empty span.", Fix((Edit(closed.span.range, ""),), safe=False)
 
 
 def _unreadable(text: str) -> ToolCall:
@@ -212,7 +212,7 @@ def _unreadable(text: str) -> ToolCall:
 def _no_object(text: str, reading: JsonReading) -> Fault:
     place = reading.nodes[0].range if reading.nodes else Range(0, len(text))
     kind = reading.nodes[0].kind.value if reading.nodes else "text"
-    return Fault(rules.NOT_A_CALL, place, f"a JSON {kind} is no call: expected an object with a name and arguments.")
+    return Fault(rules.NOT_A_CALL, place, f"A JSON {kind} is no call: expected an object with a name and arguments.")
 
 
 def _moved(call: ToolCall, distance: int) -> ToolCall:

@@ -116,7 +116,7 @@ def _answer(result: Json, beside: tuple[Json, ...], model: str) -> Turn:
     used, made, reasoning = beside
     failed = isinstance(result, str) and result.startswith(_FAILED)
     calls = tuple(_calls(result)) if isinstance(result, list) else ()
-    words = "" if failed or calls else result if isinstance(result, str) else write_json(result, ascii_only=False)
+    words = "" if failed or not result else result if isinstance(result, str) else write_json(result, ascii_only=False)
     parts = [Part("reasoning", reasoning)] if isinstance(reasoning, str) and reasoning else []
     parts += [Part(header.part, arguments) for header, arguments in calls] or [Part("text", words)]
     return Turn(

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from inspector.importers.rows import Row
 from inspector.importers.source import JsonObject
-from inspector.model import ExternalId, Instant, InstantSource, Json
+from inspector.model import ExternalId, Instant, InstantSource, Json, RecognisedBy
 
 SESSION_KEYS = ("session_id", "sessionId", "conversation_id", "conversationId", "thread_id", "trace_id")
 """Members that name a session wherever it is written down, under the names they are known by."""
@@ -32,9 +32,9 @@ def row_ids(row: Row, extra: Iterable[ExternalId] = ()) -> tuple[ExternalId, ...
     )
 
 
-def names_session(value: JsonObject) -> bool:
-    """Whether a row says which session it belongs to."""
-    return any(True for _ in _ids(value, SESSION_KEYS))
+def recognised_by(row: Row) -> RecognisedBy:
+    """Whether a row says which session it is, or is one by itself."""
+    return RecognisedBy.FIELD if any(True for _ in _ids(row.value, SESSION_KEYS)) else RecognisedBy.RECORD
 
 
 def instant(value: Json) -> Instant | None:

@@ -8,14 +8,17 @@ A message becomes a turn as `inspector.wire.openai_messages` reads it: arguments
 from collections.abc import Iterator
 from dataclasses import replace
 
-from inspector.importers.identity import instant, names_session, row_ids, text_of
+from inspector.importers.identity import instant, recognised_by, row_ids, text_of
 from inspector.importers.rows import Row, read_rows
 from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
-from inspector.model import Generation, Json, Provenance, RecognisedBy, Role, ToolsOrigin, Trace
+from inspector.model import Generation, Json, Provenance, Role, ToolsOrigin, Trace
 from inspector.wire.json_text import compact_json
 from inspector.wire.openai_messages import read_messages, read_tools
 
 _LISTS = ("messages", "conversations", "conversation")
+_MORE = frozenset(
+    {"response", "choices", "output", "trajectory", "trajectory_format", "traj", "steps", "run_type", "events"}
+)
 _PARAMETERS = ("temperature", "top_p", "max_tokens", "max_completion_tokens", "tool_choice", "parallel_tool_calls")
 
 
@@ -25,8 +28,12 @@ class OpenAiMessagesImporter:
     name = "openai-messages"
 
     def recognises(self, sample: Sample) -> float:
-        """By rows with a list of messages that have roles; logs of gateways have such a list among much else."""
-        return 0.6 if any(_messages(row) for row in sample.rows) else 0.0
+        """By rows with a list of messages that have roles, and none of the members that make a row much more than that.
+
+        Gateways and agents log messages too, beside an answer or a run that would be lost here.
+        """
+        rows = [row for row in sample.rows if _messages(row)]
+        return 0.6 if rows and not any(_MORE & row.keys() for row in rows) else 0.0
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
         """The conversation of each row; a row without one is skipped."""
@@ -58,7 +65,7 @@ def _trace(row: Row) -> Trace | Skipped:
         model=text_of(value, "model"),
         started=instant(value.get("timestamp", value.get("created"))),
         external_ids=row_ids(row),
-        recognised_by=RecognisedBy.FIELD if names_session(value) else RecognisedBy.RECORD,
+        recognised_by=recognised_by(row),
         provenance=Provenance(record=row.record),
     )
 

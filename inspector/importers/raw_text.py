@@ -15,6 +15,7 @@ from inspector.model import Provenance, RecognisedBy, Trace
 from inspector.text import decode
 
 _HEADERS = ("<|im_start|>", "<|start_header_id|>", "<start_of_turn>")
+_NEAR = 300
 
 
 class RawTextImporter:
@@ -23,13 +24,17 @@ class RawTextImporter:
     name = "raw-text"
 
     def recognises(self, sample: Sample) -> float:
-        """By the markers of a chat template at its beginning, or by calls in a known format."""
+        """By the header of a chat template at its beginning, or by a call near it.
+
+        A call far from the beginning proves nothing: documentation and programs quote calls too.
+        """
         text = sample.text.lstrip("\ufeff \t\r\n")
-        if sample.rows or "\0" in text or text.startswith(("{", "[{")):
+        if "\0" in text or text.startswith(("{", "[{")):
             return 0.0
         if text.startswith(("<|begin_of_text|>", "<s>", "<bos>", *_HEADERS)) and split_turns(text[:4096]):
             return 0.5
-        return 0.3 if detect_format(text).confidence >= 0.8 else 0.0
+        near = text if text.startswith("<") else text[:_NEAR]
+        return 0.3 if detect_format(near).confidence >= 0.8 else 0.0
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
         """The one trace."""

@@ -99,7 +99,7 @@ def _why_unknown(sample: Sample) -> str:
         return "this is a Python pickle, which weaklink never loads: a pickle can run any code"
     if b"\0" in head and not sample.rows:
         return "this is a binary file of an unknown kind"
-    if not sample.rows:
+    if not sample.rows or not sample.text.lstrip("\ufeff \t\r\n").startswith(("{", "[")):
         return "no source writes such a file: it is neither JSON nor a transcript"
     keys = ", ".join(f"`{key[:40]}`" for key in list(sample.rows[0])[:6])
     return f"no source writes such rows: the first has {keys or 'no members'}"

@@ -20,6 +20,7 @@ from inspector.text import decode
 _SAMPLE_ROWS = 32
 _SAMPLE_RECORDS = 256
 _SAMPLE_BYTES = 4 << 20
+_SAMPLE_RECORD_BYTES = 32 << 20
 _LONGEST_INTEGER = 4_300
 _MAY_CONTINUE = (b"{", b"[", b",", b":")
 
@@ -62,11 +63,14 @@ def read_rows(file: SourceFile, *, limit: int = RECORD_BYTES) -> Iterator[Row | 
 
 
 def first_rows(file: SourceFile) -> Iterator[JsonObject]:
-    """The first objects of a file, as many as a sample needs: at least one if there is any near the beginning."""
+    """The first objects of a file, as many as a sample needs: at least one if there is any near the beginning.
+
+    An object of more than 32 MiB is none of them: whoever reads such files knows them by their first bytes.
+    """
     if not file.head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"[")) and b"\0" in file.head:
         return
     size = given = 0
-    for row in itertools.islice(read_rows(file), _SAMPLE_RECORDS):
+    for row in itertools.islice(read_rows(file, limit=_SAMPLE_RECORD_BYTES), _SAMPLE_RECORDS):
         if isinstance(row, Skipped):
             continue
         yield row.value
@@ -117,7 +121,8 @@ def _parse_patiently(text: str) -> Json:
 
 def _worded(error: json.JSONDecodeError) -> str:
     where = f"line {error.lineno}, column {error.colno}" if error.lineno > 1 else f"column {error.colno}"
-    return f"{error.msg[:1].lower()}{error.msg[1:]} at {where}"
+    said = error.msg.removesuffix(" at")
+    return f"{said[:1].lower()}{said[1:]} at {where}"
 
 
 def _integer(digits: str) -> int | Decimal:

@@ -12,7 +12,7 @@ so strictly becomes the part `call:0` whole, in a call without a name, so that i
 
 from collections.abc import Iterator
 
-from inspector.importers.identity import instant, row_ids, text_of
+from inspector.importers.identity import instant, recognised_by, row_ids, text_of
 from inspector.importers.rows import Row, read_rows
 from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
 from inspector.json_scanner import JsonKind, JsonNode, read_json
@@ -54,6 +54,7 @@ _ROLES = {
     "ipython": Role.TOOL,
     "environment": Role.TOOL,
 }
+_LISTS = ("conversations", "conversation", "items", "messages")  # under the last three in few data sets
 _CALL_ROLES = frozenset({"function_call", "tool_call"})
 
 
@@ -73,19 +74,24 @@ class ShareGptImporter:
 
 
 def _is_conversation(value: JsonObject) -> bool:
-    listed = value.get("conversations")
+    listed = _messages(value)
     return isinstance(listed, list) and any(isinstance(one, dict) and {"from", "value"} <= one.keys() for one in listed)
+
+
+def _messages(value: JsonObject) -> Json:
+    return next((value[key] for key in _LISTS if key in value), None)
 
 
 def _trace(row: Row) -> Trace | Skipped:
     value = row.value
-    messages = value.get("conversations")
+    messages = _messages(value)
     if not isinstance(messages, list):
         return Skipped(row.record, "the row has no list `conversations`")
     if not messages:
         return Skipped(row.record, "the conversation is empty")
     model = text_of(value, "model")
-    tools = read_tools(value.get("tools"))
+    read = read_tools(value.get("tools"))
+    tools = tuple(tool for tool in read if tool.name)
     written = instant(value.get("timestamp"))
     turns = [_turn(message, model, tools) for message in messages]
     if system := text_of(value, "system"):
@@ -96,11 +102,12 @@ def _trace(row: Row) -> Trace | Skipped:
         model=model,
         started=Instant(written.at_s, InstantSource.DERIVED) if written else None,
         external_ids=row_ids(row),
+        recognised_by=recognised_by(row),
         outcome=_outcome(value),
         provenance=Provenance(
             source_version="hermes-agent" if {"timestamp", "completed"} <= value.keys() else "",
             record=row.record,
-            warnings=_warnings(messages),
+            warnings=tuple(_warnings(messages, tools_are_whole=len(tools) == len(read))),
         ),
     )
 
@@ -182,8 +189,9 @@ def _outcome(value: JsonObject) -> Outcome | None:
     return None if outcome == Outcome() else outcome
 
 
-def _warnings(messages: list[Json]) -> tuple[str, ...]:
-    """What could not be taken as a ShareGPT message says it."""
-    if all(isinstance(message, dict) for message in messages):
-        return ()
-    return ("a message is no object; it is kept as a user's turn",)
+def _warnings(messages: list[Json], *, tools_are_whole: bool) -> Iterator[str]:
+    """What the row says in a way that could not be taken as it was meant."""
+    if not all(isinstance(message, dict) for message in messages):
+        yield "a message is no object; it is kept as a user's turn"
+    if not tools_are_whole:
+        yield "a definition of a tool without a name was left out"

@@ -116,9 +116,12 @@ class Importer(Protocol):
     @property
     def name(self) -> str:
         """The source's name, as `--source` takes it."""
+        ...
 
     def recognises(self, sample: Sample) -> float:
         """How sure it is that the sample is of this source."""
+        ...
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
         """The traces of a file, and the records that gave none."""
+        ...

@@ -6,7 +6,9 @@ from inspector.json_scanner.wording import deleted, inserted, replaced
 from inspector.rules.json_syntax import (
     COMMENT_IN_JSON,
     DUPLICATE_KEY,
+    EXPRESSION_AS_VALUE,
     FENCED_PAYLOAD,
+    INVALID_ESCAPE,
     MALFORMED_JSON,
     MISSING_COMMA,
     MISSING_QUOTE,
@@ -44,8 +46,9 @@ def extra_colon(at: int, key: str) -> Fault:
 def no_value(text: str, key: Range, at: int) -> Fault:
     """A key without a value."""
     got = f"{shown(text, at, at + 1)} follows" if at < len(text) else "the payload ends"
-    message = f"The key {shown(text, key.start, key.end)} has no value: {got} where one was expected."
-    return Fault(MISSING_VALUE, key, message)
+    named = f"The key {shown(text, key.start, key.end)} has no value" if len(key) else "A value is missing"
+    message = f"{named}: {got} where one was expected."
+    return Fault(MISSING_VALUE, key if len(key) else Range(at, at + 1), message)
 
 
 def no_key(text: str, place: Range) -> Fault:
@@ -54,9 +57,10 @@ def no_key(text: str, place: Range) -> Fault:
     return Fault(MISSING_VALUE, place, message)
 
 
-def missing_comma(text: str, last_end: int, at: int) -> Fault:
+def missing_comma(text: str, last: Range, at: int) -> Fault:
     """Two members or elements without a comma between them; the gap and the next character are marked."""
-    before = shown(text, max(last_end - 20, 0), last_end) if last_end else "the value"
+    last_end = last.end
+    before = shown(text, last.start, last_end)
     message = f"A comma was expected between {before} and {shown(text, at, min(at + 20, len(text)))}."
     place = Range(last_end, at + 1)
     return Fault(MISSING_COMMA, place, message, "Put a comma between the two.", inserted(last_end, ",", safe=True))
@@ -64,7 +68,8 @@ def missing_comma(text: str, last_end: int, at: int) -> Fault:
 
 def missing_colon(text: str, key: Range, at: int) -> Fault:
     """A key and its value without a colon between them."""
-    message = f"A colon was expected between the key {shown(text, key.start, key.end)} and {shown(text, at, min(at + 20, len(text)))}."
+    following = shown(text, at, min(at + 20, len(text)))
+    message = f"A colon was expected between the key {shown(text, key.start, key.end)} and {following}."
     place = Range(key.end, at + 1)
     return Fault(MALFORMED_JSON, place, message, "Put a colon behind the key.", inserted(key.end, ":", safe=True))
 
@@ -81,6 +86,23 @@ def unexpected(text: str, place: Range, expected: str) -> Fault:
     return Fault(MALFORMED_JSON, place, message)
 
 
+def odd_space(text: str, place: Range) -> Fault:
+    """White space that is none to JSON."""
+    message = f"{_code_points(text, place)} stands between tokens, where JSON allows only space, tab and line end."
+    return Fault(MALFORMED_JSON, place, message, "Write a plain space.", replaced(place, " ", safe=True))
+
+
+def _code_points(text: str, place: Range) -> str:
+    return f"The character U+{ord(text[place.start]):04X}"
+
+
+def escaped_space(text: str, place: Range) -> Fault:
+    """A line feed written as an escape, outside any string."""
+    message = f"{shown(text, place.start, place.end)} is an escape outside any string, where JSON knows none."
+    fix = replaced(place, " ", safe=True)
+    return Fault(INVALID_ESCAPE, place, message, "Write white space itself.", fix)
+
+
 def comment(text: str, place: Range) -> Fault:
     """A comment."""
     message = f"{shown(text, place.start, place.end)} is a comment, which JSON does not have."
@@ -90,8 +112,12 @@ def comment(text: str, place: Range) -> Fault:
 def duplicate_key(text: str, first: Range, again: Range) -> Fault:
     """The same key twice in one object."""
     key = shown(text, again.start, again.end)
-    message = f"The key {key} stands twice in one object; most readers keep the last value, some the first, some refuse."
-    return Fault(DUPLICATE_KEY, again, message, "Keep one of the two.", related=(Related(first, "The first stands here."),))
+    message = (
+        f"The key {key} stands twice in one object; most readers keep the last value, some the first, some refuse."
+    )
+    return Fault(
+        DUPLICATE_KEY, again, message, "Keep one of the two.", related=(Related(first, "The first stands here."),)
+    )
 
 
 def too_deep(at: int, depth: int) -> Fault:
@@ -103,8 +129,8 @@ def too_deep(at: int, depth: int) -> Fault:
 def tuple_instead(at: int) -> Fault:
     """A Python tuple; its closer's edit is added when it is found."""
     place = Range(at, at + 1)
-    from_rule = "A tuple in round brackets stands here; JSON has only arrays in square ones."
-    return Fault(MALFORMED_JSON, place, from_rule, "Write `[` and `]`.", replaced(place, "[", safe=False))
+    message = "A tuple in round brackets stands here; JSON has only arrays in square ones."
+    return Fault(EXPRESSION_AS_VALUE, place, message, "Write `[` and `]`.", replaced(place, "[", safe=False))
 
 
 def object_in_square_brackets(at: int, key: str) -> Fault:
@@ -118,7 +144,9 @@ def doubled_brace(at: int) -> Fault:
     """`{{`, as templates write a brace."""
     place = Range(at, at + 1)
     message = "Two `{` stand here where one was expected; templates double their braces, JSON does not."
-    return Fault(UNBALANCED_BRACKET, place, message, "Delete the second brace, and its twin.", deleted(place, safe=False))
+    return Fault(
+        UNBALANCED_BRACKET, place, message, "Delete the second brace, and its twin.", deleted(place, safe=False)
+    )
 
 
 def missing_opener(text: str, at: int, bracket: str) -> Fault:
@@ -188,7 +216,11 @@ def closed_too_early(text: str, at: int, next_key: Range) -> Fault:
 def extra_closers(text: str, place: Range) -> Fault:
     """Closing brackets behind the complete value."""
     closers = [character for character in text[place.start : place.start + 200] if not character.isspace()]
-    what = f"One `{closers[0]}` too many" if len(closers) == 1 else f"{len(closers)} brackets too many, {shown(''.join(closers))}"
+    what = (
+        f"One `{closers[0]}` too many"
+        if len(closers) == 1
+        else f"{len(closers)} brackets too many, {shown(''.join(closers))}"
+    )
     if len(place) > 200:
         what = "A long row of brackets too many"
     message = f"{what}: the value was complete before it."
@@ -203,7 +235,9 @@ def trailing_text(text: str, place: Range) -> Fault:
 
 def leading_text(text: str, place: Range, *, cut: bool) -> Fault:
     """Prose or the like before the value."""
-    message = f"{shown(text, place.start, place.end)} stands before the JSON value; the payload should begin with the value."
+    message = (
+        f"{shown(text, place.start, place.end)} stands before the JSON value; the payload should begin with the value."
+    )
     if not cut:
         return Fault(MALFORMED_JSON, place, message)
     return Fault(MALFORMED_JSON, place, message, "Cut it off.", deleted(place, safe=True))
@@ -225,7 +259,9 @@ def fence(text: str, opener: Range | None, closer: Range | None) -> Fault:
     places = [place for place in (opener, closer) if place]
     first = places[0]
     what = "a Markdown code fence" if len(places) == 2 else "half a Markdown code fence"
-    message = f"{shown(text.rstrip(), first.start, first.end)} makes {what} around the JSON; a reader expects the bare value."
+    message = (
+        f"{shown(text.rstrip(), first.start, first.end)} makes {what} around the JSON; a reader expects the bare value."
+    )
     fix = Fix(tuple(Edit(place, "") for place in places), safe=True)
     return Fault(FENCED_PAYLOAD, first, message, "Remove the fence.", fix)
 
@@ -242,16 +278,12 @@ def cut_quote(text: str, place: Range) -> Fault:
     return Fault(MISSING_QUOTE, place, message)
 
 
-def truncated(text: str, last: Range, what: str, missing: str, openers: tuple[Range, ...], fix: Fix | None) -> Fault:
+def truncated(last: Range, what: str, missing: str, openers: tuple[Range, ...], fix: Fix | None) -> Fault:
     """The end of the text within a value."""
-    message = f"The payload ends {what}"
-    if missing:
-        message += f"; {shown(missing)} is missing at the end." if fix else "."
-    else:
-        message += "."
-    if len(openers) > 0 and not what.startswith("although"):
-        count = counted(len(openers), "bracket is", "brackets are")
-        message = message[:-1] + f" ({count} open)."
+    left = f"; {shown(missing)} is missing at the end" if fix else ""
+    if not fix and openers:
+        left = f", with {counted(len(openers), 'bracket')} open; too little of it is there to be mended"
+    message = f"The payload ends {what}{left}."
     related = tuple(Related(place, "This bracket is never closed.") for place in openers[:3])
     hint = f"Ask for the rest; if that cannot be had, end it with {shown(missing)}." if fix else None
     return Fault(TRUNCATED_JSON, last, message, hint, fix, related=related)

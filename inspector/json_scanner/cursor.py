@@ -9,7 +9,7 @@ from inspector.json_scanner.findings import Findings
 from inspector.json_scanner.values import JsonNode, Member
 from inspector.text import Range
 
-_BLANK = re.compile(r"\s*+")
+_BLANK = re.compile(r"[ \t\n\r]*+")
 
 
 class Place(Enum):
@@ -54,6 +54,13 @@ class Frame:
     doubled: bool = False
 
     @property
+    def last(self) -> Range:
+        """The last value in this bracket; the bracket itself while it is empty."""
+        if self.members:
+            return self.members[-1].value.range
+        return self.items[-1].range if self.items else Range(self.start, self.start + 1)
+
+    @property
     def closes_with(self) -> str:
         """The bracket that strict JSON expects at its end."""
         return "}" if self.opener == "{" else "]"
@@ -93,7 +100,7 @@ class Cursor:
         return self.text[self.at] if self.at < self.end else ""
 
     def skip_blank(self) -> None:
-        """Move over white space, of any kind that Unicode knows."""
+        """Move over white space, as JSON knows it."""
         match = _BLANK.match(self.text, self.at, self.end)
         self.at = match.end() if match else self.at
 

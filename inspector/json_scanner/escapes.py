@@ -2,10 +2,10 @@
 
 import re
 from dataclasses import dataclass, field
-from json.decoder import scanstring
 
 from inspector.diagnostics import Edit, Fault, Fix
 from inspector.json_scanner.quoting import counted, shown
+from inspector.json_scanner.strict import decoded
 from inspector.rules.json_syntax import INVALID_ESCAPE, UNESCAPED_CONTROL_CHARACTER
 from inspector.text import Range
 
@@ -54,11 +54,11 @@ def read_content(text: str, start: int, end: int, *, apostrophes: bool = False) 
             fixed.append(_escaped(piece))
             controls.append(Edit(Range(match.start(), at), _escaped(piece)))
         else:
-            fixed.append(_mended(text, match, found, apostrophes=apostrophes))
+            fixed.append(_mended(text, match, found, end, apostrophes=apostrophes))
     fixed.append(text[at:end])
     if controls:
         found.faults.append(_control_characters(text, controls))
-    found.value = scanstring("".join(fixed) + '"', 0)[0]
+    found.value = decoded("".join(fixed))
     return found
 
 
@@ -66,7 +66,7 @@ def _escaped(character: str) -> str:
     return _SHORT.get(character) or f"\\u{ord(character):04x}"
 
 
-def _mended(text: str, match: re.Match[str], found: Content, *, apostrophes: bool) -> str:
+def _mended(text: str, match: re.Match[str], found: Content, stop: int, *, apostrophes: bool) -> str:
     """What stands for a backslash that begins no JSON escape; the repair goes to `found`."""
     start, end = match.span()
     backslash = Range(start, start + 1)
@@ -76,14 +76,21 @@ def _mended(text: str, match: re.Match[str], found: Content, *, apostrophes: boo
     what = f"{shown(text, start, end)} is no JSON escape"
     if match[0] == "\\'":
         message = f"{what}; an apostrophe needs no backslash in a double-quoted string."
-        found.faults.append(Fault(INVALID_ESCAPE, match_range(match), message, "Drop the backslash.", _edit(backslash, "")))
+        found.faults.append(
+            Fault(INVALID_ESCAPE, match_range(match), message, "Drop the backslash.", _edit(backslash, ""))
+        )
         return "'"
+    if match[0] == "\\" and end == stop:
+        message = "The backslash before the closing quote escapes it, so the string seems to go on."
+        fix = _edit(Range(start, start), "\\")
+        found.faults.append(Fault(INVALID_ESCAPE, backslash, message, "Double the backslash.", fix))
+        return "\\\\"
     if match[0] == "\\":
         message = f"A backslash stands before {shown(text, end, end + 1)}, where it escapes nothing in JSON."
         found.faults.append(Fault(INVALID_ESCAPE, backslash, message, "Drop the backslash.", _edit(backslash, "")))
         return ""
     if match[0] == "\\u":
-        message = f"{shown(text, start, min(end + 4, len(text)))} is no JSON escape; `\\u` expects four hexadecimal digits."
+        message = f"{shown(text, start, min(end + 4, stop))} is no JSON escape; `\\u` expects four hexadecimal digits."
     else:
         message = f"{what}; a backslash that is meant as such must be doubled."
     fix = _edit(Range(start, start), "\\")

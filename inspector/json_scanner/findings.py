@@ -10,6 +10,7 @@ from inspector.text import Range
 
 MAX_FAULTS = 100
 """How many faults one payload may report before a last one says how many more there are."""
+_HOPELESS = 10_000
 
 
 @dataclass(slots=True)
@@ -24,6 +25,15 @@ class _Dialect:
         self.first = self.first or place
         self.count += 1
         self.edits += edits
+
+    def forget(self, start: int) -> None:
+        if not self.edits or self.edits[-1].range.start < start:
+            return
+        while self.edits and self.edits[-1].range.start >= start:
+            self.edits.pop()
+        self.count -= 1
+        if not self.edits:
+            self.first = None
 
     def fix(self) -> Fix:
         return Fix(tuple(self.edits), safe=True)
@@ -45,6 +55,11 @@ class Findings:
         """Whether the bound is reached: further faults are only counted."""
         return len(self._faults) >= MAX_FAULTS
 
+    @property
+    def hopeless(self) -> bool:
+        """Whether there are so many faults that reading on helps nobody."""
+        return self._more >= _HOPELESS
+
     def add(self, fault: Fault) -> None:
         """One fault more."""
         if self.full:
@@ -61,6 +76,12 @@ class Findings:
         """One string more whose quotes bear a backslash although they stand outside any string."""
         self._escaped.add(place, edits)
 
+    def forget(self, start: int) -> None:
+        """Drop all that was found from `start` on: it lies in a piece that the repair takes away whole."""
+        self._faults = [fault for fault in self._faults if fault.range.start < start]
+        self._single.forget(start)
+        self._escaped.forget(start)
+
     def finished(self) -> tuple[Fault, ...]:
         """All faults, sorted by place."""
         faults = [*self._faults]
@@ -69,12 +90,12 @@ class Findings:
         if self._escaped.first:
             faults.append(self._escaped_quotes(self._escaped.first))
         if self._more:
+            least = "at least " if self.hopeless else ""
             faults.append(
                 Fault(
                     MALFORMED_JSON,
                     self._last,
-                    f"This payload has {counted(self._more, 'fault')} more than the {MAX_FAULTS} that are listed; "
-                    "it is hardly JSON at all.",
+                    f"This payload has {least}{counted(self._more, 'fault')} more than the {MAX_FAULTS} that are listed.",
                 )
             )
         return tuple(sorted(faults, key=attrgetter("range")))
@@ -87,7 +108,9 @@ class Findings:
             SINGLE_QUOTED_JSON,
             first,
             f"{quoted} is quoted with apostrophes, {rest}; JSON expects double quotes.",
-            "Write double quotes around the string." if count == 1 else f"Write double quotes around all {count} strings.",
+            "Write double quotes around the string."
+            if count == 1
+            else f"Write double quotes around all {count} strings.",
             self._single.fix(),
         )
 
@@ -97,8 +120,8 @@ class Findings:
         return Fault(
             INVALID_ESCAPE,
             first,
-            f"The quotes of {shown(self.text, first.start, first.end)} bear a backslash although they stand outside any "
-            f"string{rest}: the JSON was escaped once too often.",
+            f"The quotes of {shown(self.text, first.start, first.end)} bear a backslash although they delimit a string"
+            f"{rest}: the JSON was escaped once too often.",
             "Take one level of backslashes away.",
             self._escaped.fix(),
         )

@@ -3,17 +3,275 @@
 Theory of operation. The innermost `Frame` waits for a key, a colon, a value or a comma (`Next`); the character at the
 cursor decides what it gets. What does not fit is a fault with the repair that is most likely meant, and the machine
 goes on as if that repair had been made, so the values it builds and the text that the repairs make are the same.
-Every step moves the cursor or closes a bracket, nothing is held back, and nesting is bounded by `MAX_DEPTH`.
+Every step moves the cursor, changes what is awaited or closes a bracket; nothing is held back, and nesting is bounded
+by `MAX_DEPTH`.
 """
 
 import re
-from dataclasses import replace
 
-from inspector.diagnostics import Edit, Fault, Fix
 from inspector.json_scanner import bracket_wording as say
-from inspector.json_scanner import brackets, cut, strings, words
-from inspector.json_scanner.comments import skip_comment
-from inspector.json_scanner.cursor import Cursor, Frame, Next, Place
+from inspector.json_scanner import brackets, strings, words
+from inspector.json_scanner.cursor import Next, Place
+from inspector.json_scanner.cut import close_all, report_cut_scalar
+from inspector.json_scanner.gaps import skip_gap
 from inspector.json_scanner.keys import read_bare_key
-from inspector.json_scanner.values import MAX_DEPTH, JsonKind, JsonNode, Member
+from inspector.json_scanner.machine import Machine
+from inspector.json_scanner.runs import run_end
+from inspector.json_scanner.values import MAX_DEPTH, JsonKind, JsonNode
 from inspector.text import Range
+
+_CLOSERS = ("}", "]", ")")
+_COLON = re.compile(r":=|=>|=")
+_KEY_FOLLOWS = re.compile(r"""["'“‘][^"'”’\n]{0,100}["'”’]\s*+:|\\"|[\w$][\w$.-]{0,63}["']?\s*+[:=]""")
+_NUMBER_FOLLOWS = re.compile(r"-?\d")
+# `(1, 2)` and `("a", x)` are tuples; `(3+4)*2` and `(a + b) / 2` are not.
+_NO_TUPLE = re.compile(r"\((?:[-+*/.\d\s()]{1,200}\)|[^(),]{0,200}\)\s*+[-+*/%])")
+_DEEP = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[{]++|[\]}]++|"', re.DOTALL)
+
+
+def read_value(machine: Machine) -> JsonNode | None:
+    """The value at the cursor, which moves behind it; None, and the cursor stays, if none begins there."""
+    machine.result = None
+    _value(machine)
+    if machine.cursor.cut and not machine.cursor.frames:
+        report_cut_scalar(machine)
+    return read_on(machine)
+
+
+def read_on(machine: Machine) -> JsonNode | None:
+    """The outermost value, once all that is open has been read to its end."""
+    while machine.cursor.frames:
+        if machine.cursor.found.hopeless:
+            machine.cursor.at = machine.cursor.end
+        _step(machine)
+    return machine.result
+
+
+def _step(machine: Machine) -> None:
+    cursor, frame = machine.cursor, machine.frame
+    skip_gap(cursor, before_value=frame.next is Next.VALUE)
+    character = cursor.peek()
+    if not character:
+        close_all(machine)
+        return
+    match frame.next:
+        case Next.KEY:
+            _key(machine, character)
+        case Next.COLON:
+            _colon(machine, character)
+        case Next.VALUE:
+            _value_or_sign(machine, character)
+        case Next.COMMA:
+            _comma(machine, character)
+
+
+def _closer(machine: Machine, character: str) -> None:
+    if character == machine.frame.closer:
+        machine.close(machine.cursor.at)
+    else:
+        brackets.mismatched(machine)
+
+
+def _key(machine: Machine, character: str) -> None:
+    cursor, frame = machine.cursor, machine.frame
+    at = cursor.at
+    if character in _CLOSERS:
+        _closer(machine, character)
+    elif character in ",;":
+        machine.report(say.extra_comma(at, "a key", safe=True))
+        cursor.at += 1
+    elif character == ":":
+        machine.report(say.no_key(cursor.text, Range(at, at + 1)))
+        frame.key, frame.key_range, frame.next = "", Range(at, at), Next.COLON
+    elif character in "{[(":
+        brackets.bracket_for_key(machine)
+    elif strings.opens_string(cursor):
+        token = strings.read_string(cursor, Place.KEY)
+        if token:
+            frame.key, frame.key_range = token.value, token.range
+            frame.next = Next.KEY if cursor.cut else Next.COLON
+    else:
+        _bare_key(machine)
+
+
+def _bare_key(machine: Machine) -> None:
+    cursor, frame = machine.cursor, machine.frame
+    token = read_bare_key(cursor)
+    if token:
+        frame.key, frame.key_range, frame.next = token.value, token.range, Next.COLON
+        return
+    if _NUMBER_FOLLOWS.match(cursor.text, cursor.at, cursor.end) and brackets.lacks_opening_bracket(machine):
+        brackets.gather_into_array(machine)
+        return
+    start = cursor.at
+    end = max(run_end(cursor, start, Place.KEY), start + 1)
+    cursor.at = end
+    if end == cursor.end:
+        machine.report(say.unexpected(cursor.text, Range(start, end), "a quoted key"))
+        return
+    machine.report(say.unexpected(cursor.text, Range(start, end), "a quoted key and a colon"))
+    frame.next = Next.COMMA
+
+
+def _colon(machine: Machine, character: str) -> None:
+    cursor, frame = machine.cursor, machine.frame
+    at = cursor.at
+    sign = _COLON.match(cursor.text, at, cursor.end)
+    if character == ":" and not sign:
+        cursor.at += 1
+        frame.next = Next.VALUE
+    elif sign:
+        machine.report(say.wrong_sign(cursor.text, Range(*sign.span()), ":"))
+        cursor.at = sign.end()
+        frame.next = Next.VALUE
+    elif character in ",;" or character in _CLOSERS or _key_stands_here(machine):
+        _without_value(machine)
+    else:
+        machine.report(say.missing_colon(cursor.text, frame.key_range, at))
+        frame.next = Next.VALUE
+
+
+def _key_stands_here(machine: Machine) -> bool:
+    return bool(_KEY_FOLLOWS.match(machine.cursor.text, machine.cursor.at, machine.cursor.end))
+
+
+def _without_value(machine: Machine) -> None:
+    """A key without its value; unless it is an element of an array whose `[` is missing."""
+    cursor, frame = machine.cursor, machine.frame
+    if frame.next is Next.COLON and cursor.peek() in ",]" and brackets.lacks_opening_bracket(machine):
+        key, place = frame.key, frame.key_range
+        brackets.gather_into_array(machine)
+        machine.attach(JsonNode(JsonKind.STRING, place, key))
+        return
+    machine.report(say.no_value(cursor.text, frame.key_range, cursor.at))
+    machine.attach(JsonNode(JsonKind.OTHER, Range(cursor.at, cursor.at)))
+
+
+def _value_or_sign(machine: Machine, character: str) -> None:
+    """What stands where a value is awaited: mostly that, or a sign that shows it is missing."""
+    cursor, frame = machine.cursor, machine.frame
+    in_object = frame.opener == "{"
+    if character in _CLOSERS:
+        if in_object:
+            _without_value(machine)
+        else:
+            _closer(machine, character)
+    elif character in ",;" and in_object:
+        _without_value(machine)
+    elif character in ",;":
+        machine.report(say.extra_comma(cursor.at, "an element", safe=False))
+        cursor.at += 1
+    elif character == ":" and in_object:
+        machine.report(say.extra_colon(cursor.at, frame.key_range.of(cursor.text)))
+        cursor.at += 1
+    else:
+        _value(machine)
+        _nothing_read(machine, frame.next is Next.VALUE and frame is machine.frame)
+
+
+def _nothing_read(machine: Machine, stuck: bool) -> None:  # noqa: FBT001  # the outcome, not an option
+    if not stuck:
+        return
+    cursor = machine.cursor
+    machine.report(say.unexpected(cursor.text, Range(cursor.at, cursor.at + 1), "a value"))
+    cursor.at += 1
+
+
+def _comma(machine: Machine, character: str) -> None:
+    cursor, frame = machine.cursor, machine.frame
+    at = cursor.at
+    if character in ",;":
+        if character == ";":
+            machine.report(say.wrong_sign(cursor.text, Range(at, at + 1), ","))
+        frame.comma, cursor.at = at, at + 1
+        frame.next = Next.KEY if frame.opener == "{" else Next.VALUE
+    elif character in _CLOSERS:
+        _closer(machine, character)
+    elif character == ":":
+        brackets.colon_after_value(machine)
+    elif _begins_next(machine, character):
+        machine.report(say.missing_comma(cursor.text, frame.last, at))
+        frame.next = Next.KEY if frame.opener == "{" else Next.VALUE
+    else:
+        _unexpected_after_value(machine)
+
+
+def _begins_next(machine: Machine, character: str) -> bool:
+    cursor, frame = machine.cursor, machine.frame
+    if frame.opener == "{":
+        return _key_stands_here(machine)
+    if character in "{[(" or strings.opens_string(cursor):
+        return True
+    return cursor.text[cursor.at - 1].isspace() and (character.isalnum() or character == "-")
+
+
+def _unexpected_after_value(machine: Machine) -> None:
+    cursor, frame = machine.cursor, machine.frame
+    start = cursor.at
+    end = max(run_end(cursor, start, frame.place), start + 1)
+    cursor.at = end
+    expected = f"`,` or `{frame.closer}`"
+    if end == start + 1 and cursor.text[start] in "\"'":
+        machine.report(say.cut_quote(cursor.text, Range(start, end)))
+    else:
+        machine.report(say.unexpected(cursor.text, Range(start, end), expected))
+
+
+def _value(machine: Machine) -> None:
+    """The value at the cursor: a whole one is attached, a bracket is opened."""
+    cursor = machine.cursor
+    character, place, start = cursor.peek(), cursor.place(), cursor.at
+    node: JsonNode | None = None
+    if character in "\"'" and words.opens_triple(cursor):
+        node = words.read_triple(cursor)
+    elif strings.opens_string(cursor):
+        node = _string(machine, place)
+    elif character == "{" and place is not Place.ROOT and words.opens_placeholder(cursor):
+        node = words.read_placeholder(cursor)
+    elif character in "{[" or (character == "(" and not _NO_TUPLE.match(cursor.text, start, cursor.end)):
+        node = _open(machine, character)
+    else:
+        node = words.read_word(cursor, place)
+    if node:
+        machine.attach(node)
+
+
+def _string(machine: Machine, place: Place) -> JsonNode | None:
+    cursor = machine.cursor
+    start = cursor.at
+    token = strings.read_string(cursor, place)
+    if token is None:
+        return words.read_run(cursor, start, place)
+    return JsonNode(JsonKind.STRING, token.range, token.value)
+
+
+def _open(machine: Machine, character: str) -> JsonNode | None:
+    cursor = machine.cursor
+    start = cursor.at
+    if len(cursor.frames) >= MAX_DEPTH:
+        machine.report(say.too_deep(start, MAX_DEPTH))
+        cursor.at = _deep_end(machine, start)
+        return JsonNode(JsonKind.OTHER, Range(start, cursor.at))
+    strict = machine.take_strict(start) if character != "(" else None
+    if strict:
+        return strict
+    cursor.at += 1
+    if character == "(":
+        machine.open("[", start, closer=")", fault=say.tuple_instead(start))
+    else:
+        machine.open(character, start)
+    return None
+
+
+def _deep_end(machine: Machine, start: int) -> int:
+    """Where the bracket at `start` closes, by counting brackets outside strings; else the end of the text."""
+    depth = 0
+    for match in _DEEP.finditer(machine.cursor.text, start, machine.cursor.end):
+        first, length = match[0][0], match.end() - match.start()
+        if first in "[{":
+            depth += length
+        elif first in "]}":
+            if length >= depth:
+                return match.start() + depth
+            depth -= length
+    return machine.cursor.end

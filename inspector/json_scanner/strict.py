@@ -5,8 +5,9 @@ faults; whatever it refuses is read again, tolerantly, by `reader`.
 """
 
 import re
+from collections.abc import Callable
 from decimal import Decimal
-from json.decoder import scanstring
+from json import decoder
 
 from inspector.json_scanner.values import MAX_DEPTH, JsonKind, JsonNode, Member
 from inspector.model.json import Json
@@ -29,6 +30,9 @@ LITERALS: dict[str, tuple[JsonKind, Json]] = {
 _LONGEST_INT = 4300
 
 
+_SCAN: Callable[[str, int], tuple[str, int]] = decoder.scanstring  # type: ignore[attr-defined]  # missing in typeshed
+
+
 def number_value(text: str) -> int | float | Decimal:
     """The value of a number in JSON's spelling: exact for integers of any length, infinite where a float overflows."""
     if "." in text or "e" in text or "E" in text:
@@ -36,22 +40,28 @@ def number_value(text: str) -> int | float | Decimal:
     return int(text) if len(text) <= _LONGEST_INT else Decimal(text)
 
 
+def decoded(content: str) -> str:
+    """The value of a strict JSON string's content, given without its quotes."""
+    return _SCAN(f'{content}"', 0)[0] if "\\" in content else content
+
+
 def string_value(text: str, start: int, end: int) -> str:
     """The value of the strict JSON string that lies from `start` to `end` of a text, quotes included."""
     if text.find("\\", start, end) < 0:
         return text[start + 1 : end - 1]
-    return scanstring(text, start + 1)[0]
+    return _SCAN(text, start + 1)[0]
 
 
 def read_strict(text: str, start: int, end: int) -> tuple[JsonNode | None, list[JsonNode]]:
     """The one value that `text` holds from `start` to `end`, or None; and the objects that hold a key twice."""
     match = _ELEMENT.match(text, start, end)
     doubled: list[JsonNode] = []
-    if not match or (match.lastindex != _BRACKET and match.end() != end):
+    if not match:
         return None, doubled
-    if match.lastindex != _BRACKET:
-        return _scalar(text, match.lastindex, *match.span(match.lastindex)), doubled
-    node, at = _read_container(text, match.start(_BRACKET), end, doubled)
+    group: int = match.lastindex  # type: ignore[assignment]  # one of four always matches
+    if group != _BRACKET:
+        return (_scalar(text, group, *match.span(group)) if match.end() == end else None), doubled
+    node, at = read_container(text, match.start(_BRACKET), end, doubled)
     return (node if at == end else None), doubled
 
 
@@ -64,10 +74,13 @@ def _scalar(text: str, group: int, start: int, end: int) -> JsonNode:
     return JsonNode(kind, Range(start, end), scalar)
 
 
-def _read_container(  # noqa: C901, PLR0915  # the one hot loop: a call for each value would halve its speed
-    text: str, start: int, end: int, doubled: list[JsonNode]
+def read_container(  # noqa: C901, PLR0915  # the one hot loop: a call for each value would halve its speed
+    text: str, start: int, end: int, doubled: list[JsonNode], *, depth: int = 0
 ) -> tuple[JsonNode | None, int]:
-    """The object or array at `start` and the place behind it and its white space; None where it is not strict."""
+    """The object or array at `start`, with `depth` brackets open around it, and the place behind it and its space.
+
+    None where it is not strict; then the place is one up to which nothing was wrong.
+    """
     outer: list[tuple[int, list[Member], list[JsonNode], bool, str, Range]] = []
     members: list[Member] = []
     items: list[JsonNode] = []
@@ -86,13 +99,13 @@ def _read_container(  # noqa: C901, PLR0915  # the one hot loop: a call for each
                 key_range = Range(first, last)
                 key = text[first + 1 : last - 1]
                 if "\\" in key:
-                    key = scanstring(text, first + 1)[0]
+                    key = _SCAN(text, first + 1)[0]
                 first, last = match.span(group)
                 group -= 1
             else:
                 first, last = match.span(group)
             if group == _BRACKET:
-                if len(outer) + 1 >= MAX_DEPTH:
+                if len(outer) + depth + 1 >= MAX_DEPTH:
                     return None, at
                 outer.append((start, members, items, in_object, key, key_range))
                 start, members, items = first, [], []
@@ -103,7 +116,7 @@ def _read_container(  # noqa: C901, PLR0915  # the one hot loop: a call for each
             if group == _STRING:
                 scalar = text[first + 1 : last - 1]
                 node = JsonNode(
-                    JsonKind.STRING, Range(first, last), scanstring(text, first + 1)[0] if "\\" in scalar else scalar
+                    JsonKind.STRING, Range(first, last), _SCAN(text, first + 1)[0] if "\\" in scalar else scalar
                 )
             else:
                 node = _scalar(text, group, first, last)

@@ -55,7 +55,7 @@ def _read_whole(cursor: Cursor, extent: Extent) -> StringToken:
     closing = Range(extent.content.end, extent.end) if extent.closed else None
     edits = _requoted(text, extent, content.edits)
     if extent.mend is not Mend.NONE:
-        cursor.found.add(wording.quote_fault(text, extent, content.edits))
+        cursor.found.add(wording.quote_fault(text, extent, content.edits if opening == '"' else []))
     if opening == "'":
         cursor.found.add_single_quoted(token, edits)
     elif opening != '"' or (closing and closing.of(text) in SMART):

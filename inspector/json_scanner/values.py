@@ -62,16 +62,8 @@ class JsonNode(msgspec.Struct, frozen=True, gc=False):
             return None
         node: JsonNode | None = self
         for token in pointer.split("/")[1:]:
-            node = node._child(token.replace("~1", "/").replace("~0", "~")) if node else None
+            node = _child(node, token.replace("~1", "/").replace("~0", "~")) if node else None
         return node
-
-    def _child(self, token: str) -> "JsonNode | None":
-        if self.kind is JsonKind.OBJECT:
-            member = self.member(token)
-            return member.value if member else None
-        if _INDEX.fullmatch(token) and int(token) < len(self.items):
-            return self.items[int(token)]
-        return None
 
 
 class Member(msgspec.Struct, frozen=True, gc=False):
@@ -97,6 +89,15 @@ class JsonReading:
     faults: tuple[Fault, ...]
     strict: bool
     repairable: bool
+
+
+def _child(node: JsonNode, token: str) -> JsonNode | None:
+    if node.kind is JsonKind.OBJECT:
+        member = node.member(token)
+        return member.value if member else None
+    if _INDEX.fullmatch(token) and int(token) < len(node.items):
+        return node.items[int(token)]
+    return None
 
 
 def _container_value(root: JsonNode) -> Json:

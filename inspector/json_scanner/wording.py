@@ -40,7 +40,7 @@ def quote_fault(text: str, extent: Extent, inner: list[Edit]) -> Fault:
             return Fault(
                 MISSING_QUOTE,
                 Range(end - 1, end),
-                f"The string {what} has no closing quote; it was expected behind {shown(text, max(start, end - 20), end)}.",
+                f"The string {what} has no closing quote; expected behind {shown(text, max(start, end - 20), end)}.",
                 "Put the closing quote there.",
                 Fix((*inner, Edit(Range(end, end), '"')), safe=False),
             )
@@ -64,8 +64,8 @@ def quote_fault(text: str, extent: Extent, inner: list[Edit]) -> Fault:
     return Fault(
         MISSING_QUOTE,
         Range(first, first + 1),
-        f"The string {what} holds {counted(len(inner), 'quote')} of its own without a backslash, so a reader takes it to "
-        f"end after {shown(text, start, first + 1)}.",
+        f"The string {what} holds {counted(len(inner), 'quote')} without a backslash, so a reader takes it to end "
+        f"after {shown(text, start, first + 1)}.",
         "Write a backslash before each quote within the string.",
         Fix(tuple(inner), safe=False),
     )
@@ -98,7 +98,7 @@ def unclear_escapes(text: str, place: Range) -> Fault:
     return Fault(
         INVALID_ESCAPE,
         place,
-        f"{shown(text, place.start, place.end)} is escaped once too often, and what it holds is no JSON string either way.",
+        f"{shown(text, place.start, place.end)} is escaped once too often, and is no JSON string either way.",
     )
 
 
@@ -185,8 +185,8 @@ def unquoted_value(text: str, place: Range, quoted: str) -> Fault:
     return Fault(
         UNQUOTED_WORD,
         place,
-        f"The value {shown(text, place.start, place.end)} is not quoted; JSON expects a string, a number, an object, an array, "
-        "`true`, `false` or `null`.",
+        f"The value {shown(text, place.start, place.end)} is neither quoted nor a number, `true`, `false` or `null`; "
+        "a JSON reader stops here.",
         f"Quote it if it is meant as text: {shown(quoted)}.",
         replaced(place, quoted, safe=False),
     )

@@ -39,7 +39,10 @@ _TRIPLE = re.compile(r'"""|\'\'\'')
 _BRACES = re.compile(r"\{\{?\s*[A-Za-z_][\w. ]{0,63}\}?\}")
 _LITERAL_STRING = re.compile(r"[fFrRbBuU]{0,2}(?:\"([^\"\\]*(?:\\.[^\"\\]*)*)\"|'([^'\\]*(?:\\.[^'\\]*)*)')", re.DOTALL)
 _WORD_CHARACTERS = re.compile(r"[^()\[\]{}<>\"'`=*|\\+]+(?:'[^()\[\]{}<>\"'`=*|\\+]+)*")
-_PROGRAM = re.compile(r"\b(?:True|False|None) (?:and|or|in|is|if)\b|\b(?:and|or|in|is|if) (?:True|False|None)\b|^not |\blambda\b|\s[-/%^]\s|^\.\.\.|^…|^-|&&|\|\|")
+_PROGRAM = re.compile(
+    r"\b(?:True|False|None) (?:and|or|in|is|if)\b|\b(?:and|or|in|is|if) (?:True|False|None)\b"
+    r"|^not |\blambda\b|\s[-/%^]\s|^\.\.\.|^…|^-|&&|\|\|"
+)
 
 
 def opens_triple(cursor: Cursor) -> bool:
@@ -243,4 +246,3 @@ def _joined_strings(raw: str) -> str | None:
             at += 1
         if at == len(raw):
             return None
-

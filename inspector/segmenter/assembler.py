@@ -1,6 +1,7 @@
 """Puts a parser's events together: spans with children, calls, results, definitions, and faults."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 import msgspec
 
@@ -61,7 +62,7 @@ class Assembler:
                 span = msgspec.structs.replace(span, children=reading.children)
             for call in reading.calls:
                 self.calls.append(msgspec.structs.replace(call, span=index) if index else call)
-            self.results += (msgspec.structs.replace(result, span=index) for result in reading.results)
+            self.results += (replace(result, span=index) for result in reading.results)
             self.definitions += reading.definitions
             self.faults += reading.faults
         if event.wanted:
@@ -82,7 +83,7 @@ class Assembler:
             count = text.count("\x00")
             more = f", the first of {count}" if count > 1 else ""
             self.faults.append(
-                Fault(NUL_CHARACTER, Range(nul, nul + 1).moved(start), f"a NUL character stands here{more}.")
+                Fault(NUL_CHARACTER, Range(nul, nul + 1).moved(start), f"A NUL character stands here{more}.")
             )
 
     def _follow_turn(self, event: SpanClosed) -> None:
@@ -104,8 +105,8 @@ def _text_after_call(event: SpanClosed) -> Fault:
     text = event.inner_text
     start = event.span.inner.start + len(text) - len(text.lstrip())
     end = event.span.inner.start + len(text.rstrip())
-    message = "text follows the turn's last call; many servers and agents drop it."
-    return Fault(TEXT_AFTER_CALL, Range(start, end), message, "end the generation at the call")
+    message = "Text follows the turn's last call; many servers and agents drop it."
+    return Fault(TEXT_AFTER_CALL, Range(start, end), message, "End the generation at the call.")
 
 
 def _not_utf8(text: str, broken: list[Range], start: int) -> Fault:
@@ -116,4 +117,4 @@ def _not_utf8(text: str, broken: list[Range], start: int) -> Fault:
     else:
         what = f"half a surrogate pair, U+{code_point:04X}"
     more = f" (the first of {len(broken)} such places)" if len(broken) > 1 else ""
-    return Fault(INVALID_UTF8, broken[0].moved(start), f"the text holds {what}{more}; kept as they came.")
+    return Fault(INVALID_UTF8, broken[0].moved(start), f"The text holds {what}{more}; kept as they came.")

@@ -14,14 +14,14 @@ def marker_fault(rule: Rule, marker: str, place: Range, wanted: str) -> Fault:
             rule,
             place,
             f"`{marker}` closes nothing: no such span is open here.",
-            "if the prompt ended with the opening marker, pass its tail as the prompt; else delete this one",
+            "If the prompt ended with the opening marker, pass its tail as the prompt; else delete this one.",
         )
     if rule is markers.NESTED_SPAN:
         return Fault(
             rule,
             place,
             f"`{marker}` opens a span inside a span of its own kind; it is text, and the first `{wanted}` ends both.",
-            "delete this marker",
+            "Delete this marker.",
             Fix((Edit(place, ""),), safe=False),
         )
     if rule is markers.WRONG_BRACKET_VARIANT:
@@ -29,7 +29,7 @@ def marker_fault(rule: Rule, marker: str, place: Range, wanted: str) -> Fault:
             rule,
             place,
             f"`{marker}` closes a span that was opened in the other spelling; expected `{wanted}`.",
-            f"write `{wanted}`",
+            f"Write `{wanted}`.",
             Fix((Edit(place, wanted),), safe=True),
         )
     if rule is markers.MARKER_INSIDE_ARGUMENT:
@@ -43,16 +43,16 @@ def marker_fault(rule: Rule, marker: str, place: Range, wanted: str) -> Fault:
         return Fault(
             rule,
             place,
-            f"the special token `{marker}` stands where `<tool_call>` belongs: a call follows it.",
-            "write `<tool_call>`",
+            f"The special token `{marker}` stands where `<tool_call>` belongs: a call follows it.",
+            "Write `<tool_call>`.",
             Fix((Edit(place, "<tool_call>"),), safe=False),
         )
     if rule is markers.INVENTED_RESULT:
         return Fault(
             rule,
             place,
-            f"the model opens `{marker}` in its own turn: it writes a result that no tool gave.",
-            "stop the generation at the end of the call, and discard what follows",
+            f"The model opens `{marker}` in its own turn: it writes a result that no tool gave.",
+            "Stop the generation at the end of the call, and discard what follows.",
         )
     raise AssertionError(f"no marker breaks {rule}")
 
@@ -67,9 +67,9 @@ def unterminated(closed: SpanClosed, *, complete: bool) -> Fault:
         message = _ended_by_marker(closed, opener, complete=complete)
     else:
         place = Range(max(end - 1, closed.span.range.start), end)
-        message = f"the stream ends before `{closed.wanted}`."
+        message = f"The stream ends before `{closed.wanted}`."
     fix = Fix((Edit(Range(end, end), f"\n{closed.wanted}"),), safe=True) if complete else None
-    hint = f"close it with `{closed.wanted}`" if complete else None
+    hint = f"Close it with `{closed.wanted}`." if complete else None
     return Fault(markers.UNTERMINATED_SPAN, place, message, hint, fix)
 
 

@@ -5,15 +5,19 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from backports import zstd
 
 from inspector.errors import UnreadableFileError
 from inspector.importers import Sample, Skipped, SourceFile, read_source, reading
 from inspector.model import Part, Role, Trace, Turn
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 CASES = Path(__file__).parents[1] / "cases" / "importers"
 CHAT = b'{"conversations": [{"from": "human", "value": "Hi"}, {"from": "gpt", "value": "Hello!"}]}\n'
@@ -34,7 +38,7 @@ def file(tmp_path: Path, content: bytes) -> Path:
 def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     assert refusal(tmp_path / "none") == f"{tmp_path / 'none'}: there is no such file"
     assert refusal(tmp_path) == f"{tmp_path}: this is a folder"
-    assert "embedded null" in refusal("a\0b")
+    assert "there is no such file" in refusal("a\0b")
     os.mkfifo(tmp_path / "pipe")
     assert "no plain file" in refusal(tmp_path / "pipe")
 
@@ -49,6 +53,7 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
         (b"\x80\x04\x95\x10\0\0", "a Python pickle"),
         (b"\0\1\2\3", "a binary file of an unknown kind"),
         (b"Dear diary,\n", "neither JSON nor a transcript"),
+        (b"# How calls look\n" * 30 + b'<tool_call>\n{"name": "f"}\n</tool_call>', "neither JSON nor a transcript"),
         (b'{"shop": 1, "items": []}\n', "the first has `shop`, `items`"),
         (b'[{"jsonrpc": "2.0", "id": 1, "result": "x"}]', "the first has `jsonrpc`, `id`, `result`"),
     ],
@@ -65,8 +70,7 @@ def test_a_source_can_be_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, zstd.compress, lambda raw: zstd.compress(gzip.compress(raw))])
-def test_compressed_files_are_unpacked(pack: object, tmp_path: Path) -> None:
-    assert callable(pack)
+def test_compressed_files_are_unpacked(pack: Callable[[bytes], bytes], tmp_path: Path) -> None:
     plain = [*read_source(file(tmp_path, CHAT)).records]
     packed = [*read_source(file(tmp_path, pack(CHAT))).records]
     assert [trace.turns for trace in packed if isinstance(trace, Trace)] == [

@@ -42,12 +42,10 @@ def test_lines_are_numbered_and_blank_ones_passed_over(tmp_path: Path) -> None:
 
 
 def test_a_bad_line_is_skipped_with_its_column_and_the_rest_read(tmp_path: Path) -> None:
-    content = b'{"a": 1}\n{"a": 2,}\n{"a": 3\n[4]\n"five"\n6\nnull\n{"a": 7}\n'
+    content = b'{"a": 1}\n{"a" 2}\n{"a": 3\n[4]\n"five"\n6\nnull\n{"a": 7}\n'
     assert told(content, tmp_path) == [
         ("line 1", {"a": 1}),
-        ("line 2", "this is no JSON: illegal trailing comma before end of object at column 8")
-        if "illegal" in str(told(content, tmp_path)[1])
-        else ("line 2", "this is no JSON: expecting property name enclosed in double quotes at column 9"),
+        ("line 2", "this is no JSON: expecting ':' delimiter at column 6"),
         ("line 3", "the JSON breaks off: expecting ',' delimiter at column 8"),
         ("line 4", "a list stands here, not an object"),
         ("line 5", "a string stands here, not an object"),

@@ -37,12 +37,13 @@ def call_head(call: ToolCall) -> Line:
 
 
 def call_brief(call: ToolCall, room: int) -> str:
-    """A call on one line in about `room` cells: `get_weather(city: "Oslo")`."""
+    """A call on one line, as much of it as `room` code points show: `get_weather(city: "Oslo")`."""
     name = visible_line(call.name) if call.name else UNNAMED
     if not isinstance(call.arguments, dict):
-        return f"{name}({folded_middle(call.raw_arguments.strip(), max(room - len(name) - 2, 12))})"
-    said = ", ".join(f"{key}: {_written(value)}" for key, value in call.arguments.items())
-    return f"{name}({folded_middle(said, max(room - len(name) - 2, 12))})"
+        said = call.raw_arguments[:room].strip()
+    else:
+        said = ", ".join(f"{key}: {_written(value)}" for key, value in call.arguments.items())[:room]
+    return f"{name}({visible_line(said)})"
 
 
 def value_text(value: Json, room: int) -> str:

@@ -1,11 +1,13 @@
 """The chain of a trace as a list, and its break with what was expected instead."""
 
+import json
 from collections.abc import Iterator, Sequence
 
 from inspector.chain.steps import Break, Chain, Reaction, Status, Step, StepOutcome
 from inspector.diagnostics import Diagnostic
+from inspector.json_text import write_json
 from inspector.rules.rule import Severity
-from ui.views.call import UNNAMED, call_brief
+from ui.views.call import call_brief
 from ui.views.palette import Style
 from ui.views.run import Line, Run, clipped, padded
 from ui.views.status import is_recovered, step_glyph
@@ -19,6 +21,8 @@ _EXPECTED = {
     StepOutcome.ERROR_RESULT: "a result without an error, or a later call that does this one's work",
     StepOutcome.UNANSWERED: "a result for this call before the conversation goes on",
 }
+_WRAPPER = frozenset({"name", "content", "tool_call_id", "call_id", "id"})
+_LONGEST_UNWRAPPED = 100_000
 _REACTIONS = {
     Reaction.REPORTED: "The agent reported it.",
     Reaction.IGNORED: "The agent went on as if nothing had happened.",
@@ -46,8 +50,7 @@ def chain_lines(chain: Chain, width: int) -> Iterator[Line]:
 
 def break_lines(broken: Break, diagnostics: Sequence[Diagnostic], width: int) -> Iterator[Line]:
     """The break: the step, what is wrong in a sentence, what was expected, and how the agent took it."""
-    tool = visible_line(broken.tool) if broken.tool else UNNAMED
-    head = (Run(f"✖ broke at step {broken.step}", Style.ERROR), Run(f" (turn {broken.turn}, {tool}): "))
+    head = (Run(f"✖ broke at step {broken.step}", Style.ERROR), Run(f" (turn {broken.turn}): "))
     yield from wrapped((*head, *quoted(broken.message)), width, indent=2)
     yield from wrapped((Run("  expected: ", Style.STRONG), Run(_EXPECTED[broken.outcome])), width, indent=4)
     cause = next((one for one in diagnostics if _causes(one, broken)), None)
@@ -80,8 +83,22 @@ def _outcome(step: Step, chain: Chain) -> str:
 def _result(step: Step, room: int) -> Line:
     if step.result is None:
         return (Run("no result", Style.DIM),)
-    text = step.result.content.strip()
+    text = _without_wrapper(step.result.content.strip())
     return (Run(visible_line(text[:room]), Style.TOOL_RESULT),) if text else (Run("empty", Style.DIM),)
+
+
+def _without_wrapper(text: str) -> str:
+    """A result without the `{"name", "content"}` that some formats put around it."""
+    if len(text) > _LONGEST_UNWRAPPED or not text.startswith("{"):
+        return text
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    if not isinstance(value, dict) or "content" not in value or not value.keys() <= _WRAPPER:
+        return text
+    content = value["content"]
+    return content if isinstance(content, str) else write_json(content, ascii_only=False)
 
 
 def _causes(diagnostic: Diagnostic, broken: Break) -> bool:

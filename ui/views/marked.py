@@ -3,6 +3,7 @@
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from inspector.diagnostics import Fault
 from inspector.model import Span, SpanKind
@@ -14,6 +15,7 @@ from ui.views.visible import visible_runs
 from ui.views.wording import counted, help_line, title, wrapped
 
 _LONGEST_GAP = 4096
+_MOST_MARKED_ROWS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,7 @@ def marked_lines(
     rows = list(_rows(text, spans, told, ordered, columns.room, folding))
     below = _below_each(rows, ordered)
     number = 0
-    for (index, row), wrong in zip(rows, below, strict=True):
+    for (index, row), marks in zip(rows, below, strict=True):
         if row.folded is not None:
             yield (*columns.gutter(None, bar="┊"), Run(_left_out(text, row.folded), Style.DIM))
         said = told.get(index)
@@ -79,9 +81,9 @@ def marked_lines(
             yield from _told(said, columns, label, style)
             continue
         before, number = number, lines.position(row.range.start)[0]
-        yield (*columns.gutter(number if number != before else None, label, style), *_content(text, row, wrong))
-        for fault in wrong:
-            yield from ((*columns.gutter(None), *line) for line in _below(text, row.range, fault, lines, columns.room))
+        yield (*columns.gutter(number if number != before else None, label, style), *_content(text, row, marks))
+        for mark in marks:
+            yield from ((*columns.gutter(None), *line) for line in _below(text, row.range, mark, lines, columns.room))
         if said is not None and row.ends:
             yield from _told(said, columns, "", style)
     if not rows:
@@ -101,13 +103,32 @@ def _told(said: Told, columns: _Columns, label: str, style: Style) -> Iterator[L
         label = ""
 
 
-def _below_each(rows: Sequence[tuple[int, _Row]], faults: Sequence[Fault]) -> list[list[Fault]]:
-    """The faults that belong below each row: those that begin in it or in what is left out behind it."""
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """Carets for a fault below one row; `says` where its words follow, `goes_on` where it ends in no row shown."""
+
+    fault: Fault
+    says: bool = True
+    goes_on: bool = False
+
+
+def _below_each(rows: Sequence[tuple[int, _Row]], faults: Sequence[Fault]) -> list[list[_Mark]]:
+    """What belongs below each row: carets in every row of a short fault, else in its first alone.
+
+    A fault in what is left out, or in a line feed, belongs to the row before.
+    """
     starts = [row.range.start for _, row in rows]
-    below: list[list[Fault]] = [[] for _ in rows]
-    if rows:
-        for fault in faults:
-            below[max(bisect_right(starts, fault.range.start) - 1, 0)].append(fault)
+    below: list[list[_Mark]] = [[] for _ in rows]
+    if not rows:
+        return below
+    for fault in faults:
+        first = max(bisect_right(starts, fault.range.start) - 1, 0)
+        last = max(bisect_left(starts, fault.range.end) - 1, first)
+        if last - first >= _MOST_MARKED_ROWS:
+            below[first].append(_Mark(fault, goes_on=True))
+            continue
+        for index in range(first, last + 1):
+            below[index].append(_Mark(fault, says=index == last))
     return below
 
 
@@ -161,19 +182,20 @@ def _left_out(text: str, folded: Range) -> str:
     return f"… {lines}{counted(len(folded), 'character')} left out (--full shows them) …"
 
 
-def _content(text: str, row: _Row, wrong: Sequence[Fault]) -> Iterator[Run]:
+def _content(text: str, row: _Row, marks: Sequence[_Mark]) -> Iterator[Run]:
     """A row's text: markers, children and faults in the style of their own."""
     span, place = row.span, row.range
+    faults = [mark.fault for mark in marks]
     cuts = {place.start, place.end}
-    for other in (span.inner, *(child.range for child in span.children), *(fault.range for fault in wrong)):
+    for other in (span.inner, *(child.range for child in span.children), *(fault.range for fault in faults)):
         cuts |= {cut for cut in (other.start, other.end) if place.start < cut < place.end}
     ordered = sorted(cuts)
-    for start, end in zip(ordered, ordered[1:], strict=False):
-        yield from visible_runs(text[start:end], _style_at(start, span, wrong))
+    for start, end in pairwise(ordered):
+        yield from visible_runs(text[start:end], _style_at(start, span, faults))
 
 
-def _style_at(at: int, span: Span, wrong: Sequence[Fault]) -> Style:
-    for fault in wrong:
+def _style_at(at: int, span: Span, faults: Sequence[Fault]) -> Style:
+    for fault in faults:
         if fault.range.start <= at < fault.range.end:
             return style_of(fault.rule.severity)
     if not span.inner.start <= at < span.inner.end:
@@ -184,13 +206,16 @@ def _style_at(at: int, span: Span, wrong: Sequence[Fault]) -> Style:
     return style_of(span.kind)
 
 
-def _below(text: str, row: Range, fault: Fault, lines: LineIndex, room: int) -> Iterator[Line]:
+def _below(text: str, row: Range, mark: _Mark, lines: LineIndex, room: int) -> Iterator[Line]:
     """Carets under the place, the message beside them where it fits, else below, and the hint."""
+    fault = mark.fault
     before, under = caret_place(text, row, fault.range)
-    style = style_of(fault.rule.severity)
-    carets = (Run(" " * before), Run("^" * under, style))
+    carets = (Run(" " * before), Run("^" * under, style_of(fault.rule.severity)))
+    if not mark.says:
+        yield carets
+        return
     said = title(fault)
-    if fault.range.end > row.end + 1:
+    if mark.goes_on:
         line, column = lines.position(fault.range.end)
         said += (Run(f" (up to line {line} column {column})", Style.DIM),)
     if before + under + 1 + width_of(said) <= room:

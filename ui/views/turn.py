@@ -2,16 +2,16 @@
 
 from collections.abc import Iterator, Sequence
 
-from inspector.diagnostics import Diagnostic
+from inspector.diagnostics import Diagnostic, Fault
 from inspector.inspection import PartInspection
-from inspector.model import Generation, GenerationError, ToolCall, Turn
+from inspector.model import Generation, GenerationError, Span, SpanKind, ToolCall, ToolDefinition, Turn
 from ui.views.call import call_head, call_lines
 from ui.views.marked import Told, fault_lines, marked_lines
 from ui.views.palette import Style
 from ui.views.rows import Folding
 from ui.views.run import Line, Run, clipped, width_of
 from ui.views.visible import visible_line
-from ui.views.wording import wrapped
+from ui.views.wording import counted, wrapped
 
 _FOLDING = Folding()
 
@@ -54,18 +54,30 @@ def _part_lines(
 
     def tell(index: int, room: int) -> Told | None:
         span, calls = part.spans[index], calls_of.get(index, [])
+        if span.kind is SpanKind.TOOL_DEFINITIONS and not full and not _touches(faults, span):
+            return _defined(part.definitions, span, room)
         if not calls:
             return None
-        is_sound = all(call.valid for call in calls) and not any(
-            fault.range.start < span.range.end and span.range.start <= fault.range.end for fault in faults
-        )
-        if is_sound and not full:
+        if all(call.valid for call in calls) and not full and not _touches(faults, span):
             return Told(tuple(line for call in calls for line in call_lines(call, width=room)), replaces=True)
         return Told(tuple(call_head(call) for call in calls))
 
     if not part.spans:
         yield from (line for call in part.calls for line in _call_without_text(call, width))
     yield from marked_lines(text, part.spans, faults, width=width, folding=None if full else _FOLDING, tell=tell)
+
+
+def _touches(faults: Sequence[Fault], span: Span) -> bool:
+    return any(fault.range.start < span.range.end and span.range.start <= fault.range.end for fault in faults)
+
+
+def _defined(definitions: Sequence[ToolDefinition], span: Span, room: int) -> Told | None:
+    """The names of the tools that a span defines, in place of its text."""
+    names = [one.name for one in definitions if one.range is not None and span.range.covers(one.range)]
+    if not names:
+        return None
+    said = f"{counted(len(names), 'tool')}: {visible_line(', '.join(names))}"
+    return Told(tuple(wrapped((Run(said),), room)), replaces=True)
 
 
 def _call_without_text(call: ToolCall, width: int) -> Iterator[Line]:
@@ -85,7 +97,7 @@ def _head(turn: Turn, number: int, width: int, model: str) -> Line:
 
 def _facts(turn: Turn, model: str) -> Iterator[str]:
     if turn.source_role and turn.source_role != turn.role.value:
-        yield turn.source_role
+        yield f"({turn.source_role})"
     yield from sorted(flag.value.replace("_", " ") for flag in turn.flags)
     if turn.result is not None:
         yield from filter(None, (turn.result.name, turn.result.call_id, "error" if turn.result.is_error else None))

@@ -54,9 +54,10 @@ def folded_middle(text: str, room: int) -> str:
     """`text` on one line in about `room` code points: its middle is left out, with a count of what is missing."""
     if len(text) <= room:
         return visible_line(text)
-    head = max(room * 2 // 3 - 12, 8)
-    tail = max(room // 3 - 12, 4)
-    left_out = len(text) - head - tail
+    rest = max(room - len(f" …{len(text):,} more… "), 12)
+    head = rest * 2 // 3
+    tail = rest - head
+    left_out = len(text) - rest
     return f"{visible_line(text[:head])} …{left_out:,} more… {visible_line(text[-tail:])}"
 
 

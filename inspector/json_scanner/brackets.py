@@ -1,0 +1,168 @@
+"""Brackets that are missing, too many or of the wrong kind: matched by kind, mended where they went wrong."""
+
+import re
+
+from inspector.json_scanner import bracket_wording as say
+from inspector.json_scanner.cursor import Frame, Next
+from inspector.json_scanner.machine import Machine
+from inspector.json_scanner.values import JsonKind, JsonNode
+from inspector.text import Range
+
+_NAME_LATER = re.compile(r"""["']name["']\s*:""")
+
+
+def balance(machine: Machine, at: int, openers: str, closers: str) -> int:
+    """How many more closing than opening brackets the text holds from `at` on, strings not told apart."""
+    text, end = machine.cursor.text, machine.cursor.end
+    closing = sum(text.count(bracket, at, end) for bracket in closers)
+    return closing - sum(text.count(bracket, at, end) for bracket in openers)
+
+
+def mismatched(machine: Machine) -> None:
+    """A closing bracket that the innermost open one does not wait for."""
+    cursor, frame = machine.cursor, machine.frame
+    at, got = cursor.at, cursor.peek()
+    depth = _waiting_for(machine, got)
+    rest = 0 if cursor.found.full else balance(machine, at + 1, "{[(", "}])")
+    if depth >= 0 and not (depth < len(cursor.frames) - 1 and rest == len(cursor.frames) - 1):
+        _close_down_to(machine, depth, at)
+    elif rest < len(cursor.frames) and (depth >= 0 or rest == len(cursor.frames) - 1):
+        machine.report(say.wrong_kind(at, got, frame.closes_with, Range(frame.start, frame.start + 1)))
+        _close_as_if_right(machine, at)
+    else:
+        machine.report(say.closer_without_opener(at, got))
+        cursor.at += 1
+
+
+def _waiting_for(machine: Machine, closer: str) -> int:
+    frames = machine.cursor.frames
+    return next((index for index in range(len(frames) - 1, -1, -1) if frames[index].closer == closer), -1)
+
+
+def _close_as_if_right(machine: Machine, at: int) -> None:
+    frame = machine.frame
+    if frame.comma >= 0 and frame.next is not Next.COMMA:
+        machine.report(say.trailing_comma(frame.comma, frame.closes_with))
+    machine.cursor.at = at + 1
+    machine.close_unwritten(at + 1)
+
+
+def _close_down_to(machine: Machine, depth: int, at: int) -> None:
+    """Close the brackets above `depth`, whose closers are missing before `at`; the closer itself is read next."""
+    frames = machine.cursor.frames
+    inner = frames[depth + 1 :]
+    if inner[-1].comma >= 0 and inner[-1].next is not Next.COMMA:
+        machine.report(say.trailing_comma(inner[-1].comma, machine.cursor.text[at]))
+    insert_at = inner[-1].last_end
+    closers = "".join(frame.closes_with for frame in reversed(inner))
+    opener = Range(inner[-1].start, inner[-1].start + 1)
+    machine.report(say.missing_closers(machine.cursor.text, Range(at, at + 1), insert_at, closers, opener))
+    for _ in inner:
+        machine.close_unwritten(insert_at)
+
+
+def colon_after_value(machine: Machine) -> None:
+    """A colon where a comma or a closing bracket was expected: it tells that a string before it was a key."""
+    frame, cursor = machine.frame, machine.cursor
+    last = frame.items[-1] if frame.items else None
+    if frame.opener == "{" or last is None or last.kind is not JsonKind.STRING:
+        machine.report(say.unescaped_colon(cursor.text, cursor.at))
+        cursor.at += 1
+        return
+    if len(frame.items) == 1 and not frame.fault:
+        _becomes_object(frame, cursor.text)
+    elif len(cursor.frames) > 1 and cursor.frames[-2].opener == "{" and len(frame.items) > 1:
+        _ended_before_key(machine)
+    else:
+        machine.report(say.unescaped_colon(cursor.text, cursor.at))
+        cursor.at += 1
+
+
+def _becomes_object(frame: Frame, text: str) -> None:
+    key = frame.items.pop()
+    frame.key, frame.key_range, frame.next, frame.opener = str(key.scalar), key.range, Next.COLON, "{"
+    frame.fault = say.object_in_square_brackets(frame.start, key.range.of(text))
+
+
+def _ended_before_key(machine: Machine) -> None:
+    """In `[1, 2, "b": 3` the array ended before its last string; in a call, `"name"` ends the arguments too."""
+    cursor, frame = machine.cursor, machine.frame
+    key = frame.items.pop()
+    insert_at = frame.items[-1].range.end
+    count = 1
+    if _is_call_name(machine, str(key.scalar)):
+        count = len(cursor.frames) - 1
+    closers = "".join(each.closes_with for each in reversed(cursor.frames[-count:]))
+    opener = Range(frame.start, frame.start + 1)
+    machine.report(say.missing_closers(cursor.text, key.range, insert_at, closers, opener))
+    for _ in range(count):
+        machine.close_unwritten(insert_at)
+    outer = machine.frame
+    outer.key, outer.key_range, outer.next = str(key.scalar), key.range, Next.COLON
+
+
+def _is_call_name(machine: Machine, key: str) -> bool:
+    cursor = machine.cursor
+    root = cursor.frames[0]
+    if not machine.call or key != "name" or root.opener != "{" or cursor.found.full:
+        return False
+    return all(member.key != "name" for member in root.members) and not _NAME_LATER.search(
+        cursor.text, cursor.at, cursor.end
+    )
+
+
+def lacks_opening_bracket(machine: Machine) -> bool:
+    """Whether the member before the cursor's comma begins an array whose `[` is missing.
+
+    So it is when the rest of the text closes more square brackets than are open.
+    """
+    frame, cursor = machine.frame, machine.cursor
+    if not frame.members or frame.comma < 0 or cursor.found.full:
+        return False
+    open_arrays = sum(each.closer == "]" for each in cursor.frames)
+    return balance(machine, cursor.at, "[", "]") > open_arrays
+
+
+def gather_into_array(machine: Machine) -> Frame:
+    """Open the array whose `[` is missing before the innermost object's last value, and give it that value."""
+    frame = machine.frame
+    member = frame.members.pop()
+    frame.key, frame.key_range, frame.next = member.key, member.key_range, Next.VALUE
+    comma, frame.comma = frame.comma, -1
+    return open_missing_array(machine, member.value.range.start, comma, member.value)
+
+
+def open_missing_array(machine: Machine, start: int, comma: int, first: JsonNode) -> Frame:
+    """Open an array whose `[` is missing at `start`; the comma behind its first value was read already."""
+    fault = say.missing_opener(machine.cursor.text, start, "[")
+    array = machine.open("[", start, fault=fault)
+    machine.attach(first)
+    array.next, array.comma = Next.VALUE, comma
+    return array
+
+
+def bracket_for_key(machine: Machine) -> None:
+    """An opening bracket where a key was expected."""
+    frame, cursor = machine.frame, machine.cursor
+    at, got = cursor.at, cursor.peek()
+    directly = not frame.members and frame.comma < 0
+    if got == "{" and directly and cursor.text[at - 1] == "{" and not frame.doubled and not frame.fault:
+        frame.doubled, frame.fault = True, say.doubled_brace(at)
+        cursor.at += 1
+    elif lacks_opening_bracket(machine):
+        gather_into_array(machine)
+    elif got == "{" and len(cursor.frames) == 1 and frame.comma >= 0 and balance(machine, at, "{[", "}]") == 0:
+        _root_ended_before(machine)
+    else:
+        machine.report(say.no_key(cursor.text, Range(at, at + 1)))
+        frame.key, frame.key_range, frame.next = "", Range(at, at), Next.VALUE
+
+
+def _root_ended_before(machine: Machine) -> None:
+    """In `{"name": "f", "arguments": {}, {"name": ...` the root lacks its closer before the comma."""
+    frame, cursor = machine.frame, machine.cursor
+    opener = Range(frame.start, frame.start + 1)
+    place = Range(cursor.at, cursor.at + 1)
+    machine.report(say.missing_closers(cursor.text, place, frame.last_end, "}", opener))
+    cursor.at = frame.comma
+    machine.close_unwritten(frame.last_end)

@@ -1,0 +1,257 @@
+"""Reads a whole payload: the values it holds, and what surrounds them (fences, prose, brackets too many)."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from inspector.diagnostics import Edit, Fault
+from inspector.json_scanner import bracket_wording as say
+from inspector.json_scanner.arithmetic import result_of
+from inspector.json_scanner.brackets import balance, open_missing_array
+from inspector.json_scanner.cursor import Cursor, Frame, Next
+from inspector.json_scanner.findings import Findings
+from inspector.json_scanner.gaps import skip_gap
+from inspector.json_scanner.machine import Machine, doubled_keys
+from inspector.json_scanner.reader import read_on, read_value
+from inspector.json_scanner.strict import NUMBER, read_strict
+from inspector.json_scanner.values import JsonKind, JsonNode, JsonReading
+from inspector.rules.rule import Severity
+from inspector.text import Range
+
+_FENCE = re.compile(r"`{1,3}(?:[A-Za-z]\w{0,11}\b)?")
+_BEGINS = re.compile(r"""\{\s*+(?:["'“‘\\}{]|[\w$]{1,64}\s*+:|//|/\*|\Z)|\[\s*+(?:[{\["'\]]|-?\d)|```""")
+_OBJECT_OR_FENCE = re.compile(r"""\{\s*+(?:["'“\\]|\w{1,64}\s*+:)|```""")
+_NEXT_OBJECT = re.compile(r"[,;]?\s*+\{")
+_NEXT_MEMBER = re.compile(r"""\s*+,\s*+(["'“][^"'”\n]{0,100}["'”])\s*+:""")
+_EXTRA_CLOSERS = re.compile(r"[}\])](?:\s*+[}\])])*+")
+_SCALAR = re.compile(
+    rf"""(?:{NUMBER}|[-+]?(?:NaN|Infinity)|true|false|null|True|False|None)\s*+(?![\w.])|\((?!\s*[A-Za-z])"""
+)
+_CALL_BEFORE = re.compile(r"[\w.]\(?\Z")
+
+
+def read_json(text: str, within: Range | None = None, *, call: bool = False) -> JsonReading:
+    """Everything that `text` (or what lies `within` it) holds as JSON: values with their places, faults with repairs.
+
+    Never raises and takes linear time, whatever the text; ranges count from the beginning of `text`. `call` says that
+    the payload is a tool call, whose root holds just a name and arguments: that places most missing brackets. At most
+    100 faults are listed, then a last one says how many more there are.
+    """
+    place = within if within is not None else Range(0, len(text))
+    node, doubled = read_strict(text, place.start, place.end)
+    if node:
+        findings = Findings(text)
+        for each in doubled:
+            for fault in doubled_keys(text, each):
+                findings.add(fault)
+        return JsonReading(place, (node,), findings.finished(), strict=True, repairable=True)
+    nodes, faults = _read_tolerantly(text, place, call=call)
+    return JsonReading(place, nodes, faults, strict=False, repairable=_is_repairable(text, place, nodes, faults))
+
+
+def _read_tolerantly(text: str, place: Range, *, call: bool) -> tuple[tuple[JsonNode, ...], tuple[Fault, ...]]:
+    document = _Document(Machine(Cursor(text, place.start, place.end, Findings(text)), call))
+    document.read()
+    return tuple(document.nodes), document.cursor.found.finished()
+
+
+def _is_repairable(text: str, place: Range, nodes: Sequence[JsonNode], faults: Sequence[Fault]) -> bool:
+    """Whether all repairs together make strict JSON with the very values that were read."""
+    wrong = [fault for fault in faults if fault.rule.severity is Severity.ERROR]
+    if not nodes or not all(fault.fix for fault in wrong):
+        return False
+    edits = sorted((edit for fault in wrong if fault.fix for edit in fault.fix.edits), key=_by_range)
+    fixed = _edited(text, place, edits)
+    if fixed is None:
+        return False
+    if len(nodes) == 1:
+        node, _ = read_strict(fixed, 0, len(fixed))
+        return node is not None and node.value() == nodes[0].value()
+    again, left = _read_tolerantly(fixed, Range(0, len(fixed)), call=False)
+    if any(fault.rule.severity is Severity.ERROR for fault in left) or len(again) != len(nodes):
+        return False
+    return all(one.value() == other.value() for one, other in zip(again, nodes, strict=True))
+
+
+def _by_range(edit: Edit) -> Range:
+    return edit.range
+
+
+def _edited(text: str, place: Range, edits: Sequence[Edit]) -> str | None:
+    """The text with all edits made; None if two of them touch the same characters or place."""
+    pieces: list[str] = []
+    at, before = place.start, None
+    for edit in edits:
+        if edit.range.start < at or edit.range == before:
+            return None
+        pieces += (text[at : edit.range.start], edit.text)
+        at, before = edit.range.end, edit.range
+    return "".join([*pieces, text[at : place.end]])
+
+
+@dataclass(slots=True)
+class _Document:
+    """The values of a payload, one behind the other, and the fence around them."""
+
+    machine: Machine
+    nodes: list[JsonNode] = field(default_factory=list)
+    fence: Range | None = None
+
+    @property
+    def cursor(self) -> Cursor:
+        return self.machine.cursor
+
+    def read(self) -> None:
+        cursor = self.cursor
+        start = cursor.at
+        self._lead_in()
+        while self._more() and not cursor.found.hopeless:
+            if self.nodes:
+                self._behind_value()
+            else:
+                self._value_or_text()
+        if self.fence:
+            cursor.found.add(say.fence(cursor.text, self.fence, None))
+        if not self.nodes and cursor.at >= cursor.end and not cursor.text[start : cursor.end].strip():
+            last = max(cursor.end - 1, start)
+            cursor.found.add(say.empty(Range(last, cursor.end)))
+
+    def _more(self) -> bool:
+        skip_gap(self.cursor, before_value=True)
+        return self.cursor.at < self.cursor.end
+
+    def _lead_in(self) -> None:
+        """A fence before the value."""
+        cursor = self.cursor
+        skip_gap(cursor, before_value=True)
+        match = _FENCE.match(cursor.text, cursor.at, cursor.end)
+        if match:
+            if self.fence:
+                cursor.found.add(say.fence(cursor.text, self.fence, None))
+            self.fence = Range(*match.span())
+            cursor.at = match.end()
+
+    def _value_or_text(self) -> None:
+        """The first value, after the prose that may stand before it."""
+        cursor = self.cursor
+        start = cursor.at
+        if not self._value_begins():
+            begin = _BEGINS.search(cursor.text, start, cursor.end)
+            if not begin:
+                cursor.at = cursor.end
+                cursor.found.add(say.only_text(cursor.text, self._trimmed(start, cursor.end)))
+                return
+            stop = begin.start() if begin.start() > start else begin.end()
+            prose = self._trimmed(start, stop)
+            named = bool(_CALL_BEFORE.search(cursor.text, max(start, prose.end - 2), stop))
+            cursor.found.add(say.leading_text(cursor.text, prose, cut=not named))
+            cursor.at = stop
+            self._lead_in()
+            return
+        node = read_value(self.machine)
+        if node:
+            self.nodes.append(node)
+        else:
+            cursor.at += 1
+            cursor.found.add(say.only_text(cursor.text, Range(start, cursor.at)))
+
+    def _value_begins(self) -> bool:
+        cursor = self.cursor
+        character = cursor.peek()
+        if character == "[":
+            return not cursor.text[cursor.at + 1 : cursor.at + 2].isalpha() or bool(
+                _SCALAR.match(cursor.text, cursor.at + 1, cursor.end)
+            )
+        if character in "{\"'“‘\\":
+            return True
+        if _SCALAR.match(cursor.text, cursor.at, cursor.end):
+            return True
+        return result_of(cursor.text[cursor.at : min(cursor.end, cursor.at + 201)].strip()) is not None
+
+    def _trimmed(self, start: int, end: int) -> Range:
+        text = self.cursor.text
+        while end > start + 1 and text[end - 1].isspace():
+            end -= 1
+        return Range(start, end)
+
+    def _behind_value(self) -> None:
+        """What follows a complete value: another object, half a fence, brackets too many, or prose."""
+        cursor, text = self.cursor, self.cursor.text
+        if text.startswith("`", cursor.at):
+            self._closing_fence()
+        elif self._goes_on():
+            return
+        elif self._another_object():
+            node = read_value(self.machine)
+            if node:
+                self.nodes.append(node)
+        else:
+            closers = _EXTRA_CLOSERS.match(text, cursor.at, cursor.end)
+            if closers:
+                cursor.at = closers.end()
+                cursor.found.add(say.extra_closers(text, Range(*closers.span())))
+            else:
+                self._trailing_text()
+
+    def _closing_fence(self) -> None:
+        cursor = self.cursor
+        match = _FENCE.match(cursor.text, cursor.at, cursor.end)
+        end = match.end() if match else cursor.at + 1
+        cursor.found.add(say.fence(cursor.text, self.fence, Range(cursor.at, end)))
+        self.fence = None
+        cursor.at = end
+
+    def _goes_on(self) -> bool:
+        """Whether what seemed a complete value goes on, since a bracket is missing or one closed too early."""
+        cursor, machine = self.cursor, self.machine
+        if cursor.found.full:
+            return False
+        text, last, at = cursor.text, self.nodes[-1], cursor.at
+        if text[at] == ":" and len(self.nodes) == 1 and last.kind is JsonKind.STRING:
+            frame = machine.open("{", last.range.start, fault=say.missing_opener(text, last.range.start, "{"))
+            frame.key, frame.key_range, frame.next = str(last.scalar), last.range, Next.COLON
+        elif text[at] == "," and len(self.nodes) == 1 and balance(machine, at, "[", "]") > 0:
+            open_missing_array(machine, last.range.start, at, last)
+            cursor.at = at + 1
+        elif last.kind is JsonKind.OBJECT and text[last.range.end - 1] == "}":
+            return self._reopened(last)
+        else:
+            return False
+        self._read_on()
+        return True
+
+    def _reopened(self, last: JsonNode) -> bool:
+        cursor = self.cursor
+        match = _NEXT_MEMBER.match(cursor.text, cursor.at, cursor.end)
+        if not match:
+            return False
+        cursor.found.add(say.closed_too_early(cursor.text, last.range.end - 1, Range(*match.span(1))))
+        frame: Frame = self.machine.open("{", last.range.start)
+        frame.members, frame.last_end = list(last.members), last.range.end
+        frame.next = Next.COMMA
+        self._read_on()
+        return True
+
+    def _read_on(self) -> None:
+        self.nodes.pop()
+        node = read_on(self.machine)
+        if node:
+            self.nodes.append(node)
+
+    def _another_object(self) -> bool:
+        cursor = self.cursor
+        match = _NEXT_OBJECT.match(cursor.text, cursor.at, cursor.end)
+        if not match or self.nodes[-1].kind is not JsonKind.OBJECT:
+            return False
+        cursor.at = match.end() - 1
+        return True
+
+    def _trailing_text(self) -> None:
+        cursor, text = self.cursor, self.cursor.text
+        start = cursor.at
+        found = _OBJECT_OR_FENCE.search(text, start + 1, cursor.end)
+        end = found.start() if found else cursor.end
+        if found and self.nodes[-1].kind is not JsonKind.OBJECT and text[end] == "{":
+            end = cursor.end
+        cursor.at = end
+        cursor.found.add(say.trailing_text(text, self._trimmed(start, end)))

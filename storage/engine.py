@@ -1,0 +1,91 @@
+"""Connections: what each kind of database must be told, so that nothing above needs to know which it is."""
+
+import os
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+
+from inspector.errors import StoreError
+from storage.location import Place
+
+_BUSY_TIMEOUT_S = 10.0
+_WRITES = "weaklink_writes"
+_WRITERS_LOCK = 0x7765616B  # "weak": writers of one PostgreSQL database wait for each other, as SQLite's do
+
+
+def new_engine(place: Place, *, busy_timeout_s: float = _BUSY_TIMEOUT_S) -> sa.Engine:
+    """An engine for the place; nothing is opened yet. StoreError where the driver is missing."""
+    if place.path is None:
+        try:
+            return sa.create_engine(place.url, hide_parameters=True)
+        except ModuleNotFoundError as error:
+            raise StoreError(f"{place}: PostgreSQL needs its driver: pip install 'weaklink[postgres]'") from error
+    engine = sa.create_engine(place.url, hide_parameters=True, connect_args={"timeout": busy_timeout_s})
+    sa.event.listen(engine, "connect", _set_up_sqlite)
+    sa.event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def prepare_file(place: Place) -> None:
+    """Make the file of a database that is one, and its folder, for this user only; StoreError where that fails."""
+    path = place.path
+    if path is None or path.exists():
+        return
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    except OSError as error:
+        raise StoreError(f"{place}: the database cannot be made: {error.strerror}") from error
+
+
+@contextmanager
+def writing(engine: sa.Engine) -> Iterator[sa.Connection]:
+    """A transaction that writes: alone among writers from its first statement, and kept whole or not at all."""
+    with engine.connect().execution_options(**{_WRITES: True}) as connection, connection.begin():
+        if engine.dialect.name == "postgresql":
+            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_WRITERS_LOCK)))
+        yield connection
+
+
+def insert_new(connection: sa.Connection, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Insert the rows that break no unique constraint."""
+    new = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
+    if rows:
+        connection.execute(new(table).on_conflict_do_nothing(), rows)
+
+
+def vacuum(engine: sa.Engine) -> None:
+    """Give back the room of what was deleted, and let the database look at its indexes again."""
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.exec_driver_sql("VACUUM")
+        connection.exec_driver_sql("ANALYZE")
+
+
+def size_bytes(connection: sa.Connection) -> int:
+    """The room that the database takes."""
+    if connection.dialect.name == "postgresql":
+        return int(connection.scalar(sa.select(sa.func.pg_database_size(sa.func.current_database()))) or 0)
+    pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
+    return int(pages * connection.exec_driver_sql("PRAGMA page_size").scalar_one())
+
+
+def _set_up_sqlite(connection: sqlite3.Connection, _record: object) -> None:
+    connection.isolation_level = None  # SQLAlchemy begins transactions; the driver would begin them too late
+    for pragma in ("foreign_keys = ON", "synchronous = NORMAL"):
+        connection.execute(f"PRAGMA {pragma}")
+    if connection.execute("PRAGMA journal_mode").fetchone() != ("wal",):
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
+                raise
+            # A database that cannot be written can still be read.
+
+
+def _begin_sqlite(connection: sa.Connection) -> None:
+    writes = connection.get_execution_options().get(_WRITES)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

@@ -1,0 +1,57 @@
+"""What the database refuses, as a sentence that names the place."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import msgspec
+import sqlalchemy as sa
+
+from inspector.errors import StoreError
+from storage.location import Place
+from storage.packing.blobs import DamagedBlobError
+
+_SQLITE = {
+    sqlite3.SQLITE_BUSY: "another program is writing to the database; try again when it has ended",
+    sqlite3.SQLITE_LOCKED: "another program is writing to the database; try again when it has ended",
+    sqlite3.SQLITE_READONLY: "the database is read-only",
+    sqlite3.SQLITE_PERM: "the database may not be opened by this user",
+    sqlite3.SQLITE_CANTOPEN: "the database cannot be opened",
+    sqlite3.SQLITE_FULL: "the disk is full; nothing of this batch was kept",
+    sqlite3.SQLITE_IOERR: "the disk failed; nothing of this batch was kept",
+    sqlite3.SQLITE_CORRUPT: "the database is damaged; restore it from a copy, or move it away and import again",
+    sqlite3.SQLITE_NOTADB: "the file is not a database",
+    sqlite3.SQLITE_TOOBIG: "one value is larger than the database can hold",
+}
+_DAMAGED = (DamagedBlobError, msgspec.MsgspecError, ValueError, TypeError, LookupError)
+
+
+@contextmanager
+def sentences(place: Place) -> Iterator[None]:
+    """Turns what the database raises into StoreError."""
+    try:
+        yield
+    except sa.exc.StatementError as error:  # what the driver raises, and what cannot be handed to it
+        raise StoreError(f"{place}: {_why(error.orig or error)}") from error
+    except sa.exc.SQLAlchemyError as error:
+        raise StoreError(f"{place}: {_first_line(error)}") from error
+
+
+@contextmanager
+def reading(place: Place, what: str) -> Iterator[None]:
+    """Turns what unpacking raises for damaged bytes into StoreError."""
+    try:
+        yield
+    except _DAMAGED as error:
+        raise StoreError(f"{place}: {what} is damaged: {_first_line(error)}") from error
+
+
+def _why(error: BaseException) -> str:
+    if isinstance(error, sqlite3.Error):
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the lowest byte is the primary code
+        return _SQLITE.get(code, _first_line(error))
+    return _first_line(error)
+
+
+def _first_line(error: BaseException) -> str:
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)

@@ -1,0 +1,76 @@
+"""Traces and inspections out of the database, equal to what went in."""
+
+from collections import defaultdict
+
+import sqlalchemy as sa
+
+from inspector.errors import StoreError
+from inspector.inspection import Inspection
+from inspector.model import Part, Trace
+from storage import tables
+from storage.packing.blobs import from_blob, text_from_bytes
+from storage.packing.chunks import unpack_chunks
+from storage.packing.escapes import key, unescaped
+from storage.packing.inspections import Texts, unpack_inspection
+from storage.packing.records import trace_from, turn_from
+from storage.packing.values import unpack
+from storage.toolsets import load_toolsets
+
+
+def find_id(connection: sa.Connection, word: int | str) -> int:
+    """The id that a user means: a trace's number, or an external id that one trace alone bears; else StoreError."""
+    number = int(word) if str(word).isdecimal() and len(str(word)) < 10 else None
+    trace, external = tables.trace.c, tables.external_id.c
+    if number is not None and connection.scalar(sa.select(trace.id).where(trace.id == number)) is not None:
+        return number
+    wanted = sa.select(external.trace_id).where(external.value == key(str(word))).distinct().limit(2)
+    ids = list(connection.scalars(wanted))
+    if len(ids) == 1:
+        return ids[0]
+    if ids:
+        raise StoreError(f"several traces bear the id `{word}`; name one by its number, which `weaklink list` shows")
+    raise StoreError(f"there is no trace `{word}`; `weaklink list` shows those there are")
+
+
+def read_trace(connection: sa.Connection, id_: int) -> Trace:
+    """The trace with this id, which must be there."""
+    trace, turn = tables.trace.c, tables.turn.c
+    facts, provenance = connection.execute(
+        sa.select(trace.facts, trace.provenance).where(trace.id == id_)
+    ).one()
+    wanted = sa.select(turn.role, turn.facts, turn.toolset_id).where(turn.trace_id == id_).order_by(turn.number)
+    turns = connection.execute(wanted).all()
+    toolsets = load_toolsets(connection, {one.toolset_id for one in turns if one.toolset_id is not None})
+    parts = _parts(connection, id_)
+    return trace_from(
+        unpack(from_blob(facts)),
+        unpack(from_blob(provenance)),
+        tuple(
+            turn_from(role, unpack(from_blob(said)), tuple(parts[number]), toolsets.get(toolset_id, ()))
+            for number, (role, said, toolset_id) in enumerate(turns, 1)
+        ),
+    )
+
+
+def read_inspection(connection: sa.Connection, id_: int, texts: Texts | None = None) -> Inspection:
+    """The inspection of the trace with this id, which must be there; `texts` are the trace's, where already read."""
+    body = connection.execute(sa.select(tables.inspection.c.body).where(tables.inspection.c.trace_id == id_)).scalar_one()
+    return unpack_inspection(from_blob(body), _texts(connection, id_) if texts is None else texts)
+
+
+def _parts(connection: sa.Connection, id_: int) -> dict[int, list[Part]]:
+    part = tables.part.c
+    found: dict[int, list[Part]] = defaultdict(list)
+    wanted = sa.select(part.turn, part.name, part.text, part.chunks).where(part.trace_id == id_)
+    for turn, name, text, chunks in connection.execute(wanted.order_by(part.turn, part.number)):
+        columns = None if chunks is None else unpack_chunks(from_blob(chunks))
+        found[turn].append(Part(unescaped(name), text_from_bytes(from_blob(text)), columns))
+    return found
+
+
+def _texts(connection: sa.Connection, id_: int) -> Texts:
+    part = tables.part.c
+    wanted = sa.select(part.turn, part.name, part.text).where(part.trace_id == id_).order_by(part.turn, part.number)
+    return {
+        (turn, unescaped(name)): text_from_bytes(from_blob(text)) for turn, name, text in connection.execute(wanted)
+    }

@@ -1,0 +1,122 @@
+"""Full-text search: each kind of database has its own index, filled from the parts' texts after import.
+
+SQLite: an FTS5 table without content, one row a trace. PostgreSQL: pieces of a trace as tsvector under a GIN index.
+Both know words without case, accents and punctuation; both find a word however it was cut into chunks.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+
+import sqlalchemy as sa
+
+from storage import tables
+from storage.groups import in_groups
+from storage.packing.blobs import from_blob, text_from_bytes
+
+_PIECE = 100_000  # characters; PostgreSQL bounds a tsvector to 1 MB
+_BETWEEN_PARTS = "\n\ue000\n"  # a word of its own, so that no phrase reaches over two parts
+_NOT_INDEXED = re.compile("[\0\ud800-\udfff]")
+_NO_WORD = re.compile(r"[\W_]+")
+
+_sqlite = sa.table("search_text", sa.column("rowid"), sa.column("body"), sa.column("search_text"))
+_postgresql = sa.table("search_text", sa.column("trace_id"), sa.column("piece"), sa.column("body"))
+
+_CREATE = {
+    "sqlite": (
+        "CREATE VIRTUAL TABLE search_text USING fts5(body, content='', tokenize='unicode61 remove_diacritics 2')",
+    ),
+    "postgresql": (
+        "CREATE TABLE search_text (trace_id INTEGER NOT NULL REFERENCES trace (id) ON DELETE CASCADE,"
+        " piece INTEGER NOT NULL, body TSVECTOR NOT NULL, PRIMARY KEY (trace_id, piece))",
+        "CREATE INDEX ix_search_text_body ON search_text USING gin (body)",
+    ),
+}
+
+
+def create_index(connection: sa.Connection) -> None:
+    """Make the index, empty."""
+    for statement in _CREATE[connection.dialect.name]:
+        connection.exec_driver_sql(statement)
+
+
+def index_traces(connection: sa.Connection, ids: Sequence[int]) -> None:
+    """Read these traces, which were not indexed yet, into the index."""
+    documents = _documents(connection, ids)
+    if connection.dialect.name == "sqlite":
+        rows = [{"rowid": id_, "body": text} for id_, text in documents.items()]
+        connection.execute(sa.insert(_sqlite), rows)
+    else:
+        pieces = [
+            {"trace_id": id_, "piece": number, "body": piece}
+            for id_, text in documents.items()
+            for number, piece in enumerate(_pieces(_words(text)))
+        ]
+        body = sa.func.to_tsvector("simple", sa.bindparam("body"))
+        connection.execute(sa.insert(_postgresql).values(body=body), pieces)
+    _delete_pending(connection, ids)
+
+
+def forget(connection: sa.Connection, ids: Sequence[int]) -> None:
+    """Take these traces out of the index; to be called while their parts are still there."""
+    if connection.dialect.name != "sqlite":
+        for group in in_groups(ids):
+            connection.execute(sa.delete(_postgresql).where(_postgresql.c.trace_id.in_(group)))
+        return
+    pending = tables.search_pending.c.trace_id
+    for group in in_groups(ids):
+        waiting = set(connection.scalars(sa.select(pending).where(pending.in_(group))))
+        documents = _documents(connection, [id_ for id_ in group if id_ not in waiting])
+        # An FTS5 table without content does not know what it holds: it must be told the very text to take out.
+        rows = [{"search_text": "delete", "rowid": id_, "body": text} for id_, text in documents.items()]
+        if rows:
+            connection.execute(sa.insert(_sqlite), rows)
+
+
+def holds(connection: sa.Connection, phrase: str, *, prefix: bool = False) -> sa.Select[tuple[int]]:
+    """The ids of the traces that hold the words of `phrase` in this order; with `prefix` the last may go on."""
+    if connection.dialect.name == "sqlite":
+        quoted = '"' + _NOT_INDEXED.sub(" ", phrase).replace('"', " ") + '"' + "*" * prefix
+        return sa.select(_sqlite.c.rowid).where(_sqlite.c.search_text.op("MATCH")(quoted))
+    words = _words(phrase).split()
+    query = " <-> ".join(words) + ":*" * (prefix and bool(words))
+    found = _postgresql.c.body.op("@@")(sa.func.to_tsquery("simple", query))
+    return sa.select(_postgresql.c.trace_id).where(found)
+
+
+def _documents(connection: sa.Connection, ids: Sequence[int]) -> dict[int, str]:
+    """The text of each trace that is searched, always the same for the same parts."""
+    part = tables.part.c
+    found: dict[int, list[str]] = {id_: [] for id_ in ids}
+    for group in in_groups(ids):
+        wanted = sa.select(part.trace_id, part.text).where(part.trace_id.in_(group))
+        for id_, blob in connection.execute(wanted.order_by(part.trace_id, part.turn, part.number)):
+            found[id_].append(_NOT_INDEXED.sub(" ", text_from_bytes(from_blob(blob))))
+    return {id_: _BETWEEN_PARTS.join(texts) for id_, texts in found.items()}
+
+
+def _words(text: str) -> str:
+    """`text` as PostgreSQL's parser shall see it: words alone, as FTS5 cuts them, without accents."""
+    if not text.isascii():
+        plain = unicodedata.normalize("NFKD", text)
+        text = "".join(character for character in plain if not unicodedata.combining(character))
+    return _NO_WORD.sub(" ", text)
+
+
+def _pieces(text: str) -> Iterator[str]:
+    start = 0
+    while True:
+        end = text.rfind(" ", start, start + _PIECE) if len(text) - start > _PIECE else len(text)
+        end = end if end > start else start + _PIECE
+        yield text[start:end]
+        if end >= len(text):
+            return
+        start = end
+
+
+def _delete_pending(connection: sa.Connection, ids: Sequence[int]) -> None:
+    pending = tables.search_pending
+    for group in in_groups(ids):
+        connection.execute(sa.delete(pending).where(pending.c.trace_id.in_(group)))
+
+

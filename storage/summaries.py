@@ -1,0 +1,109 @@
+"""What a list shows of a trace, without reading the trace."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from inspector.chain.steps import Break, Reaction, Status, StepOutcome
+from storage import tables
+from storage.groups import in_groups
+from storage.packing.blobs import from_blob
+from storage.packing.escapes import unescaped
+from storage.packing.values import unpack
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """A place in a list that goes from the newest trace down: just behind this one."""
+
+    sort_at_s: float
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class TraceSummary:
+    """A trace as lists show it.
+
+    `source`, `model` and `format` are as kept for filters: beyond 400 characters cut, with a hash. `model` is the
+    trace's own or else the first that answered; `format` the one it was read in. Times are seconds since 1970-01-01
+    UTC; `started_at_s`, `duration_s` and the token counts are None where the source does not say. `cursor` is where
+    the list goes on behind this trace.
+    """
+
+    id: int
+    name: str
+    source: str
+    file: str
+    record: str
+    external_ids: dict[str, str]
+    model: str
+    format: str
+    started_at_s: float | None
+    imported_at_s: float
+    duration_s: float | None
+    turns: int
+    characters: int
+    chunks: int
+    input_tokens: int | None
+    output_tokens: int | None
+    tool_calls: int
+    errors: int
+    warnings: int
+    status: Status
+    abort_reason: str | None
+    broken: Break | None
+    cursor: Cursor
+
+
+_AS_THEY_ARE = (
+    *("id", "started_at_s", "imported_at_s", "duration_s", "turns", "characters", "chunks"),
+    *("input_tokens", "output_tokens", "tool_calls", "errors", "warnings"),
+)
+_TEXTS = ("name", "source", "file", "record", "model", "format")
+_BREAK = ("break_step", "break_turn", "break_tool", "break_outcome", "break_code", "break_message", "break_reaction")
+_COLUMNS = [
+    tables.trace.c[name] for name in (*_AS_THEY_ARE, *_TEXTS, *_BREAK, "status", "abort_reason", "sort_at_s", "facts")
+]
+
+
+def summaries(connection: sa.Connection, ids: Sequence[int]) -> list[TraceSummary]:
+    """The summaries of these traces, in this order; those that are not there are left out."""
+    found: dict[int, TraceSummary] = {}
+    for group in in_groups(ids):
+        for row in connection.execute(sa.select(*_COLUMNS).where(tables.trace.c.id.in_(group))).mappings():
+            found[row["id"]] = _summary(row)
+    return [found[id_] for id_ in ids if id_ in found]
+
+
+def _summary(row: sa.RowMapping) -> TraceSummary:
+    ids: list[list[str]] = unpack(from_blob(row["facts"])).get("external_ids", [])
+    return TraceSummary(
+        **{name: row[name] for name in _AS_THEY_ARE},
+        **{name: unescaped(row[name]) for name in _TEXTS},
+        external_ids={name: value for name, value in ids},
+        status=Status(row["status"]),
+        abort_reason=_unescaped(row["abort_reason"]),
+        broken=_break(*(row[name] for name in _BREAK)),
+        cursor=Cursor(row["sort_at_s"], row["id"]),
+    )
+
+
+def _break(step: int | None, turn: int, *said: Any) -> Break | None:
+    if step is None:
+        return None
+    tool, outcome, code, message, reaction = said
+    return Break(
+        step,
+        turn,
+        _unescaped(tool),
+        StepOutcome(outcome),
+        _unescaped(code),
+        unescaped(message),
+        Reaction(reaction) if reaction else None,
+    )
+
+
+def _unescaped(text: str | None) -> str | None:
+    return None if text is None else unescaped(text)

@@ -1,0 +1,72 @@
+"""The tools that requests offered: kept once, however many turns repeat them."""
+
+from collections.abc import Collection, Mapping
+from hashlib import sha256
+
+import sqlalchemy as sa
+
+from inspector.model import ToolDefinition
+from storage import tables
+from storage.engine import insert_new
+from storage.groups import in_groups
+from storage.packing.blobs import from_blob, to_blob
+from storage.packing.records import tool_from
+from storage.packing.values import unpack
+from storage.rows import Toolset
+
+
+def intern_toolsets(connection: sa.Connection, toolsets: Mapping[bytes, Toolset]) -> dict[bytes, int]:
+    """The ids of the toolsets, by hash; those that were not there are now."""
+    known = _ids(connection, tables.toolset, toolsets)
+    new = {digest: toolset for digest, toolset in toolsets.items() if digest not in known}
+    if not new:
+        return known
+    tools = {sha256(body).digest(): (name, body) for toolset in new.values() for name, body in toolset}
+    rows = [{"hash": digest, "name": name, "body": to_blob(body)} for digest, (name, body) in tools.items()]
+    insert_new(connection, tables.tool, rows)
+    tool_ids = _ids(connection, tables.tool, tools)
+    insert_new(connection, tables.toolset, [{"hash": digest} for digest in new])
+    added = _ids(connection, tables.toolset, new)
+    links = [
+        {"toolset_id": added[digest], "number": number, "tool_id": tool_ids[sha256(body).digest()]}
+        for digest, toolset in new.items()
+        for number, (_, body) in enumerate(toolset)
+    ]
+    insert_new(connection, tables.toolset_tool, links)
+    return known | added
+
+
+def load_toolsets(connection: sa.Connection, ids: Collection[int]) -> dict[int, tuple[ToolDefinition, ...]]:
+    """The tools of the toolsets with these ids, in order."""
+    link, tool = tables.toolset_tool, tables.tool
+    found: dict[int, list[ToolDefinition]] = {id_: [] for id_ in ids}
+    unpacked: dict[int, ToolDefinition] = {}
+    for group in in_groups(ids):
+        wanted = (
+            sa.select(link.c.toolset_id, tool.c.id, tool.c.body)
+            .join(tool, tool.c.id == link.c.tool_id)
+            .where(link.c.toolset_id.in_(group))
+            .order_by(link.c.toolset_id, link.c.number)
+        )
+        for toolset_id, tool_id, body in connection.execute(wanted):
+            if tool_id not in unpacked:
+                unpacked[tool_id] = tool_from(unpack(from_blob(body)))
+            found[toolset_id].append(unpacked[tool_id])
+    return {id_: tuple(tools) for id_, tools in found.items()}
+
+
+def drop_unused_toolsets(connection: sa.Connection) -> None:
+    """Delete the toolsets that no turn names, and the tools that no toolset holds."""
+    turn, link = tables.turn, tables.toolset_tool
+    used = sa.select(turn.c.trace_id).where(turn.c.toolset_id == tables.toolset.c.id)
+    connection.execute(sa.delete(tables.toolset).where(~used.exists()))
+    held = sa.select(link.c.toolset_id).where(link.c.tool_id == tables.tool.c.id)
+    connection.execute(sa.delete(tables.tool).where(~held.exists()))
+
+
+def _ids(connection: sa.Connection, table: sa.Table, hashes: Collection[bytes]) -> dict[bytes, int]:
+    found: dict[bytes, int] = {}
+    for group in in_groups(hashes):
+        wanted = sa.select(table.c.hash, table.c.id).where(table.c.hash.in_(group))
+        found |= {bytes(digest): id_ for digest, id_ in connection.execute(wanted)}
+    return found

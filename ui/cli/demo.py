@@ -1,0 +1,80 @@
+"""`weaklink demo`: the sample traces in a database of their own, and what broke in them."""
+
+import shlex
+import sys
+from collections.abc import Sequence
+from importlib.resources import as_file, files
+from pathlib import Path
+
+import click
+from platformdirs import user_cache_path
+
+from inspector.chain.steps import Status
+from inspector.errors import StoreError
+from storage import Store, TraceSummary
+from ui.cli.database import opened
+from ui.cli.import_files import files_below, import_file
+from ui.cli.list_traces import minimaps
+from ui.cli.options import color_option, database_option
+from ui.cli.paint import put, screen_width
+from ui.views.minimap import LEGEND
+from ui.views.palette import Style
+from ui.views.run import Line, Run
+from ui.views.trace_list import trace_table
+from ui.views.wording import counted, wrapped
+
+_MOST = 1_000
+_SUFFIXES = (".jsonl", ".json", ".txt")
+
+
+@click.command("demo")
+@database_option
+@color_option
+def demo(where: str | None, color: str) -> None:
+    """See it work: import the sample traces into a fresh database and show what broke, and where.
+
+    Works offline. Without --db the database lies in your cache folder, and every demo begins it anew.
+    """
+    place = where or str(_fresh(user_cache_path("weaklink") / "demo.db"))
+    with opened(place) as store:
+        _import_samples(store)
+        summaries = store.traces("", _MOST)
+        width = screen_width()
+        put(trace_table(summaries, width=width, minimaps=minimaps(store, summaries, width)), color=color)
+    put(_ending(summaries, place, width), color=color)
+
+
+def _fresh(path: Path) -> Path:
+    """A path where no database lies any more."""
+    try:
+        for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
+            path.with_name(name).unlink(missing_ok=True)
+    except OSError as error:
+        raise StoreError(f"cannot begin {path} anew: {error.strerror or error}") from error
+    return path
+
+
+def _import_samples(store: Store) -> None:
+    with as_file(files("sample_traces")) as folder:
+        for path in files_below([str(folder)]):
+            if path.endswith(_SUFFIXES):
+                report = import_file(store, path, None)
+                if report.refused is not None:
+                    sys.stderr.write(f"weaklink: {report.refused}\n")
+
+
+def _ending(summaries: Sequence[TraceSummary], place: str, width: int) -> list[Line]:
+    """The legend, the sum, and three commands to go on with."""
+    broken = [summary for summary in summaries if summary.status is Status.BROKEN]
+    first = next((summary for summary in broken if summary.broken and summary.broken.code), (broken or summaries)[0])
+    code = first.broken.code if first.broken and first.broken.code else "J104"
+    db = f"--db {shlex.quote(place)}"
+    said = f"{counted(len(summaries), 'trace')}, {len(broken)} of them broken. Try next:"
+    commands = (f"weaklink show {first.id} {db}", f"weaklink list --filter status:broken {db}", f"weaklink rule {code}")
+    return [
+        (),
+        *wrapped((Run(LEGEND, Style.DIM),), width),
+        (),
+        (Run(said, Style.STRONG),),
+        *((Run(f"  {command}", Style.KEY),) for command in commands),
+    ]

@@ -1,0 +1,65 @@
+"""The report of an import for people."""
+
+from collections.abc import Iterator, Sequence
+
+from ui.reports.import_report import Counts, FileReport
+from ui.views.palette import Style
+from ui.views.run import Line, Run
+from ui.views.table import table_lines
+from ui.views.visible import visible_line
+from ui.views.wording import counted, quoted, wrapped
+
+_MOST_SKIPPED = 5
+
+
+def import_lines(files: Sequence[FileReport], *, width: int) -> Iterator[Line]:
+    """What each file held, what was skipped or refused and why, and the sum."""
+    read = [file for file in files if file.refused is None]
+    heads = ("traces", "turns", "calls", "faults", "source", "file")
+    yield from table_lines([_row(file) for file in read], width=width, heads=heads if read else (), numbers=(0, 1, 2, 3))
+    for file in read:
+        yield from _notes(file, width)
+    for file in files:
+        if file.refused is not None:
+            why = file.refused.removeprefix(f"{file.path}: ")
+            refused = (Run("✖ refused ", Style.ERROR), Run(visible_line(file.path), Style.STRONG), Run(": "), *quoted(why))
+            yield from wrapped(refused, width, indent=4)
+    yield _sum(files)
+
+
+def _row(file: FileReport) -> tuple[Line, ...]:
+    counts = file.counts
+    numbers = (counts.traces, counts.turns, counts.tool_calls, sum(counts.diagnostics.values()))
+    return (
+        *((Run(f"{number:,}"),) for number in numbers),
+        (Run(file.source or ""),),
+        (Run(visible_line(file.path), Style.STRONG),),
+    )
+
+
+def _notes(file: FileReport, width: int) -> Iterator[Line]:
+    name = visible_line(file.path)
+    for skipped in file.skipped[:_MOST_SKIPPED]:
+        said = (Run("▲ skipped ", Style.WARNING), Run(f"{name} {visible_line(skipped.record)}: "), *quoted(skipped.reason))
+        yield from wrapped(said, width, indent=4)
+    if len(file.skipped) > _MOST_SKIPPED:
+        more = counted(len(file.skipped) - _MOST_SKIPPED, "more record")
+        yield (Run("▲ skipped ", Style.WARNING), Run(f"{name}: {more} (--json lists them all)"))
+    for warning in file.warnings:
+        yield from wrapped((Run("· note ", Style.INFO), Run(f"{name}: "), *quoted(warning)), width, indent=4)
+
+
+def _sum(files: Sequence[FileReport]) -> Line:
+    total = sum((file.counts for file in files), Counts())
+    refused = sum(file.refused is not None for file in files)
+    skipped = sum(len(file.skipped) for file in files)
+    said = [
+        counted(total.traces, "trace"),
+        counted(total.turns, "turn"),
+        counted(total.tool_calls, "call"),
+        counted(sum(total.diagnostics.values()), "fault"),
+    ]
+    said += [counted(skipped, "record") + " skipped"] if skipped else []
+    said += [counted(refused, "file") + " refused"] if refused else []
+    read = len(files) - refused
+    return (Run(f"{counted(read, 'file')} read: ", Style.STRONG), Run(", ".join(said)))

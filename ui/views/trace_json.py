@@ -1,0 +1,200 @@
+"""Traces and their inspections as JSON values: a line of `weaklink list --json`, and all of `weaklink show --json`."""
+
+from datetime import UTC, datetime
+from itertools import groupby
+
+from inspector.chain.steps import Break, Chain, Step
+from inspector.diagnostics import Diagnostic, Location
+from inspector.inspection import Inspection, PartInspection
+from inspector.model import ExternalId, Generation, Instant, Json, Trace, Turn
+from inspector.rules.rule import Severity
+from inspector.text import LineIndex
+from storage import TraceSummary
+from ui.views.segment_json import JsonObject, call_object, diagnostic_object, span_object
+
+
+def summary_object(summary: TraceSummary) -> JsonObject:
+    """A trace as `weaklink list --json` prints it; every key is always there. `started_at` is ISO 8601 in UTC."""
+    return {
+        "id": summary.id,
+        "name": summary.name,
+        "source": summary.source,
+        "file": summary.file,
+        "record": summary.record,
+        "external_ids": _ids(summary.external_ids),
+        "model": summary.model,
+        "format": summary.format,
+        "started_at": moment(summary.started_at_s),
+        "turns": summary.turns,
+        "tool_calls": summary.tool_calls,
+        "errors": summary.errors,
+        "warnings": summary.warnings,
+        "status": summary.status.value,
+        "break": _break_object(summary.broken),
+    }
+
+
+def trace_object(id: int, trace: Trace, inspection: Inspection) -> JsonObject:
+    """A whole trace: what `list` says of it, its turns with texts, spans and calls, its chain, its diagnostics."""
+    came, chain = trace.provenance, inspection.chain
+    found = [diagnostic.rule.severity for diagnostic in inspection.diagnostics]
+    return {
+        "id": id,
+        "name": trace.name,
+        "source": came.source,
+        "file": came.file,
+        "record": came.record,
+        "external_ids": _ids(trace.external_ids),
+        "model": trace.model,
+        "format": inspection.format,
+        "started_at": moment(trace.started.at_s if trace.started else None),
+        "tool_calls": len(chain.steps),
+        "errors": found.count(Severity.ERROR),
+        "warnings": found.count(Severity.WARNING),
+        "status": chain.status.value,
+        "abort_reason": chain.abort_reason,
+        "break": _break_object(chain.broken),
+        "turns": _turn_objects(trace, inspection),
+        "chain": _chain_objects(chain),
+        "diagnostics": _diagnostic_objects(trace, inspection.diagnostics),
+    }
+
+
+def moment(at_s: float | None) -> str | None:
+    """A moment as ISO 8601 in UTC, to the millisecond; None where it is unknown or no calendar holds it."""
+    if at_s is None:
+        return None
+    try:
+        return datetime.fromtimestamp(at_s, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    except (OverflowError, ValueError, OSError):
+        return None
+
+
+def _ids(ids: tuple[ExternalId, ...]) -> JsonObject:
+    return {id.name: id.value for id in ids}
+
+
+def _break_object(broken: Break | None) -> JsonObject | None:
+    if broken is None:
+        return None
+    return {
+        "step": broken.step,
+        "turn": broken.turn,
+        "tool": broken.tool,
+        "code": broken.code,
+        "outcome": broken.outcome.value,
+        "message": broken.message,
+    }
+
+
+def _turn_objects(trace: Trace, inspection: Inspection) -> list[Json]:
+    parts = {number: list(found) for number, found in groupby(inspection.parts, key=lambda part: part.turn)}
+    return [_turn_object(turn, number, parts.get(number, [])) for number, turn in enumerate(trace.turns, 1)]
+
+
+def _turn_object(turn: Turn, number: int, parts: list[PartInspection]) -> JsonObject:
+    return {
+        "turn": number,
+        "role": turn.role.value,
+        "source_role": turn.source_role,
+        "flags": [flag.value for flag in sorted(turn.flags)],
+        "generation": _generation_object(turn.generation) if turn.generation else None,
+        "parts": [_part_object(turn, part) for part in parts],
+    }
+
+
+def _part_object(turn: Turn, part: PartInspection) -> JsonObject:
+    source = turn.part(part.part)
+    return {
+        "part": part.part,
+        "text": source.text if source else "",
+        "grade": source.grade.value if source else None,
+        "chunks": len(source.chunks) if source and source.chunks else None,
+        "spans": [span_object(span) for span in part.spans],
+        "tool_calls": [call_object(call) for call in part.calls],
+        "tool_results": [
+            {
+                "name": result.name,
+                "call_id": result.call_id,
+                "is_error": result.is_error,
+                "content": result.content,
+                "span": result.span,
+                "start": result.range.start,
+                "end": result.range.end,
+            }
+            for result in part.results
+        ],
+    }
+
+
+def _generation_object(generation: Generation) -> JsonObject:
+    usage, error = generation.usage, generation.error
+    return {
+        "api": generation.api,
+        "requested_model": generation.requested_model,
+        "answered_model": generation.answered_model,
+        "parameters": generation.parameters,
+        "tools": [tool.name for tool in generation.tools],
+        "attempt": generation.attempt,
+        "started_at": _instant(generation.started),
+        "first_token_at": _instant(generation.first_token),
+        "ended_at": _instant(generation.ended),
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "reasoning_tokens": usage.reasoning_tokens,
+        "cached_tokens": usage.cached_tokens,
+        "finish_reason": generation.finish_reason,
+        "finish": generation.finish.value if generation.finish else None,
+        "error": {
+            "phase": error.phase.value,
+            "message": error.message,
+            "status": error.status,
+            "code": error.code,
+        }
+        if error
+        else None,
+        "body": generation.body.value,
+    }
+
+
+def _instant(instant: Instant | None) -> JsonObject | None:
+    return {"at": moment(instant.at_s), "source": instant.source.value} if instant else None
+
+
+def _chain_objects(chain: Chain) -> list[Json]:
+    return [_step_object(step) for step in chain.steps]
+
+
+def _step_object(step: Step) -> JsonObject:
+    return {
+        "step": step.number,
+        "tool": step.call.name,
+        "outcome": step.outcome.value,
+        "certainty": step.certainty.value if step.certainty else None,
+        "call": _place(step.location),
+        "result": _place(step.result_location) if step.result_location else None,
+        "retry_of": step.retry_of,
+        "depends_on": list(step.depends_on),
+    }
+
+
+def _place(location: Location) -> JsonObject:
+    return {
+        "turn": location.turn,
+        "part": location.part,
+        "start": location.range.start,
+        "end": location.range.end,
+    }
+
+
+def _diagnostic_objects(trace: Trace, diagnostics: tuple[Diagnostic, ...]) -> list[Json]:
+    lines: dict[tuple[int, str], LineIndex] = {}
+    objects: list[Json] = []
+    for diagnostic in diagnostics:
+        place = diagnostic.location
+        key = place.turn, place.part
+        if key not in lines:
+            part = trace.turns[place.turn - 1].part(place.part) if place.turn <= len(trace.turns) else None
+            lines[key] = LineIndex(part.text if part else "")
+        objects.append({"turn": place.turn, "part": place.part, **diagnostic_object(diagnostic, lines[key])})
+    return objects
