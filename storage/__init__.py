@@ -1,1 +1,22 @@
-"""Traces, kept: the inspector's values in SQLite or PostgreSQL."""
+"""Traces and their inspections, kept in SQLite or PostgreSQL."""
+
+from storage.filter import FilterError
+from storage.location import Place, place_of
+from storage.store import Store, open_store, upgrade_store
+from storage.summaries import Cursor, TraceSummary
+from storage.upkeep import StoreStats
+from storage.writing import Saved, Verdict
+
+__all__ = [
+    "Cursor",
+    "FilterError",
+    "Place",
+    "Saved",
+    "Store",
+    "StoreStats",
+    "TraceSummary",
+    "Verdict",
+    "open_store",
+    "place_of",
+    "upgrade_store",
+]

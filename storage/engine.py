@@ -43,6 +43,14 @@ def prepare_file(place: Place) -> None:
 
 
 @contextmanager
+def snapshot(engine: sa.Engine) -> Iterator[sa.Connection]:
+    """A transaction that reads: whatever is written meanwhile, it sees the database as it was at its first statement."""
+    options = {"isolation_level": "REPEATABLE READ"} if engine.dialect.name == "postgresql" else {}
+    with engine.connect().execution_options(**options) as connection:
+        yield connection
+
+
+@contextmanager
 def writing(engine: sa.Engine) -> Iterator[sa.Connection]:
     """A transaction that writes: alone among writers from its first statement, and kept whole or not at all."""
     with engine.connect().execution_options(**{_WRITES: True}) as connection, connection.begin():

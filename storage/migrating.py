@@ -11,7 +11,7 @@ SCRIPTS = Path(__file__).parent / "migrations"
 
 def migrate(connection: sa.Connection, to: str) -> None:
     """Lift or lower the tables to a version, within the connection's transaction."""
-    lower = to == "base" or to.startswith("-")
+    lower = to == "base"
     (command.downgrade if lower else command.upgrade)(config(connection), to)
 
 

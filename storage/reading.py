@@ -35,9 +35,7 @@ def find_id(connection: sa.Connection, word: int | str) -> int:
 def read_trace(connection: sa.Connection, id_: int) -> Trace:
     """The trace with this id, which must be there."""
     trace, turn = tables.trace.c, tables.turn.c
-    facts, provenance = connection.execute(
-        sa.select(trace.facts, trace.provenance).where(trace.id == id_)
-    ).one()
+    facts, provenance = connection.execute(sa.select(trace.facts, trace.provenance).where(trace.id == id_)).one()
     wanted = sa.select(turn.role, turn.facts, turn.toolset_id).where(turn.trace_id == id_).order_by(turn.number)
     turns = connection.execute(wanted).all()
     toolsets = load_toolsets(connection, {one.toolset_id for one in turns if one.toolset_id is not None})
@@ -54,7 +52,9 @@ def read_trace(connection: sa.Connection, id_: int) -> Trace:
 
 def read_inspection(connection: sa.Connection, id_: int, texts: Texts | None = None) -> Inspection:
     """The inspection of the trace with this id, which must be there; `texts` are the trace's, where already read."""
-    body = connection.execute(sa.select(tables.inspection.c.body).where(tables.inspection.c.trace_id == id_)).scalar_one()
+    body = connection.execute(
+        sa.select(tables.inspection.c.body).where(tables.inspection.c.trace_id == id_)
+    ).scalar_one()
     return unpack_inspection(from_blob(body), _texts(connection, id_) if texts is None else texts)
 
 

@@ -1,6 +1,5 @@
 """The version of a database's tables: made when it is new, refused when it is not ours, lifted when asked."""
 
-
 import sqlalchemy as sa
 
 from inspector.errors import StoreError
@@ -14,50 +13,56 @@ REVISIONS = ("v0001",)
 _version = sa.table(VERSION_TABLE, sa.column("version_num", sa.String))
 
 
+def check_file(place: Place, *, create: bool) -> None:
+    """StoreError where a database file is no file, or is not there and shall not be made."""
+    path = place.path
+    if path is None:
+        return
+    try:
+        if path.is_dir():
+            raise StoreError(f"{place}: this is a folder; name a file in it")
+        if not create and not path.exists():
+            raise StoreError(f"{place}: there is no database; `weaklink import` makes one")
+    except OSError as error:
+        raise StoreError(f"{place}: the database cannot be opened: {error.strerror}") from error
+
+
 def ensure_current(engine: sa.Engine, place: Place, *, create: bool) -> None:
     """Make the tables of a new database if `create`; StoreError for any that this weaklink cannot work with."""
     with engine.connect() as connection:
-        version = _version_of(connection)
-        empty = version is None and _is_empty(connection)
-    if version == REVISIONS[-1]:
-        return
-    if empty and create:
+        state = _state(connection)
+    if state in ("", *REVISIONS[:-1]) and not (create and not state):
+        hint = (
+            "was made by an older weaklink; run `weaklink db upgrade`"
+            if state
+            else "is empty; `weaklink import` fills it"
+        )
+        raise StoreError(f"{place}: the database {hint}")
+    if state != REVISIONS[-1]:
         upgrade(engine, place)
-    elif empty:
-        raise StoreError(f"{place}: the database is empty; `weaklink import` fills it")
-    elif version is None:
-        raise StoreError(f"{place}: this is a database, but not one of weaklink's")
-    elif version in REVISIONS:
-        raise StoreError(f"{place}: the database was made by an older weaklink; run `weaklink db upgrade`")
-    else:
-        raise StoreError(f"{place}: the database was made by a newer weaklink; upgrade weaklink to read it")
 
 
-def upgrade(engine: sa.Engine, place: Place, *, to: str = "head") -> str | None:
-    """Lift the tables to a version, in one transaction; the version that they had before, None for a new database.
+def upgrade(engine: sa.Engine, place: Place) -> bool:
+    """Lift the tables to the newest version, in one transaction; whether that changed them.
 
-    StoreError for a database that is not weaklink's, or of a newer weaklink.
+    StoreError for a database that is not weaklink's, or is of a newer weaklink.
     """
     # Only here: Alembic takes 80 ms to load, and a database is upgraded once.
     from storage.migrating import migrate  # noqa: PLC0415
 
     with writing(engine) as connection:
-        before = _version_of(connection)
-        if before is None and not _is_empty(connection):
+        state = _state(connection)
+        if state is None:
             raise StoreError(f"{place}: this is a database, but not one of weaklink's")
-        if before is not None and before not in REVISIONS:
+        if state and state not in REVISIONS:
             raise StoreError(f"{place}: the database was made by a newer weaklink; upgrade weaklink to read it")
-        migrate(connection, to)
-    return before
+        migrate(connection, REVISIONS[-1])
+    return state != REVISIONS[-1]
 
 
-def _version_of(connection: sa.Connection) -> str | None:
-    if not sa.inspect(connection).has_table(VERSION_TABLE):
-        return None
-    return connection.scalar(sa.select(_version.c.version_num))
-
-
-def _is_empty(connection: sa.Connection) -> bool:
-    return not sa.inspect(connection).get_table_names()
-
-
+def _state(connection: sa.Connection) -> str | None:
+    """The version of the tables, `""` where there are none at all, None where there are others than ours."""
+    names = sa.inspect(connection).get_table_names()
+    if VERSION_TABLE in names:
+        return connection.scalar(sa.select(_version.c.version_num)) or "unknown"
+    return None if names else ""

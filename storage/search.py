@@ -27,8 +27,12 @@ _CREATE = {
         "CREATE VIRTUAL TABLE search_text USING fts5(body, content='', tokenize='unicode61 remove_diacritics 2')",
     ),
     "postgresql": (
-        "CREATE TABLE search_text (trace_id INTEGER NOT NULL REFERENCES trace (id) ON DELETE CASCADE,"
-        " piece INTEGER NOT NULL, body TSVECTOR NOT NULL, PRIMARY KEY (trace_id, piece))",
+        """CREATE TABLE search_text (
+            trace_id INTEGER NOT NULL REFERENCES trace (id) ON DELETE CASCADE,
+            piece INTEGER NOT NULL,
+            body TSVECTOR NOT NULL,
+            PRIMARY KEY (trace_id, piece)
+        )""",
         "CREATE INDEX ix_search_text_body ON search_text USING gin (body)",
     ),
 }
@@ -38,6 +42,11 @@ def create_index(connection: sa.Connection) -> None:
     """Make the index, empty."""
     for statement in _CREATE[connection.dialect.name]:
         connection.exec_driver_sql(statement)
+
+
+def drop_index(connection: sa.Connection) -> None:
+    """Take the index away."""
+    connection.exec_driver_sql("DROP TABLE search_text")
 
 
 def index_traces(connection: sa.Connection, ids: Sequence[int]) -> None:
@@ -76,12 +85,28 @@ def forget(connection: sa.Connection, ids: Sequence[int]) -> None:
 def holds(connection: sa.Connection, phrase: str, *, prefix: bool = False) -> sa.Select[tuple[int]]:
     """The ids of the traces that hold the words of `phrase` in this order; with `prefix` the last may go on."""
     if connection.dialect.name == "sqlite":
-        quoted = '"' + _NOT_INDEXED.sub(" ", phrase).replace('"', " ") + '"' + "*" * prefix
-        return sa.select(_sqlite.c.rowid).where(_sqlite.c.search_text.op("MATCH")(quoted))
+        return sa.select(_sqlite.c.rowid).where(_match(phrase, prefix=prefix))
+    return sa.select(_postgresql.c.trace_id).where(_found(phrase, prefix=prefix)).distinct()
+
+
+def holds_in(
+    connection: sa.Connection, id_: sa.ColumnElement[int], phrase: str, *, prefix: bool = False
+) -> sa.ColumnElement[bool]:
+    """Whether the trace with this id holds the words of `phrase`; looked up for one trace after the other."""
+    if connection.dialect.name == "sqlite":
+        return sa.exists().select_from(_sqlite).where(_match(phrase, prefix=prefix), _sqlite.c.rowid == id_)
+    return sa.exists().where(_found(phrase, prefix=prefix), _postgresql.c.trace_id == id_)
+
+
+def _match(phrase: str, *, prefix: bool) -> sa.ColumnElement[bool]:
+    quoted = '"' + _NOT_INDEXED.sub(" ", phrase).replace('"', " ") + '"' + "*" * prefix
+    return _sqlite.c.search_text.op("MATCH")(quoted)
+
+
+def _found(phrase: str, *, prefix: bool) -> sa.ColumnElement[bool]:
     words = _words(phrase).split()
     query = " <-> ".join(words) + ":*" * (prefix and bool(words))
-    found = _postgresql.c.body.op("@@")(sa.func.to_tsquery("simple", query))
-    return sa.select(_postgresql.c.trace_id).where(found)
+    return _postgresql.c.body.op("@@")(sa.func.to_tsquery("simple", query))
 
 
 def _documents(connection: sa.Connection, ids: Sequence[int]) -> dict[int, str]:
@@ -118,5 +143,3 @@ def _delete_pending(connection: sa.Connection, ids: Sequence[int]) -> None:
     pending = tables.search_pending
     for group in in_groups(ids):
         connection.execute(sa.delete(pending).where(pending.c.trace_id.in_(group)))
-
-

@@ -78,11 +78,11 @@ def summaries(connection: sa.Connection, ids: Sequence[int]) -> list[TraceSummar
 
 
 def _summary(row: sa.RowMapping) -> TraceSummary:
-    ids: list[list[str]] = unpack(from_blob(row["facts"])).get("external_ids", [])
+    ids: list[tuple[str, str]] = unpack(from_blob(row["facts"])).get("external_ids", [])
     return TraceSummary(
         **{name: row[name] for name in _AS_THEY_ARE},
         **{name: unescaped(row[name]) for name in _TEXTS},
-        external_ids={name: value for name, value in ids},
+        external_ids=dict(ids),
         status=Status(row["status"]),
         abort_reason=_unescaped(row["abort_reason"]),
         broken=_break(*(row[name] for name in _BREAK)),

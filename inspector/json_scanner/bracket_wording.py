@@ -71,13 +71,24 @@ def missing_colon(text: str, key: Range, at: int) -> Fault:
     following = shown(text, at, min(at + 20, len(text)))
     message = f"A colon was expected between the key {shown(text, key.start, key.end)} and {following}."
     place = Range(key.end, at + 1)
-    return Fault(MALFORMED_JSON, place, message, "Put a colon behind the key.", inserted(key.end, ":", safe=True))
+    fix = inserted(key.end, ":", safe=True)
+    if at == key.end and text[at - 1] == '"':
+        # What follows may be mended right here too; two insertions at one place have no order.
+        fix = replaced(Range(at - 1, at), '":', safe=True)
+    return Fault(MALFORMED_JSON, place, message, "Put a colon behind the key.", fix)
 
 
 def wrong_sign(text: str, place: Range, expected: str) -> Fault:
     """Another sign where a colon or comma belongs."""
     message = f"{shown(text, place.start, place.end)} stands where JSON expects `{expected}`."
     return Fault(MALFORMED_JSON, place, message, f"Write `{expected}`.", replaced(place, expected, safe=True))
+
+
+def needless_semicolon(at: int, closer: str) -> Fault:
+    """A semicolon behind the last member or element."""
+    place = Range(at, at + 1)
+    message = f"`;` stands where `{closer}` was expected."
+    return Fault(MALFORMED_JSON, place, message, "Delete the semicolon.", deleted(place, safe=True))
 
 
 def unexpected(text: str, place: Range, expected: str) -> Fault:
@@ -157,7 +168,7 @@ def missing_opener(text: str, at: int, bracket: str) -> Fault:
     return Fault(UNBALANCED_BRACKET, Range(at, at + 1), message, hint, inserted(at, bracket, safe=False))
 
 
-def missing_closers(text: str, place: Range, insert_at: int, closers: str, opener: Range) -> Fault:
+def missing_closers(text: str, place: Range, edit: Edit, closers: str, opener: Range) -> Fault:
     """Brackets that should have been closed before the place."""
     message = (
         f"`{closers}` is missing before {shown(text, place.start, min(place.end + 10, len(text)))}: "
@@ -168,12 +179,12 @@ def missing_closers(text: str, place: Range, insert_at: int, closers: str, opene
         place,
         message,
         f"Put `{closers}` before it.",
-        inserted(insert_at, closers, safe=False),
+        Fix((edit,), safe=False),
         related=(Related(opener, "The bracket that is still open."),),
     )
 
 
-def missing_before_name(text: str, place: Range, insert_at: int, closers: str, key: str) -> Fault:
+def missing_before_name(place: Range, edit: Edit, closers: str, key: str) -> Fault:
     """The call's name slipped into its arguments because their bracket was not closed."""
     message = (
         f'`{closers}` is missing before `, "name"`: the call\'s name stands inside {shown(key)}, '
@@ -184,7 +195,7 @@ def missing_before_name(text: str, place: Range, insert_at: int, closers: str, k
         place,
         message,
         f'Put `{closers}` before `, "name"`.',
-        inserted(insert_at, closers, safe=False),
+        Fix((edit,), safe=False),
     )
 
 

@@ -56,7 +56,11 @@ def _close_down_to(machine: Machine, depth: int, at: int) -> None:
     insert_at = inner[-1].last_end
     closers = "".join(frame.closes_with for frame in reversed(inner))
     opener = Range(inner[-1].start, inner[-1].start + 1)
-    machine.report(say.missing_closers(machine.cursor.text, Range(at, at + 1), insert_at, closers, opener))
+    machine.report(
+        say.missing_closers(
+            machine.cursor.text, Range(at, at + 1), machine.closing_edit(insert_at, at, closers), closers, opener
+        )
+    )
     for _ in inner:
         machine.close_unwritten(insert_at)
 
@@ -94,7 +98,9 @@ def _ended_before_key(machine: Machine) -> None:
         count = len(cursor.frames) - 1
     closers = "".join(each.closes_with for each in reversed(cursor.frames[-count:]))
     opener = Range(frame.start, frame.start + 1)
-    machine.report(say.missing_closers(cursor.text, key.range, insert_at, closers, opener))
+    comma = cursor.text.find(",", insert_at, key.range.start)
+    edit = machine.closing_edit(insert_at, comma if comma >= 0 else key.range.start, closers)
+    machine.report(say.missing_closers(cursor.text, key.range, edit, closers, opener))
     for _ in range(count):
         machine.close_unwritten(insert_at)
     outer = machine.frame
@@ -163,6 +169,8 @@ def _root_ended_before(machine: Machine) -> None:
     frame, cursor = machine.frame, machine.cursor
     opener = Range(frame.start, frame.start + 1)
     place = Range(cursor.at, cursor.at + 1)
-    machine.report(say.missing_closers(cursor.text, place, frame.last_end, "}", opener))
+    machine.report(
+        say.missing_closers(cursor.text, place, machine.closing_edit(frame.last_end, frame.comma, "}"), "}", opener)
+    )
     cursor.at = frame.comma
     machine.close_unwritten(frame.last_end)

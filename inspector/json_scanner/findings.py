@@ -68,6 +68,11 @@ class Findings:
         else:
             self._faults.append(fault)
 
+    def inserts_at(self, at: int) -> bool:
+        """Whether one of the last repairs puts something in at a place, so that another would meet it there."""
+        edits = (edit for fault in self._faults[-4:] if fault.fix for edit in fault.fix.edits[-1:])
+        return any(edit.range.start == edit.range.end == at for edit in edits)
+
     def add_single_quoted(self, place: Range, edits: list[Edit]) -> None:
         """One single-quoted string more, and the edits that give it double quotes."""
         self._single.add(place, edits)
@@ -95,7 +100,7 @@ class Findings:
                 Fault(
                     MALFORMED_JSON,
                     self._last,
-                    f"This payload has {least}{counted(self._more, 'fault')} more than the {MAX_FAULTS} that are listed.",
+                    f"This payload has {least}{counted(self._more, 'fault')} more than the {MAX_FAULTS} listed.",
                 )
             )
         return tuple(sorted(faults, key=attrgetter("range")))

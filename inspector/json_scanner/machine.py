@@ -83,6 +83,19 @@ class Machine:
             edits += self._second_closer()
         self._finish(frame, cursor.at, edits)
 
+    def closing_edit(self, at: int, following: int, closers: str) -> Edit:
+        """The edit that puts missing closers at `at`, though another repair may put something in there too.
+
+        Then they go before the comma or bracket that stands at `following`, which that repair does not touch; if a
+        comma is what it puts in, they go before it.
+        """
+        text, found = self.cursor.text, self.cursor.found
+        if not found.inserts_at(at):
+            return Edit(Range(at, at), closers)
+        if text[following] in ",]})":
+            return Edit(Range(following, following + 1), closers + text[following])
+        return Edit(Range(at - 1, at), text[at - 1] + closers)
+
     def close_unwritten(self, end: int) -> None:
         """The innermost bracket closes at `end`, where its closer is missing."""
         self._finish(self.frame, end, [])

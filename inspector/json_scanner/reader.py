@@ -23,6 +23,7 @@ from inspector.text import Range
 _CLOSERS = ("}", "]", ")")
 _COLON = re.compile(r":=|=>|=")
 _KEY_FOLLOWS = re.compile(r"""["'“‘][^"'”’\n]{0,100}["'”’]\s*+:|\\"|[\w$][\w$.-]{0,63}["']?\s*+[:=]""")
+_SEMICOLON_AT_END = re.compile(r";\s*+(?:[}\])]|\Z)")
 _NUMBER_FOLLOWS = re.compile(r"-?\d")
 # `(1, 2)` and `("a", x)` are tuples; `(3+4)*2` and `(a + b) / 2` are not.
 _NO_TUPLE = re.compile(r"\((?:[-+*/.\d\s()]{1,200}\)|[^(),]{0,200}\)\s*+[-+*/%])")
@@ -180,7 +181,10 @@ def _nothing_read(machine: Machine, stuck: bool) -> None:  # noqa: FBT001  # the
 def _comma(machine: Machine, character: str) -> None:
     cursor, frame = machine.cursor, machine.frame
     at = cursor.at
-    if character in ",;":
+    if _SEMICOLON_AT_END.match(cursor.text, at, cursor.end):
+        machine.report(say.needless_semicolon(at, frame.closer))
+        cursor.at += 1
+    elif character in ",;":
         if character == ";":
             machine.report(say.wrong_sign(cursor.text, Range(at, at + 1), ","))
         frame.comma, cursor.at = at, at + 1

@@ -86,8 +86,8 @@ def _read_cut(cursor: Cursor, extent: Extent, place: Place) -> StringToken:
     edits = []
     if tail and _backslashes_before(text, tail.start(), extent.content.start) % 2 == 0:
         edits = [Edit(Range(tail.start(), cursor.end), "")]
-        extent = replace(extent, content=Range(extent.content.start, tail.start()))
-    cursor.cut = Cut("string", Range(extent.start, extent.end), edits, '"')
+        extent = replace(extent, content=Range(extent.content.start, tail.start()), end=tail.start())
+    cursor.cut = Cut("string", Range(extent.start, cursor.end), edits, '"')
     inner = replace(extent, mend=Mend.NONE)
     if text[extent.start] == '"' and '"' in extent.content.of(text):
         inner = replace(extent, mend=Mend.ESCAPE)

@@ -7,7 +7,8 @@ from inspector.chain.steps import Status
 from inspector.errors import WeaklinkError
 from storage.filter.terms import KEYS, Field, Filter, Key, Words
 
-_TERM = re.compile(r'\s*(?:(?P<key>[A-Za-z_][\w.]*):)?(?:"(?P<quoted>(?:[^"\\]|\\.)*)"(?=\s|$)|(?P<bare>[^\s"]*))')
+_NO_SPACE = re.compile(r"\S")
+_TERM = re.compile(r'(?:(?P<key>[A-Za-z_][\w.]*):)?(?:"(?P<quoted>(?:[^"\\]|\\.)*)"(?=\s|$)|(?P<bare>[^\s"]*))')
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 
 
@@ -23,13 +24,11 @@ def parse_filter(text: str) -> Filter:
     """What a filter says; an empty one lets everything through. FilterError where it cannot be read."""
     terms: list[Words | Field] = []
     at = 0
-    while text[at:].strip():
-        found = _TERM.match(text, at)
-        assert found is not None  # every group may be empty
-        if found.end() == at or not found[0].strip():
-            raise FilterError("a quote opens here and does not close", _behind_space(text, at))
-        if found["bare"] is not None and text[found.end() : found.end() + 1] == '"':
-            raise FilterError("a quote does not close, or stands within a word; write `key:\"two words\"`", found.end())
+    while (begins := _NO_SPACE.search(text, at)) is not None:
+        found = _TERM.match(text, begins.start())
+        if found is None or text[found.end() : found.end() + 1] == '"':
+            at = begins.start() if found is None else found.end()
+            raise FilterError('a quote does not close, or stands within a word; write `key:"two words"`', at)
         terms.append(_term(found))
         at = found.end()
     return tuple(terms)
@@ -54,10 +53,5 @@ def _key(word: str, position: int) -> Key:
         return Key(word.lower())
     except ValueError:
         nearest = get_close_matches(word.lower(), KEYS, n=1)
-        hint = f"did you mean `{nearest[0]}:`?" if nearest else f"there are {', '.join(KEYS)}"
-        message = f"there is no key `{word}`; {hint} To search for the text, put it into quotes"
-        raise FilterError(message.replace("? To", "? To").replace("code To", "code. To"), position) from None
-
-
-def _behind_space(text: str, at: int) -> int:
-    return at + len(text[at:]) - len(text[at:].lstrip())
+        hint = f"did you mean `{nearest[0]}:`?" if nearest else f"there are {', '.join(KEYS)}."
+        raise FilterError(f"there is no key `{word}`; {hint} Text to be found stands in quotes.", position) from None

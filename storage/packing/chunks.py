@@ -63,9 +63,7 @@ def _from_sparse(stored: Any, unpacked: Callable[[Any], Sequence[_Entry]]) -> tu
     return tuple(next(rest) if is_there else None for is_there in there)
 
 
-def _nested(
-    column: Sequence[tuple[_Number, ...] | None] | None, packed: Callable[[Sequence[_Number]], Any]
-) -> Any:
+def _nested(column: Sequence[tuple[_Number, ...] | None] | None, packed: Callable[[Sequence[_Number]], Any]) -> Any:
     """A column of tuples as their lengths and all their numbers in a row."""
     if column is None:
         return None

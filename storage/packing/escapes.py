@@ -31,4 +31,4 @@ def key(text: str) -> str:
     kept = escaped(text)
     if len(kept) <= _LONGEST_KEY:
         return kept
-    return f"{kept[:_LONGEST_KEY - 40].rstrip(_MARK)}… {sha256(kept.encode()).hexdigest()[:32]}"
+    return f"{kept[: _LONGEST_KEY - 40].rstrip(_MARK)}… {sha256(kept.encode()).hexdigest()[:32]}"

@@ -159,7 +159,9 @@ def _generation_from(facts: Facts, tools: tuple[ToolDefinition, ...]) -> Generat
         started=_instant_from(facts.get("started")),
         first_token=_instant_from(facts.get("first_token")),
         ended=_instant_from(facts.get("ended")),
-        usage=Usage(**{name: _first(kept) if name != "computed" else kept for name, kept in facts.get("usage", {}).items()}),
+        usage=Usage(
+            **{name: _first(kept) if name != "computed" else kept for name, kept in facts.get("usage", {}).items()}
+        ),
         finish_reason=_first(facts.get("finish_reason")),
         finish=FinishReason(finish) if finish else None,
         error=GenerationError(ErrorPhase(error[0]), *error[1:]) if error else None,

@@ -11,8 +11,7 @@ from platformdirs import user_cache_path
 
 from inspector.chain.steps import Status
 from inspector.errors import StoreError
-from storage import Store, TraceSummary
-from ui.cli.database import opened
+from storage import Store, TraceSummary, open_store
 from ui.cli.import_files import files_below, import_file
 from ui.cli.list_traces import minimaps
 from ui.cli.options import color_option, database_option
@@ -36,9 +35,9 @@ def demo(where: str | None, color: str) -> None:
     Works offline. Without --db the database lies in your cache folder, and every demo begins it anew.
     """
     place = where or str(_fresh(user_cache_path("weaklink") / "demo.db"))
-    with opened(place) as store:
+    with open_store(place) as store:
         _import_samples(store)
-        summaries = store.traces("", _MOST)
+        summaries = store.traces(limit=_MOST)
         width = screen_width()
         put(trace_table(summaries, width=width, minimaps=minimaps(store, summaries, width)), color=color)
     put(_ending(summaries, place, width), color=color)

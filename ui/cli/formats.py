@@ -40,7 +40,9 @@ def formats(file: str | None, model: str, *, detect: bool, as_json: bool, color:
         sys.stdout.write(write_json([_format_object(one) for one in all_formats()]) + "\n")
     else:
         heads = ("format", "aliases", "what it looks like")
-        put(table_lines([_row(one) for one in all_formats()], heads=heads, width=screen_width(), widest=28), color=color)
+        put(
+            table_lines([_row(one) for one in all_formats()], heads=heads, width=screen_width(), widest=28), color=color
+        )
 
 
 def _put_detection(found: Detection, *, as_json: bool, color: str) -> None:

@@ -46,7 +46,7 @@ class _Tally:
     """Counts what goes through it."""
 
     on_trace: Callable[[], object]
-    counts: Counts = Counts()
+    counts: Counts = field(default_factory=Counts)
     skipped: list[Skipped] = field(default_factory=list)
     warnings: dict[str, None] = field(default_factory=dict)
 

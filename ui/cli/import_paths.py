@@ -8,7 +8,7 @@ from typing import Protocol
 import click
 
 from inspector.json_text import write_json
-from ui.cli.database import opened
+from storage import open_store
 from ui.cli.import_files import files_below, import_file
 from ui.cli.options import color_option, database_option, json_option
 from ui.cli.paint import put, screen_width
@@ -45,10 +45,12 @@ def import_paths(
     files = list(files_below(paths))
     reports: list[FileReport] = []
     try:
-        with opened(where) as store, _progress(len(files)) as progress:
+        with open_store(where) as store, _progress(len(files)) as progress:
             for path in files:
                 progress.begin(path)
                 reports.append(import_file(store, path, source, on_trace=progress.advance))
+            progress.begin("text index")
+            store.index_pending()
     finally:
         _put(reports, as_json=as_json, color=color)
     if all(report.refused is not None for report in reports):

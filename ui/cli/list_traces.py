@@ -1,12 +1,12 @@
 """`weaklink list`: the traces in the database."""
 
 import sys
+from collections.abc import Iterable, Iterator
 
 import click
 
 from inspector.json_text import write_json
-from storage import Store, TraceSummary
-from ui.cli.database import opened
+from storage import Cursor, Store, TraceSummary, open_store
 from ui.cli.options import color_option, database_option, json_option
 from ui.cli.paint import put, screen_width
 from ui.views.minimap import minimap
@@ -15,6 +15,7 @@ from ui.views.trace_json import summary_object
 from ui.views.trace_list import trace_table
 
 _ROOMY = 120
+_PAGE = 200
 
 
 @click.command("list")
@@ -24,7 +25,7 @@ _ROOMY = 120
 @database_option
 @color_option
 def list_traces(expression: str, limit: int, where: str | None, *, as_json: bool, color: str) -> None:
-    """List the traces in the database, the newest first.
+    r"""List the traces in the database, the newest first.
 
     A filter is words to be found in the text, and `key:value` for status, model, source, format, tool and code:
 
@@ -34,31 +35,40 @@ def list_traces(expression: str, limit: int, where: str | None, *, as_json: bool
 
     With --json, one line of JSON a trace.
     """
-    with opened(where) as store:
-        summaries = store.traces(expression, limit)
+    with open_store(where) as store:
+        if expression:
+            store.index_pending()
+        found = _pages(store, expression, limit)
         if as_json:
-            for summary in summaries:
+            for summary in found:
                 sys.stdout.write(write_json(summary_object(summary)) + "\n")
             return
+        summaries = list(found)
         if not summaries:
             sys.stderr.write(_nothing(expression))
             return
         width = screen_width()
-        put(trace_table(summaries, width=width, minimaps=_minimaps(store, summaries, width)), color=color)
+        shown = minimaps(store, summaries, width) if width >= _ROOMY else {}
+        put(trace_table(summaries, width=width, minimaps=shown), color=color)
     if len(summaries) == limit:
         sys.stderr.write(f"weaklink: the newest {limit:,} are shown; --limit shows more\n")
 
 
-def _minimaps(store: Store, summaries: list[TraceSummary], width: int) -> dict[int, Line]:
-    """A minimap for each trace where the screen has room for it."""
-    if width < _ROOMY:
-        return {}
-    return minimaps(store, summaries, width)
-
-
-def minimaps(store: Store, summaries: list[TraceSummary], width: int) -> dict[int, Line]:
+def minimaps(store: Store, summaries: Iterable[TraceSummary], width: int) -> dict[int, Line]:
     """A minimap of each trace, by its id."""
-    return {one.id: minimap(store.trace(one.id), store.inspection(one.id), width - 16) for one in summaries}
+    return {one.id: minimap(*store.inspected(one.id), width - 16) for one in summaries}
+
+
+def _pages(store: Store, expression: str, limit: int) -> Iterator[TraceSummary]:
+    """The newest traces that match, read a page at a time."""
+    after: Cursor | None = None
+    while limit > 0:
+        page = store.traces(expression, limit=min(limit, _PAGE), after=after)
+        yield from page
+        if len(page) < _PAGE:
+            return
+        limit -= len(page)
+        after = page[-1].cursor
 
 
 def _nothing(expression: str) -> str:

@@ -5,8 +5,7 @@ import sys
 import click
 
 from inspector.json_text import write_json
-from inspector.segmentation import AUTO, Segmentation, segment
-from inspector.text import decode
+from inspector.segmentation import AUTO, segment
 from ui.cli.inputs import STDIN, open_binary, read_text, read_tool_file
 from ui.cli.options import color_option
 from ui.cli.paint import put, screen_width
@@ -20,7 +19,9 @@ from ui.views.segmented import segmented_lines
 @click.option("--format", "-f", default=AUTO, show_default=True, metavar="NAME", help="The text's format.")
 @click.option("--model", default="", metavar="NAME", help="The model's name, which helps to detect the format.")
 @click.option("--tools", "tool_file", metavar="FILE", help="JSON file with the tools that were offered.")
-@click.option("--prompt", default="", metavar="TEXT", help="The end of the prompt; what it left open belongs to the text.")
+@click.option(
+    "--prompt", default="", metavar="TEXT", help="The end of the prompt; what it left open belongs to the text."
+)
 @click.option("--jsonl", is_flag=True, help="Read requests as JSON lines, answer each with one line.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, also on a terminal.")
 @click.option("--text", "as_text", is_flag=True, help="Print for people, also without a terminal.")

@@ -16,13 +16,20 @@ def import_lines(files: Sequence[FileReport], *, width: int) -> Iterator[Line]:
     """What each file held, what was skipped or refused and why, and the sum."""
     read = [file for file in files if file.refused is None]
     heads = ("traces", "turns", "calls", "faults", "source", "file")
-    yield from table_lines([_row(file) for file in read], width=width, heads=heads if read else (), numbers=(0, 1, 2, 3))
+    yield from table_lines(
+        [_row(file) for file in read], width=width, heads=heads if read else (), numbers=(0, 1, 2, 3)
+    )
     for file in read:
         yield from _notes(file, width)
     for file in files:
         if file.refused is not None:
             why = file.refused.removeprefix(f"{file.path}: ")
-            refused = (Run("✖ refused ", Style.ERROR), Run(visible_line(file.path), Style.STRONG), Run(": "), *quoted(why))
+            refused = (
+                Run("✖ refused ", Style.ERROR),
+                Run(visible_line(file.path), Style.STRONG),
+                Run(": "),
+                *quoted(why),
+            )
             yield from wrapped(refused, width, indent=4)
     yield _sum(files)
 
@@ -40,7 +47,11 @@ def _row(file: FileReport) -> tuple[Line, ...]:
 def _notes(file: FileReport, width: int) -> Iterator[Line]:
     name = visible_line(file.path)
     for skipped in file.skipped[:_MOST_SKIPPED]:
-        said = (Run("▲ skipped ", Style.WARNING), Run(f"{name} {visible_line(skipped.record)}: "), *quoted(skipped.reason))
+        said = (
+            Run("▲ skipped ", Style.WARNING),
+            Run(f"{name} {visible_line(skipped.record)}: "),
+            *quoted(skipped.reason),
+        )
         yield from wrapped(said, width, indent=4)
     if len(file.skipped) > _MOST_SKIPPED:
         more = counted(len(file.skipped) - _MOST_SKIPPED, "more record")

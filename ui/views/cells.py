@@ -24,19 +24,6 @@ def fitting(text: str, room: int) -> int:
     return len(text)
 
 
-def fitting_end(text: str, room: int) -> int:
-    """From which code point on the end of `text` fits into `room` cells; never before a combining character."""
-    taken, start = 0, len(text)
-    for index in range(len(text) - 1, -1, -1):
-        width = _width(text[index])
-        taken += width
-        if taken > room:
-            break
-        if width:
-            start = index
-    return start
-
-
 def wrapped_words(text: str, room: int) -> Iterator[str]:
     """`text` in pieces of at most `room` cells, cut at blanks where it can be; a longer word is cut within."""
     room = max(room, 2)

@@ -10,7 +10,10 @@ from ui.views.palette import Style
 from ui.views.run import Line, Run, width_of
 from ui.views.status import step_glyph
 
-LEGEND = "s system  u user  t reasoning  [c] call  r result  a answer  [✖] broken  [▲] invalid  [◆] recovered  [?] no result"
+LEGEND = (
+    "s system  u user  t reasoning  [c] call  r result  a answer  "
+    "[✖] malformed  [▲] invalid  ✖ error result  [?] no result  ◆ recovered"
+)
 
 _CALL_ITSELF = (StepOutcome.MALFORMED, StepOutcome.UNKNOWN_TOOL, StepOutcome.INVALID, StepOutcome.UNANSWERED)
 _GLANCE = 1024

@@ -73,7 +73,5 @@ def diagnostic_object(diagnostic: Diagnostic, lines: LineIndex) -> JsonObject:
 
 
 def _fix_object(fix: Fix) -> JsonObject:
-    edits: list[Json] = [
-        {"start": edit.range.start, "end": edit.range.end, "text": edit.text} for edit in fix.edits
-    ]
+    edits: list[Json] = [{"start": edit.range.start, "end": edit.range.end, "text": edit.text} for edit in fix.edits]
     return {"edits": edits, "safe": fix.safe}

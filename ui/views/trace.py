@@ -21,7 +21,7 @@ _MARGIN = 10
 _LONGEST = 1_000
 
 
-def trace_lines(trace: Trace, inspection: Inspection, *, id: str, width: int, full: bool = False) -> Iterator[Line]:
+def trace_lines(trace: Trace, inspection: Inspection, *, id: int, width: int, full: bool = False) -> Iterator[Line]:
     """The lines that `weaklink show` prints; `id` is the trace's in the database."""
     yield from trace_head(trace, inspection, id=id, width=width)
     parts: dict[int, list[PartInspection]] = {}
@@ -30,10 +30,11 @@ def trace_lines(trace: Trace, inspection: Inspection, *, id: str, width: int, fu
     wrong: dict[int, list[Diagnostic]] = {}
     for diagnostic in inspection.diagnostics:
         wrong.setdefault(diagnostic.location.turn, []).append(diagnostic)
+    model = model_of(trace)
     for number, turn in enumerate(trace.turns, 1):
         yield ()
         found, faulty = parts.get(number, []), wrong.get(number, [])
-        yield from turn_lines(turn, number, found, faulty, width=width, model=trace.model, full=full)
+        yield from turn_lines(turn, number, found, faulty, width=width, model=model, full=full)
     if inspection.chain.steps:
         yield ()
         yield (Run("chain", Style.STRONG),)
@@ -43,9 +44,9 @@ def trace_lines(trace: Trace, inspection: Inspection, *, id: str, width: int, fu
         yield from break_lines(inspection.chain.broken, inspection.diagnostics, width)
 
 
-def trace_head(trace: Trace, inspection: Inspection, *, id: str, width: int) -> Iterator[Line]:
+def trace_head(trace: Trace, inspection: Inspection, *, id: int, width: int) -> Iterator[Line]:
     """What a trace is, where it comes from and how it ended, before its turns."""
-    yield (Run(f"trace {visible_line(id)}", Style.STRONG), Run(f"  {visible_line(trace.name)}"))
+    yield (Run(f"trace {id}", Style.STRONG), Run(f"  {visible_line(trace.name)}"))
     for name, said in _facts(trace, inspection):
         yield from _fact(name, (Run(folded_middle(said, _LONGEST)),), width)
     chain = inspection.chain
@@ -57,9 +58,16 @@ def trace_head(trace: Trace, inspection: Inspection, *, id: str, width: int) -> 
         yield from _fact("map", minimap(trace, inspection, width - _MARGIN), width)
 
 
+def model_of(trace: Trace) -> str:
+    """The trace's own model, or else the first that a generation names; empty where none does."""
+    made = (turn.generation for turn in trace.turns if turn.generation is not None)
+    named = (generation.answered_model or generation.requested_model for generation in made)
+    return trace.model or next(filter(None, named), "")
+
+
 def _facts(trace: Trace, inspection: Inspection) -> Iterator[tuple[str, str]]:
     came = trace.provenance
-    yield "model", f"{trace.model or 'unknown'}, format {inspection.format}"
+    yield "model", f"{model_of(trace) or 'unknown'}, format {inspection.format}"
     where = " ".join(word for word in (came.file, came.record) if word)
     yield "source", ", ".join(word for word in (came.source, where) if word) or "unknown"
     if trace.external_ids:
@@ -84,9 +92,7 @@ def _fact(name: str, said: Line, width: int) -> Iterator[Line]:
 def _counts(inspection: Inspection) -> str:
     found = Counter(diagnostic.rule.severity for diagnostic in inspection.diagnostics)
     said = [
-        counted(found[severity], severity.value)
-        for severity in (Severity.ERROR, Severity.WARNING)
-        if found[severity]
+        counted(found[severity], severity.value) for severity in (Severity.ERROR, Severity.WARNING) if found[severity]
     ]
     return f" · {', '.join(said)}" if said else ""
 

@@ -6,11 +6,12 @@ from itertools import groupby
 from inspector.chain.steps import Break, Chain, Step
 from inspector.diagnostics import Diagnostic, Location
 from inspector.inspection import Inspection, PartInspection
-from inspector.model import ExternalId, Generation, Instant, Json, Trace, Turn
+from inspector.model import Generation, Instant, Json, Trace, Turn
 from inspector.rules.rule import Severity
 from inspector.text import LineIndex
 from storage import TraceSummary
 from ui.views.segment_json import JsonObject, call_object, diagnostic_object, span_object
+from ui.views.trace import model_of
 
 
 def summary_object(summary: TraceSummary) -> JsonObject:
@@ -21,7 +22,7 @@ def summary_object(summary: TraceSummary) -> JsonObject:
         "source": summary.source,
         "file": summary.file,
         "record": summary.record,
-        "external_ids": _ids(summary.external_ids),
+        "external_ids": dict(summary.external_ids),
         "model": summary.model,
         "format": summary.format,
         "started_at": moment(summary.started_at_s),
@@ -44,8 +45,8 @@ def trace_object(id: int, trace: Trace, inspection: Inspection) -> JsonObject:
         "source": came.source,
         "file": came.file,
         "record": came.record,
-        "external_ids": _ids(trace.external_ids),
-        "model": trace.model,
+        "external_ids": {id.name: id.value for id in trace.external_ids},
+        "model": model_of(trace),
         "format": inspection.format,
         "started_at": moment(trace.started.at_s if trace.started else None),
         "tool_calls": len(chain.steps),
@@ -68,10 +69,6 @@ def moment(at_s: float | None) -> str | None:
         return datetime.fromtimestamp(at_s, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     except (OverflowError, ValueError, OSError):
         return None
-
-
-def _ids(ids: tuple[ExternalId, ...]) -> JsonObject:
-    return {id.name: id.value for id in ids}
 
 
 def _break_object(broken: Break | None) -> JsonObject | None:

@@ -13,7 +13,9 @@ from ui.views.status import status_run
 from ui.views.visible import visible_line
 
 _ROOMY = 110
-_SLACK = 3
+_NUMBERS = ("id", "turns", "calls", "errors")
+_WORTH = {"break": 12, "name": 3, "model": 0}
+_NARROWEST = 8
 
 
 def trace_table(
@@ -21,15 +23,15 @@ def trace_table(
 ) -> Iterator[Line]:
     """One line a trace, under a head; a trace's minimap, where there is one, on a line of its own below it."""
     shown = _columns(width)
+    heads: dict[str, Line] = {name: (Run(name, Style.DIM),) for name in shown}
     rows = [_cells(summary) for summary in summaries]
-    heads = {name: (Run(name, Style.DIM),) for name in shown}
     widths = {name: max(width_of(cells[name]) for cells in [heads, *rows]) for name in shown}
     _narrow(widths, width)
-    for cells in [heads, *rows]:
-        yield clipped(tuple(run for name in shown for run in _cell(cells[name], name, widths[name])), width)
-        minimap = minimaps.get(_id_of(cells)) if minimaps and cells is not heads else None
-        if minimap is not None:
-            yield clipped((Run(" " * (widths["status"] + 2), Style.PLAIN), *minimap), width)
+    yield _row(heads, widths, width)
+    for summary, cells in zip(summaries, rows, strict=True):
+        yield _row(cells, widths, width)
+        if minimaps and summary.id in minimaps:
+            yield clipped((Run(" " * (widths["status"] + 2)), *minimaps[summary.id]), width)
 
 
 def break_words(broken: Break) -> Line:
@@ -65,20 +67,18 @@ def _cells(summary: TraceSummary) -> dict[str, Line]:
     }
 
 
-def _cell(cell: Line, name: str, width: int) -> Line:
-    if name in ("id", "turns", "calls", "errors"):
-        return (*right_aligned(cell, width), Run("  "))
-    return (*padded(cell, width), Run("  "))
+def _row(cells: Mapping[str, Line], widths: Mapping[str, int], width: int) -> Line:
+    line: list[Run] = []
+    for name, room in widths.items():
+        line += right_aligned(cells[name], room) if name in _NUMBERS else padded(cells[name], room)
+        line.append(Run("  "))
+    return clipped(line[:-1], width)
 
 
 def _narrow(widths: dict[str, int], width: int) -> None:
     """Take cells from the widest of the texts until the table fits, but leave each something to be known by."""
     while sum(widths.values()) + 2 * len(widths) - 2 > width:
-        name = max(("model", "name", "break"), key=lambda name: widths[name] - {"break": 12, "name": _SLACK}.get(name, 0))
-        if widths[name] <= 8:
+        name = max(_WORTH, key=lambda name: widths[name] - _WORTH[name])
+        if widths[name] <= _NARROWEST:
             return
         widths[name] -= 1
-
-
-def _id_of(cells: Mapping[str, Line]) -> int:
-    return int(cells["id"][0].text)

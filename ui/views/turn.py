@@ -35,7 +35,8 @@ def turn_lines(
         yield from wrapped(_error(turn.generation.error), width, indent=4)
     shown = {part.part for part in parts}
     for part in parts:
-        yield from _part_lines(turn, part, [one for one in diagnostics if one.location.part == part.part], width, full=full)
+        found = [one for one in diagnostics if one.location.part == part.part]
+        yield from _part_lines(turn, part, found, width, full=full)
     for diagnostic in diagnostics:
         if diagnostic.location.part not in shown:
             yield from fault_lines(diagnostic.fault, width)

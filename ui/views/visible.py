@@ -23,10 +23,10 @@ class _Glyphs(dict[int, str]):
 
 
 def visible(text: str) -> str:
-    """`text` with every character that a reader could not see, or a terminal would obey, as something to read.
+    r"""`text` with every character that a reader could not see, or a terminal would obey, as something to read.
 
-    C0 controls become their pictures (`␛`, `␀`), other invisible characters escapes (`\\u202e`), bytes that are not
-    UTF-8 `\\xff`. Line feeds and tabs stay.
+    C0 controls become their pictures (`␛`, `␀`), other invisible characters escapes (`\u202e`), bytes that are not
+    UTF-8 `\xff`. Line feeds and tabs stay.
     """
     return text if text.isprintable() else text.translate(_IN_TEXT)
 

@@ -1,0 +1,138 @@
+"""A filter as SQL: selects that each walk one index from its newest end.
+
+Of what a filter asks, the rarest thing drives: its index is walked, and the rest is looked up for each trace met. How
+rare a thing is, is counted up to a bound, which is cheap; so a page costs about the same in a large store as in a
+small one, whatever the filter. What drives may be several values (`code:J1`): then each gets a select of its own.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import sqlalchemy as sa
+
+from inspector.chain.steps import Status
+from storage import tables
+from storage.filter.terms import Field, Filter, Key, Words
+from storage.packing.escapes import key as key_of
+from storage.search import holds, holds_in
+from storage.summaries import Cursor
+
+Page: TypeAlias = sa.Select[tuple[int, float]]
+"""Selects `id` and `sort_at_s`, the newest first."""
+
+_ENOUGH = 2_000  # what is found this often is common
+_MOST_BRANCHES = 50
+_trace = tables.trace.c
+_COLUMNS = {Key.STATUS: _trace.status, Key.MODEL: _trace.model, Key.SOURCE: _trace.source, Key.FORMAT: _trace.format}
+_TABLES = {
+    Key.TOOL: (tables.trace_tool, tables.trace_tool.c.name),
+    Key.CODE: (tables.trace_code, tables.trace_code.c.code),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """One thing asked, and how often it is found, up to the bound; `values` are the stored spellings of a field."""
+
+    term: Field | Words
+    found: int
+    values: tuple[str, ...] = ()
+
+
+def branches(connection: sa.Connection, wanted: Filter, *, after: Cursor | None, limit: int) -> list[Page]:
+    """The selects that together give the page behind `after`; none where the filter lets nothing through."""
+    asked = [_asked(connection, term) for term in wanted]
+    if any(not one.found for one in asked):
+        return []
+    drives = min(asked, key=lambda one: one.found, default=None)
+    if drives is not None and (drives.found >= _ENOUGH and isinstance(drives.term, Words)):
+        drives = min((one for one in asked if one.values), key=lambda one: one.found, default=None)
+    if drives is not None and len(drives.values) > _MOST_BRANCHES:
+        drives = None
+    rest = [_condition(connection, one) for one in asked if one is not drives]
+    return [select.limit(limit) for select in _walks(connection, drives, rest, after)]
+
+
+def _asked(connection: sa.Connection, term: Field | Words) -> _Asked:
+    if isinstance(term, Words):
+        return _Asked(term, _count(connection, holds(connection, term.phrase, prefix=term.prefix)))
+    values = _spellings(connection, term)
+    if not values:
+        return _Asked(term, 0)
+    column = _column(term.key)
+    return _Asked(term, _count(connection, sa.select(sa.literal(1)).where(column.in_(values))), values)
+
+
+def _count(connection: sa.Connection, found: sa.Select[tuple[int]]) -> int:
+    bounded = found.limit(_ENOUGH).subquery()
+    return connection.scalar(sa.select(sa.func.count()).select_from(bounded)) or 0
+
+
+def _walks(
+    connection: sa.Connection, drives: _Asked | None, rest: Sequence[sa.ColumnElement[bool]], after: Cursor | None
+) -> list[Page]:
+    match drives:
+        case _Asked(Field(Key.TOOL | Key.CODE as key), values=values):
+            table, column = _TABLES[key]
+            source: sa.FromClause = table
+            if rest:
+                source = table.join(tables.trace, _trace.id == table.c.trace_id)
+            return [
+                _walk(source, table.c.sort_at_s, table.c.trace_id, [column == value, *rest], after) for value in values
+            ]
+        case _Asked(Field(key), values=values):
+            starts = [[_COLUMNS[key] == value] for value in values]
+        case _Asked(Words() as words):
+            ids = connection.scalars(holds(connection, words.phrase, prefix=words.prefix).limit(_ENOUGH)).all()
+            starts = [[_trace.id.in_(ids)]]
+        case _:
+            starts = [[]]
+    return [_walk(tables.trace, _trace.sort_at_s, _trace.id, [*start, *rest], after) for start in starts]
+
+
+def _walk(
+    source: sa.FromClause,
+    sort_at_s: sa.ColumnElement[float],
+    id_: sa.ColumnElement[int],
+    conditions: Sequence[sa.ColumnElement[bool]],
+    after: Cursor | None,
+) -> Page:
+    behind = [] if after is None else [sa.tuple_(sort_at_s, id_) < sa.tuple_(after.sort_at_s, after.id)]
+    select = sa.select(id_.label("id"), sort_at_s.label("sort_at_s")).select_from(source)
+    return select.where(*conditions, *behind).order_by(sort_at_s.desc(), id_.desc())
+
+
+def _condition(connection: sa.Connection, asked: _Asked) -> sa.ColumnElement[bool]:
+    """What a trace that was met elsewhere must fulfil, said so that no index tempts the database to begin here."""
+    match asked.term:
+        case Words(phrase, prefix):
+            return holds_in(connection, _trace.id, phrase, prefix=prefix)
+        case Field(Key.TOOL | Key.CODE as key):
+            table, column = _TABLES[key]
+            return sa.exists().where(table.c.trace_id == _trace.id, sa.func.coalesce(column, "").in_(asked.values))
+        case Field(key):
+            return sa.func.coalesce(_COLUMNS[key], "").in_(asked.values)
+
+
+def _column(key: Key) -> sa.ColumnElement[str]:
+    return _TABLES[key][1] if key in _TABLES else _COLUMNS[key]
+
+
+def _spellings(connection: sa.Connection, term: Field) -> tuple[str, ...]:
+    """The stored values that a field means."""
+    value = key_of(term.value)
+    if term.key is Key.CODE and "*" not in value:
+        value += "*"
+    pattern = re.compile(".*".join(map(re.escape, value.split("*"))), re.IGNORECASE | re.DOTALL)
+    stored = tuple(Status) if term.key is Key.STATUS else _distinct(connection, _column(term.key))
+    return tuple(str(one) for one in stored if pattern.fullmatch(one))
+
+
+def _distinct(connection: sa.Connection, column: sa.ColumnElement[str]) -> Sequence[str]:
+    """The different values of an indexed column, by jumps along the index: DISTINCT would read it whole."""
+    values = sa.select(sa.func.min(column).label("value")).cte("stored_values", recursive=True)
+    following = sa.select(sa.func.min(column)).where(column > values.c.value).correlate(values).scalar_subquery()
+    values = values.union_all(sa.select(following).where(values.c.value.is_not(None)))
+    return connection.scalars(sa.select(values.c.value).where(values.c.value.is_not(None))).all()

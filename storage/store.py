@@ -1,0 +1,188 @@
+"""The store: traces and their inspections in a database, and the only door to it."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import sqlalchemy as sa
+
+from inspector.inspection import Inspection
+from inspector.model import Trace
+from inspector.version import __version__
+from storage import tables
+from storage.engine import new_engine, prepare_file, snapshot, vacuum, writing
+from storage.failures import reading, sentences
+from storage.filter import parse_filter
+from storage.groups import in_groups
+from storage.listing import page
+from storage.location import Place, place_of
+from storage.packing.inspections import texts_of
+from storage.reading import find_id, read_inspection, read_trace
+from storage.schema import check_file, ensure_current, upgrade
+from storage.search import index_traces
+from storage.summaries import Cursor, TraceSummary, summaries
+from storage.upkeep import StoreStats, inspect_again, prune, stats_of
+from storage.writing import Saved, delete_traces, draft, write
+
+_GROUP = 200  # traces whose rows are in memory at a time
+
+
+def open_store(where: str | Path | None = None, *, create: bool = True, busy_timeout_s: float = 10.0) -> "Store":
+    """The store in a file or at a database URL; None asks WEAKLINK_DB, then takes the user's data folder.
+
+    With `create` a database that is not there is made, its file readable by this user only. `busy_timeout_s` is how
+    long a writer waits for another one. StoreError where it cannot be opened, is none of weaklink's, or is of
+    another version: an older one says to run `weaklink db upgrade`.
+    """
+    place = place_of(where)
+    check_file(place, create=create)
+    prepare_file(place)
+    engine = new_engine(place, busy_timeout_s=busy_timeout_s)
+    try:
+        with sentences(place):
+            ensure_current(engine, place, create=create)
+    except BaseException:
+        engine.dispose()
+        raise
+    return Store(engine, place)
+
+
+def upgrade_store(where: str | Path | None = None) -> bool:
+    """Lift the database to this weaklink's version of the tables; whether that changed it. StoreError as above."""
+    place = place_of(where)
+    check_file(place, create=False)
+    engine = new_engine(place)
+    try:
+        with sentences(place):
+            return upgrade(engine, place)
+    finally:
+        engine.dispose()
+
+
+class Store:
+    """Traces and inspections in a database. Made by `open_store`; may be used from several threads at once.
+
+    Every method raises StoreError for what the database refuses, and what it then was to write is not there at all.
+    An `id` may be a trace's number, or an external id that one trace alone bears; StoreError for any other.
+    """
+
+    def __init__(self, engine: sa.Engine, place: Place) -> None:
+        self._engine = engine
+        self.place = place
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._engine.dispose()
+
+    def save(self, items: Iterable[tuple[Trace, Inspection]]) -> list[Saved]:
+        """Keep traces with their inspections, in one transaction; what became of each, in order.
+
+        A trace that is there already (see `storage.identity`) is replaced, under its id, by one that holds as much
+        or more, and left alone otherwise; one that says the same is unchanged, though a new inspection of it counts.
+        `items` is read as it goes, so it may be long; what it raises leaves nothing written.
+        """
+        drafts = in_groups((draft(trace, inspection) for trace, inspection in items), _GROUP)
+        first = next(drafts, [])
+        if not first:
+            return []
+        now_s = time.time()
+        with sentences(self.place), writing(self._engine) as connection:
+            saved = write(connection, first, now_s)
+            for group in drafts:
+                saved += write(connection, group, now_s)
+        return saved
+
+    def trace(self, id: int | str) -> Trace:
+        """The trace, equal to the one that was saved."""
+        with self._reads() as connection:
+            number = find_id(connection, id)
+            with reading(self.place, f"trace {number}"):
+                return read_trace(connection, number)
+
+    def inspection(self, id: int | str) -> Inspection:
+        """The inspection of a trace, equal to the one that was saved."""
+        with self._reads() as connection:
+            number = find_id(connection, id)
+            with reading(self.place, f"the inspection of trace {number}"):
+                return read_inspection(connection, number)
+
+    def inspected(self, id: int | str) -> tuple[Trace, Inspection]:
+        """A trace and its inspection, read together."""
+        with self._reads() as connection:
+            number = find_id(connection, id)
+            with reading(self.place, f"trace {number}"):
+                trace = read_trace(connection, number)
+                return trace, read_inspection(connection, number, texts_of(trace))
+
+    def summary(self, id: int | str) -> TraceSummary:
+        """What a list shows of one trace."""
+        with self._reads() as connection:
+            return summaries(connection, [find_id(connection, id)])[0]
+
+    def traces(self, filter: str = "", *, limit: int = 100, after: Cursor | None = None) -> list[TraceSummary]:  # noqa: A002  # it is what users call it
+        """The newest traces that a filter lets through, or the next ones behind `after`, the last one's cursor.
+
+        Raises FilterError for a filter that cannot be read. Words are looked up in the text index: see `index_pending`.
+        """
+        wanted = parse_filter(filter)
+        with self._reads() as connection:
+            return page(connection, wanted, limit=limit, after=after)
+
+    def index_pending(self, *, limit: int | None = None) -> int:
+        """Read traces that the text index does not hold yet, all or at most `limit` of them; how many were read."""
+        pending, done = tables.search_pending.c.trace_id, 0
+        while limit is None or done < limit:
+            room = _GROUP if limit is None else min(_GROUP, limit - done)
+            with sentences(self.place), writing(self._engine) as connection:
+                ids = list(connection.scalars(sa.select(pending).order_by(pending).limit(room)))
+                if not ids:
+                    break
+                index_traces(connection, ids)
+            done += len(ids)
+        return done
+
+    def reinspect(self, inspect: Callable[[Trace], Inspection], ids: Iterable[int | str] | None = None) -> int:
+        """Inspect traces again, all where no ids are named, and keep what was found; how many there were."""
+        with self._reads() as connection:
+            every = sa.select(tables.trace.c.id).order_by(tables.trace.c.id)
+            wanted = list(connection.scalars(every)) if ids is None else [find_id(connection, one) for one in ids]
+        for group in in_groups(wanted, _GROUP):
+            with sentences(self.place), writing(self._engine) as connection:
+                inspect_again(connection, self.place, inspect, group)
+        return len(wanted)
+
+    def delete(self, ids: Iterable[int | str]) -> int:
+        """Delete traces; how many."""
+        with sentences(self.place), writing(self._engine) as connection:
+            numbers = sorted({find_id(connection, one) for one in ids})
+            delete_traces(connection, numbers)
+        return len(numbers)
+
+    def prune(self, *, before_s: float, keep_broken: bool = False) -> int:
+        """Delete the traces from before a time (seconds since 1970-01-01 UTC); how many there were."""
+        with sentences(self.place), writing(self._engine) as connection:
+            return prune(connection, before_s=before_s, keep_broken=keep_broken)
+
+    def stats(self) -> StoreStats:
+        """What the store holds."""
+        with self._reads() as connection:
+            return stats_of(connection, version=__version__)
+
+    def vacuum(self) -> None:
+        """Give back the room that deleted traces took."""
+        with sentences(self.place):
+            vacuum(self._engine)
+
+    @contextmanager
+    def _reads(self) -> Iterator[sa.Connection]:
+        with sentences(self.place), snapshot(self._engine) as connection:
+            yield connection
