@@ -8,8 +8,8 @@ CALL_SIZES = (100, 1_000, 10_000, 50_000)
 _WORDS = [
     *("order", "status", "weather", "harbour", "invoice", "train", "ticket", "refund", "window", "garden", "report"),
     *("summary", "login", "request", "server", "yesterday", "because", "nothing", "further", "please", "check"),
-    *("the", "a", "of", "in", "and", "to", "is", "not", "with", "<b>bold</b>", "list[0]", "it's"),
-]
+    *("the", "a", "of", "in", "and", "to", "is", "not", "with", "but", "so", "then", "at", "from", "we", "it's"),
+] * 5 + ["<b>bold</b>", "list[0]"]
 
 
 def prose(size: int, seed: int = 0) -> str:

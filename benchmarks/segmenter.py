@@ -45,7 +45,10 @@ def _limit(text: str, payloads: list[str]) -> None:
 
 
 def token_by_token() -> None:
-    """Deltas of four characters within one call's arguments, against calling a function that does nothing."""
+    """Deltas of four characters within one call's arguments, against calling a function that does nothing.
+
+    Making the segmenter and opening the call are measured apart and taken off: what counts is a delta.
+    """
     say("token by token: deltas of 4 characters within the arguments of one call")
     per_delta: dict[int, float] = {}
     for size in CALL_SIZES:
@@ -53,11 +56,15 @@ def token_by_token() -> None:
         best = best_of(
             {
                 "bare": partial(_feed_all, pieces, _nothing),
+                "made": partial(_stream, []),
                 "Segmenter.feed": partial(_stream, pieces),
                 "parser.feed": partial(_parse, pieces),
                 **{peer.name: partial(peer.stream, call_payload(size)) for peer in peers.installed()},
             }
         )
+        made = best.pop("made")
+        best["Segmenter.feed"] -= made
+        best["parser.feed"] -= made
         nanoseconds = {name: took / len(pieces) * 1e9 for name, took in best.items()}
         per_delta[size] = nanoseconds["Segmenter.feed"]
         say(f"  {size:>6,} B: " + ", ".join(f"{name} {took:,.0f} ns" for name, took in nanoseconds.items()))
@@ -108,7 +115,7 @@ def hostile_text() -> None:
     """What twice the input costs, whole and in deltas of four characters."""
     say("hostile text: cost of twice the input")
     for name, make in _HOSTILE.items():
-        small, large = make(4_000), make(8_000)
+        small, large = make(8_000), make(16_000)
         best = best_of(
             {
                 "small": partial(segment, small, "hermes"),

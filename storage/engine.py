@@ -13,7 +13,7 @@ from inspector.errors import StoreError
 from storage.location import Place
 
 _BUSY_TIMEOUT_S = 10.0
-_WRITES = "weaklink_writes"
+_WRITES, _BARE = "weaklink_writes", "weaklink_bare"  # marks on a connection: BEGIN IMMEDIATE, no BEGIN at all
 _WRITERS_LOCK = 0x7765616B  # "weak": writers of one PostgreSQL database wait for each other, as SQLite's do
 
 
@@ -44,7 +44,7 @@ def prepare_file(place: Place) -> None:
 
 @contextmanager
 def snapshot(engine: sa.Engine) -> Iterator[sa.Connection]:
-    """A transaction that reads: whatever is written meanwhile, it sees the database as it was at its first statement."""
+    """A transaction that reads the database as it was at its first statement, whatever is written meanwhile."""
     options = {"isolation_level": "REPEATABLE READ"} if engine.dialect.name == "postgresql" else {}
     with engine.connect().execution_options(**options) as connection:
         yield connection
@@ -68,7 +68,11 @@ def insert_new(connection: sa.Connection, table: sa.Table, rows: Sequence[Mappin
 
 def vacuum(engine: sa.Engine) -> None:
     """Give back the room of what was deleted, and let the database look at its indexes again."""
-    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+    if engine.dialect.name == "postgresql":
+        with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            connection.exec_driver_sql("VACUUM (FULL, ANALYZE)")
+        return
+    with engine.connect().execution_options(**{_BARE: True}) as connection:
         connection.exec_driver_sql("VACUUM")
         connection.exec_driver_sql("ANALYZE")
 
@@ -95,5 +99,8 @@ def _set_up_sqlite(connection: sqlite3.Connection, _record: object) -> None:
 
 
 def _begin_sqlite(connection: sa.Connection) -> None:
-    writes = connection.get_execution_options().get(_WRITES)
+    options = connection.get_execution_options()
+    if options.get(_BARE):
+        return
+    writes = options.get(_WRITES)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

@@ -24,7 +24,7 @@ def find_id(connection: sa.Connection, word: int | str) -> int:
     if number is not None and connection.scalar(sa.select(trace.id).where(trace.id == number)) is not None:
         return number
     wanted = sa.select(external.trace_id).where(external.value == key(str(word))).distinct().limit(2)
-    ids = list(connection.scalars(wanted))
+    ids: list[int] = list(connection.scalars(wanted))
     if len(ids) == 1:
         return ids[0]
     if ids:

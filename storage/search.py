@@ -59,7 +59,9 @@ def index_traces(connection: sa.Connection, ids: Sequence[int]) -> None:
         pieces = [
             {"trace_id": id_, "piece": number, "body": piece}
             for id_, text in documents.items()
-            for number, piece in enumerate(_pieces(_words(text)))
+            for number, piece in enumerate(
+                piece for part in text.split(_BETWEEN_PARTS) for piece in _pieces(_words(part))
+            )
         ]
         body = sa.func.to_tsvector("simple", sa.bindparam("body"))
         connection.execute(sa.insert(_postgresql).values(body=body), pieces)
@@ -82,7 +84,7 @@ def forget(connection: sa.Connection, ids: Sequence[int]) -> None:
             connection.execute(sa.insert(_sqlite), rows)
 
 
-def holds(connection: sa.Connection, phrase: str, *, prefix: bool = False) -> sa.Select[tuple[int]]:
+def holds(connection: sa.Connection, phrase: str, *, prefix: bool = False) -> sa.Select[int]:
     """The ids of the traces that hold the words of `phrase` in this order; with `prefix` the last may go on."""
     if connection.dialect.name == "sqlite":
         return sa.select(_sqlite.c.rowid).where(_match(phrase, prefix=prefix))

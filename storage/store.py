@@ -24,6 +24,7 @@ from storage.reading import find_id, read_inspection, read_trace
 from storage.schema import check_file, ensure_current, upgrade
 from storage.search import index_traces
 from storage.summaries import Cursor, TraceSummary, summaries
+from storage.toolsets import drop_unused_toolsets
 from storage.upkeep import StoreStats, inspect_again, prune, stats_of
 from storage.writing import Saved, delete_traces, draft, write
 
@@ -165,6 +166,7 @@ class Store:
         with sentences(self.place), writing(self._engine) as connection:
             numbers = sorted({find_id(connection, one) for one in ids})
             delete_traces(connection, numbers)
+            drop_unused_toolsets(connection)
         return len(numbers)
 
     def prune(self, *, before_s: float, keep_broken: bool = False) -> int:

@@ -80,14 +80,17 @@ def summaries(connection: sa.Connection, ids: Sequence[int]) -> list[TraceSummar
 def _summary(row: sa.RowMapping) -> TraceSummary:
     ids: list[tuple[str, str]] = unpack(from_blob(row["facts"])).get("external_ids", [])
     return TraceSummary(
-        **{name: row[name] for name in _AS_THEY_ARE},
-        **{name: unescaped(row[name]) for name in _TEXTS},
+        **_plain(row),
         external_ids=dict(ids),
         status=Status(row["status"]),
         abort_reason=_unescaped(row["abort_reason"]),
         broken=_break(*(row[name] for name in _BREAK)),
         cursor=Cursor(row["sort_at_s"], row["id"]),
     )
+
+
+def _plain(row: sa.RowMapping) -> dict[str, Any]:
+    return {name: row[name] for name in _AS_THEY_ARE} | {name: unescaped(row[name]) for name in _TEXTS}
 
 
 def _break(step: int | None, turn: int, *said: Any) -> Break | None:

@@ -19,7 +19,8 @@ _CALL_MARKERS = re.compile(r"<(/?)tool_call>|\[(/?)tool_call\]")
 
 def read_reasoning(closed: SpanClosed) -> Reading:
     """The parts of a scratch pad, and calls drafted in reasoning, as children in the order of the text."""
-    drafts, faults = _drafts(closed.inner_text, closed.span.inner.start)
+    text = closed.inner_text
+    drafts, faults = _drafts(text, closed.span.inner.start) if "tool_call" in text else ([], [])
     parts = _scratch_pad_parts(closed) if closed.span.label == "scratch_pad" else []
     return Reading(children=tuple(sorted((*parts, *drafts), key=lambda span: span.range)), faults=tuple(faults))
 

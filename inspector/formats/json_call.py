@@ -7,6 +7,7 @@ msgspec. Whatever that does not take, and every fault, goes to the scanner, whic
 import re
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import msgspec
 
@@ -29,6 +30,8 @@ _ARGUMENTS_FIRST = re.compile(rf'{_W}\{{{_W}"arguments"{_W}:{_W}(?=\{{)')
 _NAME_LAST = re.compile(rf'"name"{_W}:{_W}{_PLAIN_STRING}{_W}\}}{_W}')
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
+_format = msgspec.json.format
+_NEARLY_TOO_DEEP = b"\n" + b" " * (MAX_DEPTH - 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,13 +159,32 @@ def _strict_object(raw: str) -> dict[str, Json] | None:
 
     A value that a duplicate key hides is missing from the decoded object, and with it at least two quotes.
     """
-    if raw.count("{") + raw.count("[") > MAX_DEPTH - 1 or "\\u0022" in raw:
+    if "\\" in raw and "\\u0022" in raw:
         return None
     try:
         value = _decode(raw)
     except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
         return None
-    return value if type(value) is dict and _encode(value).count(b'"') == raw.count('"') else None
+    encoded = _encode(value)
+    if type(value) is not dict or encoded.count(b'"') != raw.count('"'):
+        return None
+    is_flat = len(raw) < 2 * (MAX_DEPTH - 1) or _NEARLY_TOO_DEEP not in _format(encoded, indent=1)
+    return value if is_flat or _is_shallow(value) else None
+
+
+def _is_shallow(value: Any) -> bool:
+    """Whether a decoded value, and the object around it, nest no deeper than the scanner reads; level by level."""
+    level = [value]
+    for _ in range(MAX_DEPTH - 1):
+        level = [
+            child
+            for parent in level
+            for child in (parent.values() if type(parent) is dict else parent)
+            if type(child) is dict or type(child) is list
+        ]
+        if not level:
+            return True
+    return False
 
 
 def _holds_objects(array: JsonNode) -> bool:

@@ -1,7 +1,7 @@
 """The faults between tokens: commas, colons, brackets, comments and what surrounds a value."""
 
 from inspector.diagnostics import Edit, Fault, Fix, Related
-from inspector.json_scanner.quoting import counted, shown
+from inspector.json_scanner.quoting import shown
 from inspector.json_scanner.wording import deleted, inserted, replaced
 from inspector.rules.json_syntax import (
     COMMENT_IN_JSON,
@@ -57,13 +57,13 @@ def no_key(text: str, place: Range) -> Fault:
     return Fault(MISSING_VALUE, place, message)
 
 
-def missing_comma(text: str, last: Range, at: int) -> Fault:
+def missing_comma(text: str, last: Range, at: int, insert_at: int) -> Fault:
     """Two members or elements without a comma between them; the gap and the next character are marked."""
     last_end = last.end
     before = shown(text, last.start, last_end)
     message = f"A comma was expected between {before} and {shown(text, at, min(at + 20, len(text)))}."
     place = Range(last_end, at + 1)
-    return Fault(MISSING_COMMA, place, message, "Put a comma between the two.", inserted(last_end, ",", safe=True))
+    return Fault(MISSING_COMMA, place, message, "Put a comma between the two.", inserted(insert_at, ",", safe=True))
 
 
 def missing_colon(text: str, key: Range, at: int) -> Fault:
@@ -202,7 +202,7 @@ def missing_before_name(place: Range, edit: Edit, closers: str, key: str) -> Fau
 def wrong_kind(at: int, got: str, expected: str, opener: Range) -> Fault:
     """A closing bracket of the other kind."""
     place = Range(at, at + 1)
-    message = f"`{got}` closes here what another kind of bracket opened; `{expected}` was expected."
+    message = f"`{got}` stands where `{expected}` was expected: the bracket open here is of the other kind."
     related = (Related(opener, "The bracket that it should close."),)
     fix = replaced(place, expected, safe=False)
     return Fault(UNBALANCED_BRACKET, place, message, f"Write `{expected}`.", fix, related=related)
@@ -289,12 +289,13 @@ def cut_quote(text: str, place: Range) -> Fault:
     return Fault(MISSING_QUOTE, place, message)
 
 
-def truncated(last: Range, what: str, missing: str, openers: tuple[Range, ...], fix: Fix | None) -> Fault:
-    """The end of the text within a value."""
-    left = f"; {shown(missing)} is missing at the end" if fix else ""
-    if not fix and openers:
-        left = f", with {counted(len(openers), 'bracket')} open; too little of it is there to be mended"
-    message = f"The payload ends {what}{left}."
+def truncated(
+    last: Range, what: str, missing: str, *, openers: tuple[Range, ...], fix: Fix | None, lost: str = ""
+) -> Fault:
+    """The end of the text within a value; `lost` says why closing it would be no honest repair."""
+    left = f"{shown(missing)} is missing at the end" if fix else lost
+    message = f"The payload ends {what}; {left}." if left else f"The payload ends {what}."
     related = tuple(Related(place, "This bracket is never closed.") for place in openers[:3])
-    hint = f"Ask for the rest; if that cannot be had, end it with {shown(missing)}." if fix else None
+    unfinished = "Drop what is unfinished and end" if fix and len(fix.edits) > 1 else "End"
+    hint = f"{unfinished} the payload with {shown(missing)}, if the rest cannot be had." if fix else None
     return Fault(TRUNCATED_JSON, last, message, hint, fix, related=related)

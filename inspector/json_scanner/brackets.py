@@ -56,11 +56,8 @@ def _close_down_to(machine: Machine, depth: int, at: int) -> None:
     insert_at = inner[-1].last_end
     closers = "".join(frame.closes_with for frame in reversed(inner))
     opener = Range(inner[-1].start, inner[-1].start + 1)
-    machine.report(
-        say.missing_closers(
-            machine.cursor.text, Range(at, at + 1), machine.closing_edit(insert_at, at, closers), closers, opener
-        )
-    )
+    edit = machine.closing_edit(insert_at, at, closers)
+    machine.report(say.missing_closers(machine.cursor.text, Range(at, at + 1), edit, closers, opener))
     for _ in inner:
         machine.close_unwritten(insert_at)
 
@@ -169,8 +166,7 @@ def _root_ended_before(machine: Machine) -> None:
     frame, cursor = machine.frame, machine.cursor
     opener = Range(frame.start, frame.start + 1)
     place = Range(cursor.at, cursor.at + 1)
-    machine.report(
-        say.missing_closers(cursor.text, place, machine.closing_edit(frame.last_end, frame.comma, "}"), "}", opener)
-    )
+    edit = machine.closing_edit(frame.last_end, frame.comma, "}")
+    machine.report(say.missing_closers(cursor.text, place, edit, "}", opener))
     cursor.at = frame.comma
     machine.close_unwritten(frame.last_end)

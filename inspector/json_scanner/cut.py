@@ -22,13 +22,13 @@ def close_all(machine: Machine) -> None:
     what = _what_was_open(machine)
     openers = tuple(Range(each.start, each.start + 1) for each in reversed(cursor.frames))
     closers = "".join(each.closes_with for each in reversed(cursor.frames))
-    honest = _closing_is_honest(machine)
+    lost = _what_was_lost(machine)
     tail = (cursor.cut.tail if cursor.cut else "") + closers
     edits = [*_edits_for_unfinished(machine, frame)]
     edits.append(Edit(Range(cursor.end, cursor.end), tail))
-    fix = Fix(tuple(edits), safe=False) if honest else None
-    machine.report(say.truncated(last, what, tail, openers, fix))
-    end = last.end
+    fix = None if lost else Fix(tuple(edits), safe=False)
+    machine.report(say.truncated(last, what, tail, openers=openers, fix=fix, lost=lost))
+    end = max(last.end, frame.last_end)
     while cursor.frames:
         machine.close_unwritten(end)
 
@@ -45,7 +45,7 @@ def report_cut_scalar(machine: Machine) -> None:
     )
     what = f"within the string {shown(cursor.text, place.start, place.end)}"
     last = Range(max(place.end - 1, place.start), place.end)
-    machine.report(say.truncated(last, what, cut.tail, (), fix))
+    machine.report(say.truncated(last, what, cut.tail, openers=(), fix=fix))
 
 
 def _last_character(machine: Machine) -> Range:
@@ -85,6 +85,8 @@ def _edits_for_unfinished(machine: Machine, frame: Frame) -> list[Edit]:
     edits: list[Edit] = []
     if frame.comma >= 0 and frame.next is not Next.COMMA:
         edits.append(Edit(Range(frame.comma, frame.comma + 1), ""))
+    if frame.opener == "{" and frame.next is not Next.COMMA and frame.comma < 0 and frame.members:
+        cursor.found.forget(frame.last_end)  # the comma that was missing before what goes is not missed any more
     if cut and cut.what == "key":
         return [*edits, *cut.edits]
     if frame.opener == "{" and frame.next in (Next.COLON, Next.VALUE):
@@ -94,26 +96,31 @@ def _edits_for_unfinished(machine: Machine, frame: Frame) -> list[Edit]:
     return [*edits, *(cut.edits if cut else [])]
 
 
-def _closing_is_honest(machine: Machine) -> bool:
-    """Never for a call whose name is missing or cut, or whose arguments have not begun (FAULTS.md, point 10)."""
+def _what_was_lost(machine: Machine) -> str:
+    """Why closing the brackets would be no honest repair; empty where it is one.
+
+    A call whose name is missing or cut, or whose arguments have not begun, is never closed (FAULTS.md, point 10).
+    """
     frames, cut = machine.cursor.frames, machine.cursor.cut
     if cut and cut.what in ("nothing", "escaped"):
-        return False
-    if not machine.call:
-        return True
+        return "too little of the value is there to be mended"
     root = next((frame for frame in frames[:2] if frame.opener == "{"), None)
+    if not machine.call or (root is None and frames[0].items):
+        return ""
     if root is None:
-        return bool(frames[0].items)
-    return _is_named(root, frames, cut) and _has_arguments(root, frames, cut)
-
-
-def _is_named(root: Frame, frames: list[Frame], cut: Cut | None) -> bool:
+        return "no call has begun"
     name = next((member.value for member in reversed(root.members) if member.key == "name"), None)
-    return _is_whole(name, cut) and name is not None and name.kind is JsonKind.STRING and bool(frames)
+    if name is None:
+        return "the call's name is missing, so there is nothing to mend"
+    if not _is_whole(name, cut) or name.kind is not JsonKind.STRING:
+        return "the call's name is cut, so there is nothing to mend"
+    return (
+        "" if _has_arguments(root, frames, cut) else "the call's arguments have not begun, so there is nothing to mend"
+    )
 
 
-def _is_whole(node: JsonNode | None, cut: Cut | None) -> bool:
-    return node is not None and not (cut and cut.range.start == node.range.start)
+def _is_whole(node: JsonNode, cut: Cut | None) -> bool:
+    return not (cut and cut.range.start == node.range.start)
 
 
 def _has_arguments(root: Frame, frames: list[Frame], cut: Cut | None) -> bool:

@@ -27,7 +27,8 @@ _EXTRA_CLOSERS = re.compile(r"[}\])](?:\s*+[}\])])*+")
 _SCALAR = re.compile(
     rf"""(?:{NUMBER}|[-+]?(?:NaN|Infinity)|true|false|null|True|False|None)\s*+(?![\w.])|\((?!\s*[A-Za-z])"""
 )
-_CALL_BEFORE = re.compile(r"[\w.]\(?\Z")
+# `f({...})`, `f {...}`, `<function=f>{...}`: what stands before may be the tool's name, which a cut would lose.
+_MAY_NAME = re.compile(r"[\w.-]++\s*+|.*[^\s:]", re.DOTALL)
 
 
 def read_json(text: str, within: Range | None = None, *, call: bool = False) -> JsonReading:
@@ -143,7 +144,7 @@ class _Document:
                 return
             stop = begin.start() if begin.start() > start else begin.end()
             prose = self._trimmed(start, stop)
-            named = bool(_CALL_BEFORE.search(cursor.text, max(start, prose.end - 2), stop))
+            named = bool(_MAY_NAME.fullmatch(cursor.text, max(start, stop - 200), stop))
             cursor.found.add(say.leading_text(cursor.text, prose, cut=not named))
             cursor.at = stop
             self._lead_in()
@@ -159,14 +160,20 @@ class _Document:
         cursor = self.cursor
         character = cursor.peek()
         if character == "[":
-            return not cursor.text[cursor.at + 1 : cursor.at + 2].isalpha() or bool(
-                _SCALAR.match(cursor.text, cursor.at + 1, cursor.end)
-            )
+            return self._array_begins()
         if character in "{\"'“‘\\":
             return True
         if _SCALAR.match(cursor.text, cursor.at, cursor.end):
             return True
         return result_of(cursor.text[cursor.at : min(cursor.end, cursor.at + 201)].strip()) is not None
+
+    def _array_begins(self) -> bool:
+        """Whether the `[` at the cursor begins an array and not a remark like `[see above]`."""
+        cursor, text = self.cursor, self.cursor.text
+        following = cursor.at + 1
+        if not text[following : following + 1].isalpha() or _SCALAR.match(text, following, cursor.end):
+            return True
+        return text[self._trimmed(cursor.at, cursor.end).end - 1] == "]" and text.find("{", following, cursor.end) < 0
 
     def _trimmed(self, start: int, end: int) -> Range:
         text = self.cursor.text

@@ -4,14 +4,15 @@ import re
 from dataclasses import dataclass, field
 
 from inspector.diagnostics import Edit, Fault, Fix
-from inspector.json_scanner.quoting import counted, shown
+from inspector.json_scanner.quoting import shown
 from inspector.json_scanner.strict import decoded
 from inspector.rules.json_syntax import INVALID_ESCAPE, UNESCAPED_CONTROL_CHARACTER
 from inspector.text import Range
 
-_SPECIAL = re.compile(r'["\x00-\x1f]|\\(?:u[0-9a-fA-F]{4}|[^\x00-\x1f])?')
+_SPECIAL = re.compile(r'"|[\x00-\x1f]++|\\(?:u[0-9a-fA-F]{4}|[^\x00-\x1f])?')
 _NEEDS_LOOK = re.compile(r'["\\\x00-\x1f]')
 _SHORT = {"\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_JSON_ESCAPES = frozenset('"\\/bfnrt')
 _NAMES = {"\n": "line feed", "\r": "carriage return", "\t": "tab"}
 
 
@@ -45,14 +46,14 @@ def read_content(text: str, start: int, end: int, *, apostrophes: bool = False) 
         piece = match[0]
         fixed.append(text[at : match.start()])
         at = match.end()
-        if len(piece) > 1 and (len(piece) == 6 or piece[1] in '"\\/bfnrt'):
-            fixed.append(piece)
-        elif piece == '"':
+        if piece == '"':
             fixed.append('\\"')
             found.edits.append(Edit(Range(match.start(), match.start()), "\\"))
         elif piece[0] != "\\":
             fixed.append(_escaped(piece))
-            controls.append(Edit(Range(match.start(), at), _escaped(piece)))
+            controls.append(Edit(match_range(match), fixed[-1]))
+        elif len(piece) == 6 or piece[1:] in _JSON_ESCAPES:
+            fixed.append(piece)
         else:
             fixed.append(_mended(text, match, found, end, apostrophes=apostrophes))
     fixed.append(text[at:end])
@@ -62,8 +63,8 @@ def read_content(text: str, start: int, end: int, *, apostrophes: bool = False) 
     return found
 
 
-def _escaped(character: str) -> str:
-    return _SHORT.get(character) or f"\\u{ord(character):04x}"
+def _escaped(characters: str) -> str:
+    return "".join(_SHORT.get(character) or f"\\u{ord(character):04x}" for character in characters)
 
 
 def _mended(text: str, match: re.Match[str], found: Content, stop: int, *, apostrophes: bool) -> str:
@@ -108,13 +109,15 @@ def _edit(place: Range, text: str) -> Fix:
 
 
 def _control_characters(text: str, edits: list[Edit]) -> Fault:
-    first = edits[0].range
+    first = Range(edits[0].range.start, edits[0].range.start + 1)
     name = _NAMES.get(first.of(text), "control character")
-    more = f", the first of {counted(len(edits), 'control character')} in this string," if len(edits) > 1 else ""
+    count = sum(len(edit.range) for edit in edits)
+    more = f", the first of {count} control characters in this string," if count > 1 else ""
+    escape = _escaped(first.of(text))
     return Fault(
         UNESCAPED_CONTROL_CHARACTER,
         first,
-        f"A raw {name} stands in a string{more} where JSON expects the escape `{edits[0].text}`.",
-        f"Write `{edits[0].text}`." if len(edits) == 1 else "Escape them.",
+        f"A raw {name} stands in a string{more} where JSON expects the escape `{escape}`.",
+        f"Write `{escape}`." if count == 1 else "Escape them.",
         Fix(tuple(edits), safe=True),
     )

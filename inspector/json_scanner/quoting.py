@@ -3,8 +3,7 @@
 import re
 
 _LONGEST = 40
-# Control characters, line separators, directional overrides and lone surrogates would harm a terminal or a log.
-_INVISIBLE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+_TICKS = re.compile(r"`+")
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
@@ -14,11 +13,17 @@ def shown(text: str, start: int = 0, end: int | None = None) -> str:
     piece = text[start : min(stop, start + _LONGEST)]
     if stop - start > _LONGEST:
         piece = piece[:-1] + "…"
-    return f"`{_INVISIBLE.sub(_glyph, piece)}`"
+    # Control characters, line separators, directional overrides and lone surrogates would harm a terminal or a log.
+    visible = piece if piece.isprintable() else "".join(map(_glyph, piece))
+    if "`" not in visible:
+        return f"`{visible}`"
+    fence = "`" * (max(len(ticks) for ticks in _TICKS.findall(visible)) + 1)
+    return f"{fence} {visible} {fence}"
 
 
-def _glyph(match: re.Match[str]) -> str:
-    character = match[0]
+def _glyph(character: str) -> str:
+    if character.isprintable():
+        return character
     return _SHORT.get(character) or f"\\u{ord(character):04x}"
 
 

@@ -194,7 +194,8 @@ def _comma(machine: Machine, character: str) -> None:
     elif character == ":":
         brackets.colon_after_value(machine)
     elif _begins_next(machine, character):
-        machine.report(say.missing_comma(cursor.text, frame.last, at))
+        insert_at = at if cursor.found.inserts_at(frame.last_end) else frame.last_end
+        machine.report(say.missing_comma(cursor.text, frame.last, at, insert_at))
         frame.next = Next.KEY if frame.opener == "{" else Next.VALUE
     else:
         _unexpected_after_value(machine)

@@ -44,11 +44,8 @@ def _report(machine: Machine, end: int, closers: str, name: Member) -> None:
     text, frames = machine.cursor.text, machine.cursor.frames
     comma = text.find(",", end, name.key_range.start)
     place = Range(comma if comma >= 0 else name.key_range.start, name.key_range.end)
-    machine.report(
-        missing_before_name(
-            place, machine.closing_edit(end, place.start, closers), closers, frames[0].key_range.of(text)
-        )
-    )
+    edit = machine.closing_edit(end, place.start, closers)
+    machine.report(missing_before_name(place, edit, closers, frames[0].key_range.of(text)))
 
 
 def _replace_last(machine: Machine, node: JsonNode) -> None:

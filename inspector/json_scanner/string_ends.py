@@ -16,7 +16,7 @@ _COMMENT = r"//|/\*|\#"
 _NAME_AND_COLON = rf"""["'“‘][^"'”’\n]{{0,100}}["'”’]{_B}:|[A-Za-z_$][\w$.-]{{0,63}}["']?{_B}[:=]"""
 # What may stand behind a string in each place, if the string ended where its quote says.
 _FOLLOWS = {
-    Place.KEY: re.compile(rf"{_B}(?:[:=,}}]|\Z|{_COMMENT})"),
+    Place.KEY: re.compile(rf"{_B}(?:[:=,}}\]]|\Z|{_COMMENT})"),
     Place.MEMBER: re.compile(
         rf"""{_B}(?:[}}\];]|\Z|{_COMMENT}|,{_B}(?:["'“‘}}{{\[\],/\#\\\d]|\Z|{_NAME_AND_COLON}))|\s*+["'][^"'\\\n]{{0,100}}["']{_B}:"""
         rf"|\s+[A-Za-z_$][\w$]{{0,63}}{_B}:"
@@ -36,8 +36,12 @@ _AS_OPENER = {
     Place.MEMBER: re.compile(rf'"[^"\\\n]{{0,100}}"{_B}:'),
     Place.ITEM: re.compile(rf'"[^"\n]{{0,100}}"{_B}(?:\]|,{_B}["\[{{\d\]])'),
 }
+_MEMBER_AS_OPENER = re.compile(
+    rf"""{_AS_OPENER[Place.MEMBER].pattern}{_B}(?:["'{{\[\d-]|[tT]rue\b|[fF]alse\b|null\b|None\b)"""
+)
 _OPERATOR = re.compile(r"""\s*+(?:\+\s*+["'\w(]|%\s*+[\w(]|\*\s*+\d|\.[a-z]{1,20}\()""")
 _TAIL = re.compile(r'(\\"|[“”])?([\s}\]]*(?:,|\n)\s*)\Z')
+_BLANK_TAIL = re.compile(r"(\\\")?(\s+)\Z")
 _LAST_TAIL = re.compile(r'(\\"|[“”’])?([\s}\]]*[}\]]\s*)\Z')
 _SINGLE_TAIL = re.compile(r"[\s}\]]*(?:,|\n)\s*\Z")
 _KEY_AND_COLON = re.compile(rf'["\'“‘]([\w$][\w$ .-]{{0,63}}?){_B}:')
@@ -147,7 +151,10 @@ def _missing(cursor: Cursor, plain: Extent, place: Place) -> Extent | None:
     pattern = _AS_OPENER.get(place)
     if not pattern or not pattern.match(cursor.text, opener, cursor.end):
         return None
-    return _ended_before(cursor, plain.start, opener, _TAIL)
+    extent = _ended_before(cursor, plain.start, opener, _TAIL)
+    if extent is None and _MEMBER_AS_OPENER.match(cursor.text, opener, cursor.end):
+        return _ended_before(cursor, plain.start, opener, _BLANK_TAIL)
+    return extent
 
 
 def _ended_before(cursor: Cursor, start: int, stop: int, pattern: re.Pattern[str]) -> Extent | None:

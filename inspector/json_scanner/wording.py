@@ -7,6 +7,7 @@ from inspector.rules.json_syntax import (
     EXPRESSION_AS_VALUE,
     INVALID_ESCAPE,
     INVALID_NUMBER,
+    MALFORMED_JSON,
     MISSING_QUOTE,
     NON_FINITE_NUMBER,
     PYTHON_LITERAL,
@@ -37,10 +38,11 @@ def quote_fault(text: str, extent: Extent, inner: list[Edit]) -> Fault:
     what = shown(text, start, end)
     match extent.mend:
         case Mend.CLOSE:
+            following = f"before {shown(text, end, min(end + 20, len(text)))}" if end < len(text) else "at the end"
             return Fault(
                 MISSING_QUOTE,
                 Range(end - 1, end),
-                f"The string {what} has no closing quote; expected behind {shown(text, max(start, end - 20), end)}.",
+                f"The string {what} has no closing quote; one was expected {following}.",
                 "Put the closing quote there.",
                 Fix((*inner, Edit(Range(end, end), '"')), safe=False),
             )
@@ -162,7 +164,7 @@ def expression(text: str, place: Range, quoted: str, kind: str = "") -> Fault:
     """An expression that nobody can compute here."""
     what = shown(text, place.start, place.end)
     if kind:
-        message, hint = f"{what} is a {kind}, which JSON cannot compute.", f"Write the one string {shown(quoted)}."
+        message, hint = f"{what} is {kind}; JSON expects one plain string.", f"Write {shown(quoted)}."
     else:
         message = f"{what} is an expression or a placeholder, not a value; a JSON reader cannot compute it."
         hint = "Put the value there that was meant; quoting the text only keeps it readable."
@@ -178,6 +180,11 @@ def triple_quoted(text: str, place: Range, quoted: str) -> Fault:
         "Write it in one pair of double quotes, with its line feeds escaped.",
         replaced(place, quoted, safe=False),
     )
+
+
+def no_value(text: str, place: Range) -> Fault:
+    """Signs that make no word and no expression."""
+    return Fault(MALFORMED_JSON, place, f"{shown(text, place.start, place.end)} stands where a value was expected.")
 
 
 def unquoted_value(text: str, place: Range, quoted: str) -> Fault:

@@ -27,14 +27,19 @@ _NON_FINITE = re.compile(r"[-+]?(?:NaN|nan|Infinity|inf)")
 _NUMBER = re.compile(NUMBER)
 _SCALAR = re.compile(rf"(?:{NUMBER}|true|false|null|True|False|None)(?![\w.])")
 # What may follow a scalar directly, or after white space where the comma was forgotten.
-_ENDS = re.compile(r"""\s*+(?:[,}\])]|\Z|//|/\*|\#)|\s*\n|\s++(?:["'“{\[]|[\w$]{1,64}\s*+:)|["']\S{0,64}["']\s*+:""")
+_ENDS = re.compile(
+    r"""\s*+(?:[,}\])]|\\[nrt]|\Z|//|/\*|\#)|\s*\n|\s++(?:["'“{\[]|[\w$]{1,64}\s*+:)|["']\S{0,64}["']\s*+:"""
+)
 _ENDS_ITEM = re.compile(r"""\s++(?:\d|true\b|false\b|null\b)""")
 _PLUS = re.compile(r"\+[0-9]")
 _SEPARATED = re.compile(r"-?[0-9]{1,30}(?:_[0-9]{1,30}){1,30}")
+_GROUPED = re.compile(r"-?[1-9][0-9]{0,2}(?:,[0-9]{3}){1,10}")
 _LEADING_ZEROS = re.compile(r"-?0+[0-9]++(?:\.[0-9]+)?")
 _BARE_DOT = re.compile(r"-?(?:\.[0-9]+|[0-9]+\.)(?:[eE][-+]?[0-9]+)?")
 _BASED = re.compile(r"-?0[xX][0-9a-fA-F]{1,64}|-?0[bB][01]{1,64}|-?0[oO][0-7]{1,64}")
 _CUT_NUMBER = re.compile(rf"({NUMBER})?(?:-|\.|(?:\.[0-9]+)?[eE][-+]?)")
+_THOUSANDS = re.compile(r"-?[1-9][0-9]{0,2}(?:,[0-9]{3}){1,10}(?=\s*+(?:\}|,\s*+[\"']))")
+_ADDRESS = re.compile(r"[A-Za-z][\w+.-]{0,20}://[^\s\"'`(){}\[\]<>]+")
 _TRIPLE = re.compile(r'"""|\'\'\'')
 _BRACES = re.compile(r"\{\{?\s*[A-Za-z_][\w. ]{0,63}\}?\}")
 _LITERAL_STRING = re.compile(r"[fFrRbBuU]{0,2}(?:\"([^\"\\]*(?:\\.[^\"\\]*)*)\"|'([^'\\]*(?:\\.[^'\\]*)*)')", re.DOTALL)
@@ -82,6 +87,10 @@ def read_placeholder(cursor: Cursor) -> JsonNode:
 
 def read_word(cursor: Cursor, place: Place) -> JsonNode | None:
     """The number, literal, word or expression at the cursor, which moves behind it; None if there is none."""
+    thousands = _THOUSANDS.match(cursor.text, cursor.at, cursor.end) if place is Place.MEMBER else None
+    if thousands:
+        cursor.at = thousands.end()
+        return _foreign_number(cursor, thousands[0], Range(*thousands.span()))
     scalar = _SCALAR.match(cursor.text, cursor.at, cursor.end)
     if scalar and _stands_alone(cursor, scalar.end(), place):
         start, cursor.at = cursor.at, scalar.end()
@@ -180,6 +189,8 @@ def _json_spelling(raw: str) -> tuple[str, str, bool] | None:
         return raw[1:], "begins with a plus sign", True
     if _SEPARATED.fullmatch(raw) and _NUMBER.fullmatch(raw.replace("_", "")):
         return raw.replace("_", ""), "separates its digits", True
+    if _GROUPED.fullmatch(raw):
+        return raw.replace(",", ""), "groups its digits with commas", False
     sign, digits = ("-", raw[1:]) if raw.startswith("-") else ("", raw)
     if _LEADING_ZEROS.fullmatch(raw):
         stripped = digits.lstrip("0")
@@ -203,9 +214,12 @@ def _word_or_expression(cursor: Cursor, raw: str, place: Range) -> JsonNode:
     if result is not None:
         cursor.found.add(wording.arithmetic(cursor.text, place, dumps(result)))
         return JsonNode(JsonKind.OTHER, place, result)
-    is_word = _WORD_CHARACTERS.fullmatch(raw) and not _PROGRAM.search(raw[:200])
+    is_word = _ADDRESS.fullmatch(raw) or (_WORD_CHARACTERS.fullmatch(raw) and not _PROGRAM.search(raw[:200]))
     if not is_word and not is_date_or_phone(raw):
         return _expression(cursor, place)
+    if not any(character.isalnum() for character in raw):
+        cursor.found.add(wording.no_value(cursor.text, place))
+        return JsonNode(JsonKind.OTHER, place, raw)
     spelling = _OTHER_SPELLINGS.get(raw.lower())
     if spelling:
         cursor.found.add(wording.misspelt_literal(cursor.text, place, spelling))
@@ -219,7 +233,7 @@ def _expression(cursor: Cursor, place: Range) -> JsonNode:
     raw = place.of(cursor.text)
     joined = _joined_strings(raw)
     value = raw if joined is None else joined
-    kind = "sum of strings" if joined is not None else ""
+    kind = "" if joined is None else "a sum of strings" if "+" in raw else "a string with a prefix of Python's"
     cursor.found.add(wording.expression(cursor.text, place, dumps(value, ensure_ascii=False), kind))
     return JsonNode(JsonKind.OTHER, place, value)
 

@@ -8,7 +8,8 @@ MALFORMED_JSON = Rule(
     Severity.ERROR,
     "A payload is not JSON, in a way that no other rule names.",
     "Servers parse a payload with a strict JSON reader and drop the whole call when it fails. This rule is the last "
-    "resort: it marks the first characters that no JSON value can hold and that no more telling rule covers.",
+    "resort: it marks characters that no JSON value can hold and that no more telling rule covers, a sign that stands "
+    "for a colon or comma, and prose before the value. Where a payload is nothing but prose, it says so.",
     bad='<tool_call>\n{"name": "f", "arguments": {"a": @}}\n</tool_call>',
     good='<tool_call>\n{"name": "f", "arguments": {"a": "@"}}\n</tool_call>',
 )
@@ -69,7 +70,8 @@ INVALID_ESCAPE = Rule(
     Severity.ERROR,
     "A backslash in a string begins no JSON escape.",
     'JSON knows `\\"` `\\\\` `\\/` `\\b` `\\f` `\\n` `\\r` `\\t` and `\\uXXXX`. Regular expressions, Windows paths and '
-    "LaTeX bring others; doubling the backslash keeps the text as it stands.",
+    "LaTeX bring others; doubling the backslash keeps the text as it stands. Where the quotes of all strings bear a "
+    "backslash, the whole payload was escaped once too often.",
     bad='<tool_call>\n{"name": "f", "arguments": {"pattern": "\\d+"}}\n</tool_call>',
     good='<tool_call>\n{"name": "f", "arguments": {"pattern": "\\\\d+"}}\n</tool_call>',
 )
@@ -98,10 +100,12 @@ SEVERAL_OBJECTS_IN_ONE_CALL = Rule(
     "several-objects-in-one-call",
     Severity.ERROR,
     "One call tag holds several calls, one behind the other or as an array.",
-    "The format has one object to a tag. Servers read the first, the last or none; weaklink reads every one. Each needs "
+    "The format has one object to a tag. Servers read the first, the last or none; weaklink reads every one. Each "
+    "needs "
     "a tag of its own.",
     bad='<tool_call>\n{"name": "f", "arguments": {}}\n{"name": "g", "arguments": {}}\n</tool_call>',
-    good='<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>\n<tool_call>\n{"name": "g", "arguments": {}}\n</tool_call>',
+    good='<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>\n'
+    '<tool_call>\n{"name": "g", "arguments": {}}\n</tool_call>',
 )
 NON_FINITE_NUMBER = Rule(
     "J111",
@@ -118,7 +122,8 @@ ARGUMENTS_AS_STRING = Rule(
     "arguments-as-string",
     Severity.ERROR,
     "`arguments` is a string that holds JSON, not an object.",
-    "The OpenAI API sends arguments as a JSON string, and models copy that into formats where an object belongs. Servers "
+    "The OpenAI API sends arguments as a JSON string, and models copy that into formats where an object belongs. "
+    "Servers "
     "then hand the tool a string. weaklink reads the object inside.",
     bad='<tool_call>\n{"name": "f", "arguments": "{\\"a\\": 1}"}\n</tool_call>',
     good='<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>',
@@ -128,7 +133,8 @@ WRONG_ARGUMENTS_KEY = Rule(
     "wrong-arguments-key",
     Severity.WARNING,
     "The arguments stand under another key than the format's.",
-    "Llama 3 says `parameters`, Hermes says `arguments`, and models mix them up. weaklink reads either; a strict server "
+    "Llama 3 says `parameters`, Hermes says `arguments`, and models mix them up. weaklink reads either; a strict "
+    "server "
     "calls the tool with no arguments at all.",
     bad='<tool_call>\n{"name": "f", "parameters": {"a": 1}}\n</tool_call>',
     good='<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>',
@@ -147,8 +153,10 @@ EXPRESSION_AS_VALUE = Rule(
     "expression-as-value",
     Severity.ERROR,
     "A value is an expression, a call or a placeholder that would first have to be computed.",
-    "`6*12+2`, `sqrt(2)` or `2 * <speed>` is a program, not a value: the model left the work to somebody else. The result "
-    "of plain arithmetic is a suggestion; quoting anything else is one too, and never safe.",
+    "`6*12+2`, `sqrt(2)` or `2 * <speed>` is a program, not a value: the model left the work to somebody else. The "
+    "result "
+    "of plain arithmetic is a suggestion; quoting anything else is one too, and never safe. A tuple `(1, 2)` is one as "
+    "well: JSON has only arrays.",
     bad='<tool_call>\n{"name": "f", "arguments": {"n": 6*12}}\n</tool_call>',
     good='<tool_call>\n{"name": "f", "arguments": {"n": 72}}\n</tool_call>',
 )
@@ -157,7 +165,8 @@ NOT_A_CALL = Rule(
     "not-a-call",
     Severity.ERROR,
     "The payload is readable, but it is no call.",
-    "Valid JSON is not yet a call: models echo a tool's schema, write the bare arguments, or an error object. Without a "
+    "Valid JSON is not yet a call: models echo a tool's schema, write the bare arguments, or an error object. "
+    "Without a "
     "tool's name nothing can be executed, and inventing one would be a lie.",
     bad='<tool_call>\n{"city": "Oslo"}\n</tool_call>',
     good='<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo"}}\n</tool_call>',
@@ -175,7 +184,7 @@ MISSING_COMMA = Rule(
     "missing-comma",
     Severity.ERROR,
     "Two members or elements stand side by side without a comma.",
-    "The place marked is where the comma belongs, between the two values. Inserting it is safe.",
+    "The place marked runs from where the comma belongs to the beginning of the next value. Inserting it is safe.",
     bad='<tool_call>\n{"name": "f" "arguments": {}}\n</tool_call>',
     good='<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>',
 )
@@ -184,7 +193,8 @@ UNQUOTED_WORD = Rule(
     "unquoted-word",
     Severity.ERROR,
     "A key or a value is a bare word.",
-    "JavaScript allows bare keys, JSON does not. Quoting a key keeps its only meaning; quoting a value is a suggestion, "
+    "JavaScript allows bare keys, JSON does not. Quoting a key keeps its only meaning; quoting a value is a "
+    "suggestion, "
     "since the word may stand for something else.",
     bad='<tool_call>\n{name: "f", "arguments": {}}\n</tool_call>',
     good='<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>',
@@ -223,7 +233,8 @@ SMART_QUOTE = Rule(
     "smart-quote",
     Severity.ERROR,
     "Typographic quotes stand where JSON has plain ones.",
-    "Text models set quotes as typesetters do. Replacing them by plain double quotes is safe where they delimit a string.",
+    "Text models set quotes as typesetters do. Replacing them by plain double quotes is safe where they delimit a "
+    "string.",
     bad="<tool_call>\n{“name”: “f”, “arguments”: {}}\n</tool_call>",
     good='<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>',
 )
@@ -232,7 +243,8 @@ INVALID_NUMBER = Rule(
     "invalid-number",
     Severity.ERROR,
     "A number is not written as JSON writes numbers.",
-    "No leading zero, no plus sign, no bare dot, no digit separators, no other base than ten. Where the number is plain, "
+    "No leading zero, no plus sign, no bare dot, no digit separators, no other base than ten. Where the number is "
+    "plain, "
     "its JSON spelling is the repair.",
     bad='<tool_call>\n{"name": "f", "arguments": {"n": .5}}\n</tool_call>',
     good='<tool_call>\n{"name": "f", "arguments": {"n": 0.5}}\n</tool_call>',
@@ -242,7 +254,8 @@ STRAY_KEY = Rule(
     "stray-key",
     Severity.WARNING,
     "A key stands beside the call's name and arguments.",
-    "Servers ignore such a key, so an argument that slipped out of `arguments` is lost without a word. Moving it in is a "
+    "Servers ignore such a key, so an argument that slipped out of `arguments` is lost without a word. Moving it in "
+    "is a "
     "suggestion.",
     bad='<tool_call>\n{"name": "f", "arguments": {"a": 1}, "b": 2}\n</tool_call>',
     good='<tool_call>\n{"name": "f", "arguments": {"a": 1, "b": 2}}\n</tool_call>',

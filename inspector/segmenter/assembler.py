@@ -9,7 +9,7 @@ from inspector.diagnostics import Fault
 from inspector.model import Span, SpanKind, ToolCall, ToolDefinition, ToolResult
 from inspector.rules.markers import TEXT_AFTER_CALL
 from inspector.rules.recording import INVALID_UTF8, NUL_CHARACTER
-from inspector.segmenter.events import Flagged, ParseEvent, SpanClosed, SpanExtended, SpanOpened
+from inspector.segmenter.events import Flagged, ParseEvent, SpanClosed, SpanOpened
 from inspector.segmenter.readings import SpanReader
 from inspector.segmenter.wording import unterminated
 from inspector.text import Range, lone_surrogates
@@ -19,31 +19,34 @@ class Assembler:
     """Takes events in order; its lists grow by what became known, and hold everything once the text has ended."""
 
     def __init__(self, readers: Mapping[SpanKind, SpanReader]) -> None:
-        self._readers = readers
-        self._after_call: Fault | None = None
+        self._readers = tuple(readers.items())
+        self._opened: SpanOpened | None = None
+        self._after_call: SpanClosed | None = None
         self._call_seen = False
         self.spans: list[Span] = []
         self.calls: list[ToolCall] = []
         self.results: list[ToolResult] = []
         self.definitions: list[ToolDefinition] = []
         self.faults: list[Fault] = []
-        self.open_span: Span | None = None
+
+    @property
+    def open_span(self) -> Span | None:
+        """The span that is open now, as far as events told of it; None between spans."""
+        if self._opened is None:
+            return None
+        kind, start, inner = self._opened.kind, self._opened.start, self._opened.inner_start
+        return Span(kind, Range(start, inner), Range(inner, inner), closed=False, label=self._opened.label)
 
     def take(self, events: Iterable[ParseEvent]) -> list[Span]:
         """The spans that closed with these events."""
         first = len(self.spans)
         for event in events:
-            match event:
-                case SpanClosed():
-                    self._close(event)
-                case SpanOpened(kind, start, inner_start, label):
-                    self.open_span = Span(
-                        kind, Range(start, inner_start), Range(inner_start, inner_start), closed=False, label=label
-                    )
-                case SpanExtended():
-                    pass
-                case Flagged(fault):
-                    self.faults.append(fault)
+            if type(event) is SpanClosed:
+                self._close(event)
+            elif type(event) is SpanOpened:
+                self._opened = event
+            elif type(event) is Flagged:
+                self.faults.append(event.fault)
         return self.spans[first:]
 
     def end(self) -> None:
@@ -51,54 +54,57 @@ class Assembler:
         self._turn_ends()
 
     def _close(self, event: SpanClosed) -> None:
-        span = event.span
-        index = len(self.spans)
+        span, text = event.span, event.inner_text
+        kind = span.kind
         complete = True
-        reader = self._readers.get(span.kind)
-        if reader is not None:
-            reading = reader(event)
-            complete = reading.complete
-            if reading.children:
-                span = msgspec.structs.replace(span, children=reading.children)
-            for call in reading.calls:
-                self.calls.append(msgspec.structs.replace(call, span=index) if index else call)
-            self.results += (replace(result, span=index) for result in reading.results)
-            self.definitions += reading.definitions
-            self.faults += reading.faults
+        for read_kind, reader in self._readers:
+            if read_kind is kind:
+                span, complete = self._read(reader, event)
+                break
         if event.wanted:
             self.faults.append(unterminated(event, complete=complete))
-        self._look_at_characters(event)
-        self._follow_turn(event)
+        if not text.isascii() or "\x00" in text:
+            self.faults += character_faults(text, span.inner.start)
+        if kind is SpanKind.TOOL_CALL:
+            self._call_seen, self._after_call = True, None
+        elif kind is SpanKind.TEXT:
+            if self._call_seen and self._after_call is None and not text.isspace():
+                self._after_call = event
+        elif kind is not SpanKind.REASONING:
+            self._turn_ends()
         self.spans.append(span)
-        self.open_span = None
+        self._opened = None
 
-    def _look_at_characters(self, event: SpanClosed) -> None:
-        text, start = event.inner_text, event.span.inner.start
-        if not text.isascii():
-            broken = list(lone_surrogates(text))
-            if broken:
-                self.faults.append(_not_utf8(text, broken, start))
-        nul = text.find("\x00")
-        if nul >= 0:
-            count = text.count("\x00")
-            more = f", the first of {count}" if count > 1 else ""
-            self.faults.append(
-                Fault(NUL_CHARACTER, Range(nul, nul + 1).moved(start), f"A NUL character stands here{more}.")
-            )
-
-    def _follow_turn(self, event: SpanClosed) -> None:
-        match event.span.kind:
-            case SpanKind.TOOL_CALL:
-                self._call_seen, self._after_call = True, None
-            case SpanKind.TEXT if self._call_seen and self._after_call is None and not event.inner_text.isspace():
-                self._after_call = _text_after_call(event)
-            case SpanKind.MARKUP | SpanKind.TOOL_RESULT:
-                self._turn_ends()
+    def _read(self, reader: SpanReader, event: SpanClosed) -> tuple[Span, bool]:
+        """Read the text of a closed span; the span with its children, and whether its content is complete."""
+        index = len(self.spans)
+        reading = reader(event)
+        for call in reading.calls:
+            self.calls.append(msgspec.structs.replace(call, span=index) if index else call)
+        if reading.results:
+            self.results += (replace(result, span=index) for result in reading.results)
+        self.definitions += reading.definitions
+        self.faults += reading.faults
+        if reading.children:
+            return msgspec.structs.replace(event.span, children=reading.children), reading.complete
+        return event.span, reading.complete
 
     def _turn_ends(self) -> None:
         if self._after_call is not None:
-            self.faults.append(self._after_call)
+            self.faults.append(_text_after_call(self._after_call))
         self._call_seen, self._after_call = False, None
+
+
+def character_faults(text: str, start: int) -> Iterable[Fault]:
+    """What databases and other readers refuse in `text`, which begins at `start`: at most one fault of each kind."""
+    broken = list(lone_surrogates(text))
+    if broken:
+        yield _not_utf8(text, broken, start)
+    nul = text.find("\x00")
+    if nul >= 0:
+        count = text.count("\x00")
+        more = f", the first of {count}" if count > 1 else ""
+        yield Fault(NUL_CHARACTER, Range(nul, nul + 1).moved(start), f"A NUL character stands here{more}.")
 
 
 def _text_after_call(event: SpanClosed) -> Fault:

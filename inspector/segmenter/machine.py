@@ -22,7 +22,7 @@ from inspector.model import Span, SpanKind
 from inspector.rules.markers import MARKER_INSIDE_ARGUMENT, SPECIAL_TOKEN_LEAK
 from inspector.segmenter.events import Flagged, FormatParser, ParseEvent, SpanClosed, SpanExtended, SpanOpened
 from inspector.segmenter.table import HERE, HOME, ROLE, Cut, State, Table, Transition
-from inspector.segmenter.window import Window, may_matter
+from inspector.segmenter.window import Window
 from inspector.segmenter.wording import marker_fault
 from inspector.text import Range
 
@@ -41,7 +41,7 @@ class Machine:
         self._home = table.home(role)
         self._events: list[ParseEvent] = []
         self._pieces: list[str] = []
-        self._window = Window("", 0)
+        self._window = Window("", 0, table)
         self._pos = 0
         self._held = 0
         self._is_open = False
@@ -115,7 +115,7 @@ class Machine:
         was_held = self._held
         if self._doubt_at is not None:
             self._go_on_in_doubt(text, final=False)
-        elif self._alarm and not may_matter(self._state, text):
+        elif self._alarm and not self._state.hint.search(text):
             return []
         else:
             self._open_window()
@@ -130,7 +130,9 @@ class Machine:
         return events
 
     def _open_window(self) -> None:
-        self._window = Window(self._pieces[0] if len(self._pieces) == 1 else "".join(self._pieces), self._at)
+        self._window = Window(
+            self._pieces[0] if len(self._pieces) == 1 else "".join(self._pieces), self._at, self._table
+        )
         self._pos = 0
 
     def _work(self, *, final: bool) -> None:
@@ -287,7 +289,7 @@ class Machine:
         if is_data is None:
             self._held += len(text)
             return
-        self._window = Window("".join(self._pieces), self._doubt_at)
+        self._window = Window("".join(self._pieces), self._doubt_at, self._table)
         self._pos = 0
         self._resolve(is_data=is_data)
 

@@ -5,6 +5,7 @@ which state follows, and which rule that breaks, if any.
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
@@ -62,7 +63,8 @@ class State:
     begins no marker.
 
     The rest is made from the transitions: a pattern per first character, those characters, every proper beginning of
-    a marker, and the longest marker's length.
+    a marker, the longest marker's length, and `hint`, which finds a whole marker, or the beginning of one that the text
+    ends in.
     """
 
     name: str
@@ -76,10 +78,11 @@ class State:
     other: str = ""
     other_goes: Transition | None = None
     other_pattern: re.Pattern[str] | None = field(init=False, repr=False)
-    patterns: tuple[re.Pattern[str], ...] = field(init=False, repr=False)
+    patterns: dict[str, re.Pattern[str]] = field(init=False, repr=False)
     first_characters: tuple[str, ...] = field(init=False, repr=False)
     beginnings: frozenset[str] = field(init=False, repr=False)
     longest: int = field(init=False, repr=False)
+    hint: re.Pattern[str] = field(init=False, repr=False)
     by_marker: dict[str, Transition] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -95,6 +98,7 @@ class State:
         object.__setattr__(self, "patterns", _patterns(markers))
         object.__setattr__(self, "first_characters", tuple(sorted({marker[0] for marker in markers})))
         object.__setattr__(self, "beginnings", frozenset(m[:end] for m in markers for end in range(1, len(m))))
+        object.__setattr__(self, "hint", re.compile(_whole_or_cut_short(markers)) if markers else re.compile(r"(?!)"))
         object.__setattr__(self, "longest", max(map(len, markers), default=0))
 
 
@@ -103,7 +107,8 @@ class Table:
     """All states of a format.
 
     `homes` maps a role's word in a turn header to the state that its turn starts in, `default_home` serves any other
-    word, `headless` (if set) a header without a word.
+    word, `headless` (if set) a header without a word. `patterns` finds any marker of any state without
+    `other`, for each first character that the default home looks for.
     """
 
     states: tuple[State, ...]
@@ -111,9 +116,13 @@ class Table:
     default_home: str
     headless: str = ""
     by_name: dict[str, State] = field(init=False, repr=False)
+    patterns: dict[str, re.Pattern[str]] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         by_name = {state.name: state for state in self.states}
+        usual = by_name[self.default_home].first_characters
+        markers = (way.marker for state in self.states for way in state.transitions if not state.other)
+        object.__setattr__(self, "patterns", _patterns(marker for marker in markers if marker[0] in usual))
         object.__setattr__(self, "by_name", by_name)
         known = {HOME, HERE, ROLE, *by_name}
         for state in self.states:
@@ -131,12 +140,24 @@ class Table:
         return self.by_name[self.homes.get(word[1].lower(), self.default_home)]
 
 
-def _patterns(markers: list[str]) -> tuple[re.Pattern[str], ...]:
+def _patterns(markers: Iterable[str]) -> dict[str, re.Pattern[str]]:
     """One alternation per first character, longest marker first: a fixed first character lets `re` skip like memchr."""
     families: dict[str, list[str]] = {}
-    for marker in sorted(markers, key=lambda marker: (-len(marker), marker)):
+    for marker in sorted(set(markers), key=lambda marker: (-len(marker), marker)):
         families.setdefault(marker[0], []).append(marker)
-    return tuple(
-        re.compile(re.escape(first) + "(?:" + "|".join(re.escape(marker[1:]) for marker in family) + ")")
+    return {
+        first: re.compile(re.escape(first) + "(?:" + "|".join(re.escape(marker[1:]) for marker in family) + ")")
         for first, family in sorted(families.items())
-    )
+    }
+
+
+def _whole_or_cut_short(markers: list[str]) -> str:
+    """An expression for each of the markers, whole or cut short by the end of the text, as a trie of their characters."""
+    by_first: dict[str, list[str]] = {}
+    for marker in markers:
+        by_first.setdefault(marker[0], []).append(marker[1:])
+    return "(?:" + "|".join(re.escape(first) + _rest(rests) for first, rests in sorted(by_first.items())) + ")"
+
+
+def _rest(rests: list[str]) -> str:
+    return "" if rests == [""] else rf"(?:\Z|{_whole_or_cut_short(rests)})"

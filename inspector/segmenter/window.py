@@ -2,18 +2,27 @@
 
 import re
 
-from inspector.segmenter.table import State, Transition
+from inspector.segmenter.table import State, Table, Transition
+
+
+_LONG = 4_096
 
 
 class Window:
-    """`text` begins at `base` in the whole text. Each pattern keeps its next match, so nothing is searched twice."""
+    """`text` begins at `base` in the whole text. Each pattern keeps its next match, so nothing is searched twice.
 
-    __slots__ = ("_matches", "base", "text")
+    A long window is searched first for the markers of all states, by first character: where there are none, no state
+    need look for its own.
+    """
 
-    def __init__(self, text: str, base: int) -> None:
+    __slots__ = ("_absent", "_matches", "base", "text")
+
+    def __init__(self, text: str, base: int, table: Table) -> None:
         self.text = text
         self.base = base
         self._matches: dict[int, re.Match[str] | None] = {}
+        families = table.patterns.items() if len(text) > _LONG else ()
+        self._absent = [first for first, pattern in families if pattern.search(text) is None]
 
     def next_transition(self, state: State, start: int, *, final: bool) -> tuple[int, Transition | None]:
         """The place of the next marker of `state` from `start` on, or how far the window is certain to hold none.
@@ -23,7 +32,10 @@ class Window:
         text, matches = self.text, self._matches
         best: re.Match[str] | None = None
         at = len(text)
-        for pattern in state.patterns:
+        absent = self._absent if state.other_pattern is None else ()
+        for first, pattern in state.patterns.items():
+            if first in absent:
+                continue
             match = matches.get(id(pattern), best)
             if id(pattern) not in matches or (match is not None and match.start() < start):
                 match = matches[id(pattern)] = pattern.search(text, start)
@@ -42,7 +54,7 @@ class Window:
 
     def markers(self, state: State, start: int, end: int) -> list[re.Match[str]]:
         """Every marker of `state` between `start` and `end`, in order."""
-        found = [match for pattern in state.patterns for match in pattern.finditer(self.text, start, end)]
+        found = [match for pattern in state.patterns.values() for match in pattern.finditer(self.text, start, end)]
         return sorted(found, key=re.Match.start)
 
 
@@ -58,8 +70,3 @@ def cut_short(state: State, text: str, start: int, limit: int) -> int | None:
                 break
             at = text.find(character, at + 1)
     return min(cuts, default=None)
-
-
-def may_matter(state: State, text: str) -> bool:
-    """Whether `text`, with nothing held back before it, holds a marker of `state` or the beginning of one."""
-    return any(pattern.search(text) for pattern in state.patterns) or cut_short(state, text, 0, len(text)) is not None

@@ -19,7 +19,7 @@ from storage.packing.escapes import key as key_of
 from storage.search import holds, holds_in
 from storage.summaries import Cursor
 
-Page: TypeAlias = sa.Select[tuple[int, float]]
+Page: TypeAlias = sa.Select[int, float]
 """Selects `id` and `sort_at_s`, the newest first."""
 
 _ENOUGH = 2_000  # what is found this often is common
@@ -65,7 +65,7 @@ def _asked(connection: sa.Connection, term: Field | Words) -> _Asked:
     return _Asked(term, _count(connection, sa.select(sa.literal(1)).where(column.in_(values))), values)
 
 
-def _count(connection: sa.Connection, found: sa.Select[tuple[int]]) -> int:
+def _count(connection: sa.Connection, found: sa.Select[int]) -> int:
     bounded = found.limit(_ENOUGH).subquery()
     return connection.scalar(sa.select(sa.func.count()).select_from(bounded)) or 0
 
@@ -110,8 +110,9 @@ def _condition(connection: sa.Connection, asked: _Asked) -> sa.ColumnElement[boo
         case Words(phrase, prefix):
             return holds_in(connection, _trace.id, phrase, prefix=prefix)
         case Field(Key.TOOL | Key.CODE as key):
-            table, column = _TABLES[key]
-            return sa.exists().where(table.c.trace_id == _trace.id, sa.func.coalesce(column, "").in_(asked.values))
+            table = _TABLES[key][0].alias()
+            named = sa.func.coalesce(table.c[_TABLES[key][1].name], "").in_(asked.values)
+            return sa.exists().select_from(table).where(table.c.trace_id == _trace.id, named)
         case Field(key):
             return sa.func.coalesce(_COLUMNS[key], "").in_(asked.values)
 

@@ -24,8 +24,6 @@ from storage.packing.values import pack, unpack
 Texts = Mapping[tuple[int, str], str]
 """The text of each part of a trace, by turn (from 1) and name."""
 
-_Placed = tuple[ToolCall | ToolResult, int, str]
-
 
 def texts_of(trace: Trace) -> Texts:
     """The texts that an inspection of `trace` speaks of."""
@@ -35,7 +33,7 @@ def texts_of(trace: Trace) -> Texts:
 def pack_inspection(inspection: Inspection, texts: Texts) -> bytes:
     """An inspection of the trace with these texts, as bytes."""
     chain = inspection.chain
-    places = {id(value): at for at, (value, _, _) in enumerate(_placed(inspection.parts))}
+    places = {id(value): at for at, value in enumerate(_placed(inspection.parts))}
     rules = {one.rule.code: [one.rule.name, one.rule.severity.value] for one in inspection.diagnostics}
     return pack(
         [
@@ -72,9 +70,13 @@ def unpack_inspection(raw: bytes, texts: Texts) -> Inspection:
     )
 
 
-def _placed(parts: Iterable[PartInspection]) -> list[_Placed]:
-    """The calls and results of all parts in one row, each with its turn and part; a step names them by position."""
-    return [(value, part.turn, part.part) for part in parts for value in (*part.calls, *part.results)]
+def _placed(parts: Iterable[PartInspection]) -> list[ToolCall | ToolResult]:
+    """The calls and results of all parts in one row, as steps name them: by position."""
+    placed: list[ToolCall | ToolResult] = []
+    for part in parts:
+        placed += part.calls
+        placed += part.results
+    return placed
 
 
 def _step(step: Step, places: Mapping[int, int], texts: Texts) -> list[Any]:
@@ -96,17 +98,17 @@ def _step_result(result: ToolResult, there: Location | None, places: Mapping[int
     return places[id(result)] if id(result) in places else result_facts(result, _text(texts, there))
 
 
-def _step_from(facts: list[Any], placed: list[_Placed], texts: Texts) -> Step:
+def _step_from(facts: list[Any], placed: list[Any], texts: Texts) -> Step:
     number, call, at, outcome, result, there, certainty, retry_of, depends_on = facts
     location = _location_from(at)
     result_location = None if there is None else _location_from(there)
     if isinstance(result, list):
         result = result_from(result, _text(texts, result_location))
     elif result is not None:
-        result = placed[result][0]
+        result = placed[result]
     return Step(
         number,
-        call_from(call, _text(texts, location)) if isinstance(call, list) else placed[call][0],
+        call_from(call, _text(texts, location)) if isinstance(call, list) else placed[call],
         location,
         StepOutcome(outcome),
         result,

@@ -45,11 +45,12 @@ def unpack_steps(packed: Packed) -> tuple[int, ...]:
 def pack_floats(values: Sequence[float]) -> Packed:
     """Floats, to the last bit; whole microseconds and single precision, where they are just that, take less room."""
     doubles = array("d", values)
-    if _bits(microseconds := _from_microseconds(steps := _as_microseconds(doubles)), doubles) and microseconds:
+    steps = _as_microseconds(doubles)
+    if steps and _same(_from_microseconds(steps), doubles):
         code, raw = pack_steps(steps)
         return _MICROSECONDS + code, raw
     singles = _as_singles(doubles)
-    if singles is not None and _bits(array("d", singles), doubles):
+    if singles is not None and _same(array("d", singles), doubles):
         return "f", _little(singles).tobytes()
     return "d", _little(doubles).tobytes()
 
@@ -59,7 +60,8 @@ def unpack_floats(packed: Packed) -> Sequence[float]:
     code, raw = packed
     if code.startswith(_MICROSECONDS):
         return _from_microseconds(unpack_steps((code[1:], raw)))
-    return _array(code, raw)
+    values: array[float] = _array(code, raw)
+    return values
 
 
 def _as_microseconds(values: Sequence[float]) -> list[int]:
@@ -69,7 +71,7 @@ def _as_microseconds(values: Sequence[float]) -> list[int]:
         return []
 
 
-def _from_microseconds(steps: Sequence[int]) -> Any:
+def _from_microseconds(steps: Sequence[int]) -> "array[float]":
     try:
         return array("d", [step / 1e6 for step in steps])
     except OverflowError:
@@ -83,7 +85,7 @@ def _as_singles(doubles: "array[float]") -> "array[float] | None":
         return None
 
 
-def _bits(one: "array[float]", other: "array[float]") -> bool:
+def _same(one: "array[float]", other: "array[float]") -> bool:
     """Whether two arrays hold the same, to the sign of a zero."""
     return one.tobytes() == other.tobytes()
 

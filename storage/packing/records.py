@@ -184,7 +184,7 @@ def _first(kept: list[Any] | None) -> Any:
 
 
 def _instant(instant: Instant | None) -> list[Any] | None:
-    return instant and [instant.at_s, instant.source.value]
+    return None if instant is None else [instant.at_s, instant.source.value]
 
 
 def _instant_from(facts: list[Any] | None) -> Instant | None:

@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 from inspector.json_scanner.tracker import JsonTracker, ends_within_string, read_on, tracked
 
 PIECES = st.lists(
-    st.sampled_from(['{"a": ', '"', "\\", "\\u12", "[", "]", "{", "}", ",", ":", "1", "-", "e5", "tru", "e", " ", "\n", "x"]),
+    st.sampled_from(
+        ['{"a": ', '"', "\\", "\\u12", "[", "]", "{", "}", ",", ":", "1", "-", "e5", "tru", "e", " ", "\n", "x"]
+    ),
     max_size=14,
 ).map("".join)
 

@@ -84,6 +84,13 @@ def test_tool_lists_are_definitions_and_their_mention_is_not() -> None:
     assert spans(plain, role="system")[1] == ("tool_definitions", '[{"name": "]"}]')
 
 
+def test_a_long_text_reads_like_a_short_one() -> None:
+    filler = "word " * 2_000
+    plain = f"{filler}access to the following tools:\n\n[{{\"name\": \"f\"}}] Be brief."
+    assert spans(plain, role="system")[1] == ("tool_definitions", '[{"name": "f"}]')
+    assert spans(f"{filler}[tool_call]{{}}[/tool_call]")[1] == ("tool_call", "[tool_call]{}[/tool_call]")
+
+
 @pytest.mark.parametrize("prompt", ["<think>\n", "x<|im_end|>\n<|im_start|>assistant\n<think>", "<think>", "[THINK]"])
 def test_reasoning_that_the_prompt_opened_belongs_to_the_stream(prompt: str) -> None:
     closer = "[/THINK]" if "THINK" in prompt else "</think>"

@@ -20,9 +20,10 @@ from ui.views.minimap import LEGEND
 from ui.views.palette import Style
 from ui.views.run import Line, Run
 from ui.views.trace_list import trace_table
-from ui.views.wording import counted, wrapped
+from ui.views.wording import counted
 
 _MOST = 1_000
+_FIRST = "J104"
 _SUFFIXES = (".jsonl", ".json", ".txt")
 
 
@@ -37,10 +38,11 @@ def demo(where: str | None, color: str) -> None:
     place = where or str(_fresh(user_cache_path("weaklink") / "demo.db"))
     with open_store(place) as store:
         _import_samples(store)
-        summaries = store.traces(limit=_MOST)
+        store.index_pending()
+        summaries = sorted(store.traces(limit=_MOST), key=lambda summary: summary.id)
         width = screen_width()
-        put(trace_table(summaries, width=width, minimaps=minimaps(store, summaries, width)), color=color)
-    put(_ending(summaries, place, width), color=color)
+        put(trace_table(summaries, width=width, minimaps=minimaps(store, summaries, width // 4)), color=color)
+    put(_ending(summaries, place), color=color)
 
 
 def _fresh(path: Path) -> Path:
@@ -62,18 +64,30 @@ def _import_samples(store: Store) -> None:
                     sys.stderr.write(f"weaklink: {report.refused}\n")
 
 
-def _ending(summaries: Sequence[TraceSummary], place: str, width: int) -> list[Line]:
+def _ending(summaries: Sequence[TraceSummary], place: str) -> list[Line]:
     """The legend, the sum, and three commands to go on with."""
     broken = [summary for summary in summaries if summary.status is Status.BROKEN]
-    first = next((summary for summary in broken if summary.broken and summary.broken.code), (broken or summaries)[0])
-    code = first.broken.code if first.broken and first.broken.code else "J104"
-    db = f"--db {shlex.quote(place)}"
+    shown, code = _telling(broken)
+    db = f"--db {_short(place)}"
     said = f"{counted(len(summaries), 'trace')}, {len(broken)} of them broken. Try next:"
-    commands = (f"weaklink show {first.id} {db}", f"weaklink list --filter status:broken {db}", f"weaklink rule {code}")
+    commands = (f"weaklink show {shown} {db}", f"weaklink list --filter status:broken {db}", f"weaklink rule {code}")
     return [
         (),
-        *wrapped((Run(LEGEND, Style.DIM),), width),
+        *((Run(line, Style.DIM),) for line in LEGEND),
         (),
         (Run(said, Style.STRONG),),
         *((Run(f"  {command}", Style.KEY),) for command in commands),
     ]
+
+
+def _short(place: str) -> str:
+    """A place as it is typed: with `~` for the home folder, quoted where a shell would misread it."""
+    home = f"{Path.home()}/"
+    rest = shlex.quote(place.removeprefix(home))
+    return f"~/{rest}" if place.startswith(home) and rest[0] != "'" else shlex.quote(place)
+
+
+def _telling(broken: Sequence[TraceSummary]) -> tuple[int, str]:
+    """The trace to look at first, and its code: one whose JSON is broken, where there is one."""
+    coded = [(one.id, one.broken.code) for one in broken if one.broken and one.broken.code]
+    return next((pair for pair in coded if pair[1] == _FIRST), (coded or [(1, _FIRST)])[0])

@@ -14,7 +14,7 @@ from ui.views.run import Line
 from ui.views.trace_json import summary_object
 from ui.views.trace_list import trace_table
 
-_ROOMY = 120
+_ROOMY = 130
 _PAGE = 200
 
 
@@ -35,7 +35,7 @@ def list_traces(expression: str, limit: int, where: str | None, *, as_json: bool
 
     With --json, one line of JSON a trace.
     """
-    with open_store(where) as store:
+    with open_store(where, create=False) as store:
         if expression:
             store.index_pending()
         found = _pages(store, expression, limit)
@@ -48,15 +48,15 @@ def list_traces(expression: str, limit: int, where: str | None, *, as_json: bool
             sys.stderr.write(_nothing(expression))
             return
         width = screen_width()
-        shown = minimaps(store, summaries, width) if width >= _ROOMY else {}
+        shown = minimaps(store, summaries, width // 4) if width >= _ROOMY else None
         put(trace_table(summaries, width=width, minimaps=shown), color=color)
     if len(summaries) == limit:
         sys.stderr.write(f"weaklink: the newest {limit:,} are shown; --limit shows more\n")
 
 
 def minimaps(store: Store, summaries: Iterable[TraceSummary], width: int) -> dict[int, Line]:
-    """A minimap of each trace, by its id."""
-    return {one.id: minimap(*store.inspected(one.id), width - 16) for one in summaries}
+    """A minimap of each trace, in so many cells, by its id."""
+    return {one.id: minimap(*store.inspected(one.id), width) for one in summaries}
 
 
 def _pages(store: Store, expression: str, limit: int) -> Iterator[TraceSummary]:

@@ -21,7 +21,8 @@ from ui.views.trace_json import trace_object
 def show(id: str, where: str | None, *, full: bool, as_json: bool, color: str) -> None:
     """Show one trace: its turns with what is wrong marked in place, its chain, and where that broke.
 
-    ID is the number that `weaklink list` prints, or an id of the source's own that one trace alone bears. Long texts are folded in the middle; faults never are.
+    ID is the number that `weaklink list` prints, or an id of the source's own that one trace alone bears. Long texts
+    are folded in the middle; faults never are.
     """
     with open_store(where, create=False) as store:
         number = store.summary(id).id

@@ -31,7 +31,7 @@ def import_lines(files: Sequence[FileReport], *, width: int) -> Iterator[Line]:
                 *quoted(why),
             )
             yield from wrapped(refused, width, indent=4)
-    yield _sum(files)
+    yield from wrapped(_sum(files), width, indent=4)
 
 
 def _row(file: FileReport) -> tuple[Line, ...]:

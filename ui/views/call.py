@@ -7,7 +7,7 @@ from inspector.model import Json, ToolCall
 from ui.views.palette import Style
 from ui.views.run import Line, Run
 from ui.views.visible import visible_line
-from ui.views.wording import folded_middle
+from ui.views.wording import folded_middle, wrapped
 
 UNNAMED = "(no readable name)"
 
@@ -15,7 +15,7 @@ UNNAMED = "(no readable name)"
 def call_lines(call: ToolCall, *, width: int, indent: int = 0) -> Iterator[Line]:
     """The lines of a call: a mark and its name, then one line an argument, long values folded in the middle."""
     lead = Run(" " * indent)
-    yield (lead, *call_head(call))
+    yield from ((lead, *line) for line in wrapped(call_head(call), width - indent, indent=4))
     if isinstance(call.arguments, dict):
         for key, value in call.arguments.items():
             name = visible_line(key)

@@ -11,9 +11,10 @@ from ui.views.run import Line, Run, width_of
 from ui.views.status import step_glyph
 
 LEGEND = (
-    "s system  u user  t reasoning  [c] call  r result  a answer  "
-    "[✖] malformed  [▲] invalid  ✖ error result  [?] no result  ◆ recovered"
+    "s system  u user  t reasoning  [c] call  r result  a answer",
+    "[✖] malformed  [▲] invalid  ✖ error result  [?] no result  ◆ made good later",
 )
+"""What the letters and glyphs of a minimap mean, in two lines."""
 
 _CALL_ITSELF = (StepOutcome.MALFORMED, StepOutcome.UNKNOWN_TOOL, StepOutcome.INVALID, StepOutcome.UNANSWERED)
 _GLANCE = 1024

@@ -11,7 +11,7 @@ from ui.views.palette import Style, style_of
 from ui.views.rows import Folding
 from ui.views.run import Line, Run
 from ui.views.visible import visible_line
-from ui.views.wording import counted
+from ui.views.wording import counted, wrapped
 
 _FOLDING = Folding(head=24, tail=12)
 
@@ -19,13 +19,13 @@ _FOLDING = Folding(head=24, tail=12)
 def segmented_lines(found: Segmentation, *, name: str, width: int, full: bool = False) -> Iterator[Line]:
     """The lines that `weaklink segment` prints on a terminal; `name` says where the text came from."""
     faults = [diagnostic.fault for diagnostic in found.diagnostics]
-    yield (
-        Run(visible_line(name), Style.STRONG),
-        Run(
-            f": {visible_line(found.format)}, {counted(len(found.text), 'character')}, "
-            f"{counted(len(found.spans), 'span')}, {counted(len(found.calls), 'call')}"
-        ),
+    facts = (
+        visible_line(found.format),
+        counted(len(found.text), "character"),
+        counted(len(found.spans), "span"),
+        counted(len(found.calls), "call"),
     )
+    yield from wrapped((Run(visible_line(name), Style.STRONG), Run(f": {', '.join(facts)}")), width, indent=4)
     yield ()
     yield from marked_lines(found.text, found.spans, faults, width=width, folding=None if full else _FOLDING)
     if found.calls:
@@ -33,7 +33,7 @@ def segmented_lines(found: Segmentation, *, name: str, width: int, full: bool = 
     for call in found.calls:
         yield from call_lines(call, width=width)
     yield ()
-    yield verdict(found.diagnostics)
+    yield from wrapped(verdict(found.diagnostics), width, indent=4)
 
 
 def verdict(diagnostics: tuple[Diagnostic, ...]) -> Line:

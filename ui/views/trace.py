@@ -17,7 +17,7 @@ from ui.views.turn import turn_lines
 from ui.views.visible import visible_line
 from ui.views.wording import counted, folded_middle, wrapped
 
-_MARGIN = 10
+_MARGIN = 11
 _LONGEST = 1_000
 
 

@@ -16,22 +16,27 @@ _ROOMY = 110
 _NUMBERS = ("id", "turns", "calls", "errors")
 _WORTH = {"break": 12, "name": 3, "model": 0}
 _NARROWEST = 8
+_PLACES = ("line", "entry", "record", "sha256")
 
 
 def trace_table(
     summaries: Sequence[TraceSummary], *, width: int, minimaps: Mapping[int, Line] | None = None
 ) -> Iterator[Line]:
-    """One line a trace, under a head; a trace's minimap, where there is one, on a line of its own below it."""
-    shown = _columns(width)
+    """One line a trace, under a head; with minimaps, by trace id, they take the place of counts where it is narrow."""
+    shown = _columns(width, with_map=minimaps is not None)
     heads: dict[str, Line] = {name: (Run(name, Style.DIM),) for name in shown}
-    rows = [_cells(summary) for summary in summaries]
+    rows = [_cells(summary, (minimaps or {}).get(summary.id, ())) for summary in summaries]
     widths = {name: max(width_of(cells[name]) for cells in [heads, *rows]) for name in shown}
     _narrow(widths, width)
-    yield _row(heads, widths, width)
-    for summary, cells in zip(summaries, rows, strict=True):
+    for cells in [heads, *rows]:
         yield _row(cells, widths, width)
-        if minimaps and summary.id in minimaps:
-            yield clipped((Run(" " * (widths["status"] + 2)), *minimaps[summary.id]), width)
+
+
+def trace_title(summary: TraceSummary) -> str:
+    """What a trace is known by: its name, else the first telling id of its source, else its file and record."""
+    telling = (value for name, value in summary.external_ids.items() if name not in _PLACES)
+    file = summary.file.replace("\\", "/").rpartition("/")[2]
+    return summary.name or next(telling, "") or f"{file} {summary.record}".strip() or f"trace {summary.id}"
 
 
 def break_words(broken: Break) -> Line:
@@ -46,23 +51,25 @@ def break_words(broken: Break) -> Line:
     return (Run(f"#{broken.step} "), Run(what, Style.ERROR), Run(f" {tool}", Style.DIM))
 
 
-def _columns(width: int) -> tuple[str, ...]:
+def _columns(width: int, *, with_map: bool) -> tuple[str, ...]:
     if width >= _ROOMY:
-        return "status", "id", "name", "model", "format", "turns", "calls", "errors", "break"
-    return "status", "id", "name", "model", "calls", "errors", "break"
+        counts = ("model", "format", "turns", "calls", "errors")
+        return ("status", "id", "name", *counts, *(("map",) if with_map else ()), "break")
+    return ("status", "id", "name", *(("map",) if with_map else ("model", "calls", "errors")), "break")
 
 
-def _cells(summary: TraceSummary) -> dict[str, Line]:
+def _cells(summary: TraceSummary, minimap: Line) -> dict[str, Line]:
     outcome = summary.broken.outcome if summary.broken else None
     return {
         "status": (status_run(Status(summary.status), outcome),),
         "id": (Run(str(summary.id), Style.STRONG),),
-        "name": (Run(visible_line(summary.name or summary.record)),),
+        "name": (Run(visible_line(trace_title(summary))),),
         "model": (Run(visible_line(summary.model or "-")),),
         "format": (Run(summary.format),),
         "turns": (Run(str(summary.turns)),),
         "calls": (Run(str(summary.tool_calls)),),
         "errors": (Run(str(summary.errors or "-"), Style.ERROR if summary.errors else Style.DIM),),
+        "map": minimap,
         "break": break_words(summary.broken) if summary.broken else (Run("-", Style.DIM),),
     }
 
@@ -78,7 +85,7 @@ def _row(cells: Mapping[str, Line], widths: Mapping[str, int], width: int) -> Li
 def _narrow(widths: dict[str, int], width: int) -> None:
     """Take cells from the widest of the texts until the table fits, but leave each something to be known by."""
     while sum(widths.values()) + 2 * len(widths) - 2 > width:
-        name = max(_WORTH, key=lambda name: widths[name] - _WORTH[name])
+        name = max(_WORTH.keys() & widths.keys(), key=lambda name: (widths[name] - _WORTH[name], name))
         if widths[name] <= _NARROWEST:
             return
         widths[name] -= 1

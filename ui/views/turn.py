@@ -61,7 +61,7 @@ def _part_lines(
             return None
         if all(call.valid for call in calls) and not full and not _touches(faults, span):
             return Told(tuple(line for call in calls for line in call_lines(call, width=room)), replaces=True)
-        return Told(tuple(call_head(call) for call in calls))
+        return Told(tuple(line for call in calls for line in wrapped(call_head(call), room, indent=4)))
 
     if not part.spans:
         yield from (line for call in part.calls for line in _call_without_text(call, width))

@@ -1,0 +1,51 @@
+"""The results that are suggested for arithmetic, and where none is."""
+
+import pytest
+
+from inspector.json_scanner.arithmetic import result_of
+
+
+@pytest.mark.parametrize(
+    ("expression", "result"),
+    [
+        ("6*12+2", 74),
+        ("2 * (3 - 5)", -4),
+        ("-3 * -(1 + 1)", 6),
+        ("10 / 4", 2.5),
+        ("10/5", 2),
+        ("0.1+0.2", 0.3),
+        ("2 - 3 - 4", -5),
+        ("+1 - +2", -1),
+        ("((7))", 7),
+    ],
+)
+def test_plain_arithmetic_is_computed_exactly(expression: str, result: float) -> None:
+    assert result_of(expression) == result
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "",
+        "()",
+        "1 +",
+        "* 2",
+        "(1",
+        "1)",
+        "2**8",
+        "7//2",
+        "1/0",
+        "2024-11-15",
+        "555-123-4567",
+        "12/24/2027",
+        "1 2",
+        "x+1",
+    ],
+)
+def test_what_is_no_arithmetic_or_should_not_be_computed_has_no_result(expression: str) -> None:
+    assert result_of(expression) is None
+
+
+def test_long_expressions_are_left_alone() -> None:
+    assert result_of("1" + "+1" * 100) is None
+    assert result_of("9" * 31 + "*2") is None

@@ -1,0 +1,166 @@
+"""Lists go from the newest down, in pages; filters let through what they say."""
+
+import pytest
+
+from storage import FilterError, Store
+from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
+
+TEXT_CALL = GOOD_CALL.replace("get_weather", "get_time")
+
+
+@pytest.fixture
+def filled(store: Store) -> Store:
+    """Traces of every kind, the oldest first, indexed."""
+    store.save(
+        inspected(
+            trace("broken", BAD_CALL, started_s=1.0, words="Is it raining in Zürich today?"),
+            trace("good", GOOD_CALL, started_s=2.0, model="qwen3", words="get_weather of naïve cafés"),
+            trace("both", BAD_CALL, GOOD_CALL, started_s=3.0, source="otel", words="100% of x_y"),
+            trace("other", TEXT_CALL, started_s=4.0, model="Hermes-4-70B", words='say "hello  world", please'),
+            trace("still", started_s=5.0, model="", words="nothing"),
+        )
+    )
+    assert store.index_pending() == 5
+    return store
+
+
+def _names(store: Store, wanted: str) -> list[str]:
+    return [one.name for one in store.traces(wanted)]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "names"),
+    [
+        ("", ["still", "other", "both", "good", "broken"]),
+        ("   ", ["still", "other", "both", "good", "broken"]),
+        ("status:broken", ["both", "broken"]),
+        ("status:BROKEN", ["both", "broken"]),
+        ("status:recovered", []),
+        ("status:*o*", ["still", "other", "both", "good", "broken"]),
+        ("model:hermes-4", ["both", "broken"]),
+        ("model:hermes*", ["other", "both", "broken"]),
+        ("model:*e*", ["other", "both", "good", "broken"]),
+        ('model:"qwen3"', ["good"]),
+        ("model:qwen", []),
+        ("source:otel", ["both"]),
+        ("format:hermes", ["still", "other", "both", "good", "broken"]),
+        ("tool:get_weather", ["both", "good", "broken"]),
+        ("tool:get_*", ["other", "both", "good", "broken"]),
+        ("tool:get", []),
+        ("tool:get_weather tool:get_time", []),
+        ("code:J1", ["both", "broken"]),
+        ("code:j104", ["both", "broken"]),
+        ("code:J104 status:broken model:hermes-4 tool:get_weather source:openai-messages", ["broken"]),
+        ("code:X9", []),
+        ("raining", ["broken"]),
+        ("RAINING today", ["broken"]),
+        ("rain", []),
+        ("rain*", ["broken"]),
+        ("zurich", ["broken"]),
+        ("cafes naive", ["good"]),
+        ("get_weather", ["both", "good", "broken"]),
+        ("get_weather of", ["both", "good"]),
+        ('"raining in"', ["broken"]),
+        ('"in raining"', []),
+        ('"hello world"', ["other"]),
+        (r'"\"hello"', ["other"]),
+        ("Oslo tool:get_time", ["other"]),
+        ("100%", ["both"]),
+        ("x_y", ["both"]),
+        ('"nothing at all"', []),
+        ("!!!", []),
+        ("model:hermes* today", ["broken"]),
+        ("tool:' OR 1=1 --", []),
+    ],
+)
+def test_filters(filled: Store, wanted: str, names: list[str]) -> None:
+    assert _names(filled, wanted) == names
+
+
+@pytest.mark.parametrize(
+    ("wanted", "position", "words"),
+    [
+        ("modell:x", 0, "did you mean `model:`"),
+        ("ok  zzzz:x", 4, "there are status, model"),
+        ("model:", 6, "wants a value"),
+        ('status:ok "open', 10, "quote does not close"),
+        ('model:"open', 6, "quote does not close"),
+        ('ab"c', 2, "stands within a word"),
+        ("status:bad", 0, "broken, aborted, recovered, ok"),
+    ],
+)
+def test_what_is_no_filter_says_where(store: Store, wanted: str, position: int, words: str) -> None:
+    with pytest.raises(FilterError, match=words) as raised:
+        store.traces(wanted)
+    assert raised.value.position == position
+
+
+@pytest.mark.parametrize("wanted", ["", "status:ok", "tool:get_*", "code:J1", "weather", "model:h*", "weather code:J1"])
+def test_pages_follow_each_other_without_gap_or_repeat(store: Store, wanted: str) -> None:
+    calls = (GOOD_CALL, BAD_CALL, TEXT_CALL)
+    store.save(
+        inspected(*(trace(f"s{n}", calls[n % 3], started_s=float(n // 4), model=f"h{n % 2}") for n in range(30)))
+    )
+    store.index_pending()
+    whole = store.traces(wanted, limit=100)
+    paged, page = [], store.traces(wanted, limit=4)
+    while page:
+        paged += page
+        page = store.traces(wanted, limit=4, after=page[-1].cursor)
+    assert paged == whole
+    assert len(whole) >= 10
+    assert whole == sorted(whole, key=lambda one: (one.cursor.sort_at_s, one.id), reverse=True)
+
+
+def test_common_and_rare_things_are_found_alike(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("storage.filter.sql._ENOUGH", 3)
+    store.save(inspected(*(trace(f"s{n}", BAD_CALL if n % 2 else GOOD_CALL, started_s=float(n)) for n in range(12))))
+    store.index_pending()
+    assert len(_names(store, "weather")) == 12
+    assert len(_names(store, "weather code:J1")) == 6
+    assert len(_names(store, "weather status:broken tool:get_weather")) == 6
+    assert len(_names(store, 'oslo "get weather"')) == 12
+
+
+def test_a_replaced_trace_is_found_by_its_new_words_alone(filled: Store) -> None:
+    filled.save(inspected(trace("broken", BAD_CALL, GOOD_CALL, started_s=9.0, words="Is it snowing in Zürich today?")))
+    assert _names(filled, "raining") == []
+    assert _names(filled, "snowing") == []
+    assert filled.stats().not_indexed == 1
+    filled.index_pending()
+    assert _names(filled, "snowing") == ["broken"]
+    assert _names(filled, "tool:get_weather") == ["broken", "both", "good"]
+
+
+def test_a_deleted_trace_is_not_found(filled: Store) -> None:
+    filled.delete(["broken"])
+    assert _names(filled, "raining") == []
+    assert _names(filled, "code:J1") == ["both"]
+
+
+def test_a_word_that_two_chunks_cut_is_found(store: Store) -> None:
+    store.save(inspected(trace("a", "it is rai" + "ning")))
+    store.index_pending()
+    assert _names(store, "raining") == ["a"]
+
+
+def test_no_phrase_reaches_over_two_turns(store: Store) -> None:
+    store.save(inspected(trace("a", "sunny", words="tomorrow")))
+    store.index_pending()
+    assert _names(store, "tomorrow sunny") == ["a"]
+    assert _names(store, '"tomorrow sunny"') == []
+
+
+def test_a_very_long_text_is_found_to_its_end(store: Store) -> None:
+    store.save(inspected(trace("a", words=" ".join(f"word{n}" for n in range(60_000)) + " " + "x" * 300_000)))
+    store.index_pending()
+    assert _names(store, "word59999") == ["a"]
+    assert _names(store, '"word30000 word30001"') == ["a"]
+
+
+def test_indexing_goes_on_where_it_stopped(store: Store) -> None:
+    store.save(inspected(*(trace(f"s{n}") for n in range(5))))
+    assert store.index_pending(limit=2) == 2
+    assert store.stats().not_indexed == 3
+    assert store.index_pending() == 3
+    assert store.index_pending() == 0

@@ -1,0 +1,217 @@
+"""Databases that cannot be opened, read or written say so in a sentence, and lose nothing."""
+
+import sqlite3
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from inspector.errors import StoreError
+from storage import Store, open_store, place_of, upgrade_store
+from tests.storage.samples import GOOD_CALL, inspected, trace
+
+
+def _refused(where: object, words: str, *, create: bool = True) -> None:
+    with pytest.raises(StoreError, match=words) as raised:
+        open_store(str(where), create=create, busy_timeout_s=0.1).close()
+    assert str(where) in str(raised.value)
+
+
+def test_a_new_file_and_its_folder_are_for_this_user_only(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "folder" / "weaklink.db"
+    with open_store(path) as store:
+        store.save(inspected(trace("a")))
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+        assert all(stat.S_IMODE(beside.stat().st_mode) == 0o600 for beside in path.parent.iterdir())
+
+
+def test_where_nothing_is_said_the_environment_and_then_the_data_folder_decide(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.delenv("WEAKLINK_DB", raising=False)
+    assert place_of(None).path == tmp_path / "data" / "weaklink" / "weaklink.db"
+    monkeypatch.setenv("WEAKLINK_DB", str(tmp_path / "mine.db"))
+    assert place_of(None).path == tmp_path / "mine.db"
+    assert place_of(f"sqlite:///{tmp_path}/url.db").path == tmp_path / "url.db"
+
+
+def test_sqlite_is_set_up_for_readers_beside_a_writer(tmp_path: Path) -> None:
+    with open_store(tmp_path / "weaklink.db") as store, store._engine.connect() as connection:
+        said = [
+            connection.exec_driver_sql(f"PRAGMA {name}").scalar()
+            for name in ("journal_mode", "foreign_keys", "synchronous", "busy_timeout")
+        ]
+    assert said == ["wal", 1, 1, 10_000]
+
+
+def test_a_database_that_is_not_there(tmp_path: Path) -> None:
+    _refused(tmp_path / "none.db", "there is no database", create=False)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_is_no_database(tmp_path: Path) -> None:
+    _refused(tmp_path, "this is a folder")
+
+
+def test_a_file_in_the_way_of_the_folder(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    _refused(tmp_path / "file" / "weaklink.db", "cannot be")
+
+
+def test_a_file_that_is_no_database(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("these are my notes, and no database\n" * 100)
+    _refused(path, "not a database")
+    assert path.read_text().startswith("these are my notes")
+
+
+def test_a_database_of_something_else(tmp_path: Path) -> None:
+    path = tmp_path / "logs.db"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE responses (id)")
+    connection.close()
+    _refused(path, "not one of weaklink's")
+    with pytest.raises(StoreError, match="not one of weaklink's"):
+        upgrade_store(path)
+
+
+def test_an_empty_file_becomes_a_database_only_when_asked(tmp_path: Path) -> None:
+    path = tmp_path / "weaklink.db"
+    path.touch()
+    _refused(path, "is empty", create=False)
+    open_store(path).close()
+    open_store(path, create=False).close()
+
+
+@pytest.mark.parametrize("version", ["v9999", "unheard"])
+def test_a_database_of_a_newer_weaklink(database: str, version: str) -> None:
+    with open_store(database) as store, store._engine.begin() as connection:
+        connection.execute(sa.text("UPDATE weaklink_version SET version_num = :version"), {"version": version})
+    with pytest.raises(StoreError, match="made by a newer weaklink; upgrade weaklink"):
+        open_store(database)
+    with pytest.raises(StoreError, match="made by a newer weaklink; upgrade weaklink"):
+        upgrade_store(database)
+
+
+def test_a_database_of_an_older_weaklink(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    open_store(database).close()
+    monkeypatch.setattr("storage.schema.REVISIONS", ("v0001", "v0002"))
+    with pytest.raises(StoreError, match="older weaklink; run `weaklink db upgrade`"):
+        open_store(database)
+
+
+def test_upgrading_a_current_database_changes_nothing(database: str) -> None:
+    open_store(database).close()
+    assert upgrade_store(database) is False
+
+
+def test_a_locked_database(tmp_path: Path) -> None:
+    path = tmp_path / "weaklink.db"
+    with open_store(path, busy_timeout_s=0.1) as store:
+        other = sqlite3.connect(path, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StoreError, match="another program is writing") as raised:
+            store.save(inspected(trace("a")))
+        assert str(path) in str(raised.value)
+        assert store.traces() == []
+        other.close()
+        assert len(store.save(inspected(trace("a")))) == 1
+
+
+def _pragma(store: Store, pragma: str) -> None:
+    def set_pragma(connection: sqlite3.Connection, _record: object) -> None:
+        connection.execute(f"PRAGMA {pragma}")
+
+    store._engine.dispose()
+    sa.event.listen(store._engine, "connect", set_pragma)
+
+
+def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path) -> None:
+    with open_store(tmp_path / "weaklink.db") as store:
+        store.save(inspected(trace("a", GOOD_CALL)))
+        pages = store.stats().size_bytes // 4096
+        _pragma(store, f"max_page_count = {pages + 2}")
+        with pytest.raises(StoreError, match="the disk is full"):
+            store.save(inspected(*(trace(f"s{n}", GOOD_CALL) for n in range(300))))
+        assert [one.name for one in store.traces()] == ["a"]
+
+
+def test_a_read_only_database_can_be_read(tmp_path: Path) -> None:
+    with open_store(tmp_path / "weaklink.db") as store:
+        store.save(inspected(trace("a")))
+        _pragma(store, "query_only = 1")
+        assert len(store.traces()) == 1
+        with pytest.raises(StoreError, match="the database is read-only"):
+            store.save(inspected(trace("b")))
+
+
+def test_a_damaged_database(tmp_path: Path) -> None:
+    path = tmp_path / "weaklink.db"
+    with open_store(path) as store:
+        store.save(inspected(*(trace(f"s{n}", GOOD_CALL * 50) for n in range(50))))
+        store.vacuum()
+    content = path.read_bytes()
+    path.write_bytes(content[:8192] + b"\xff" * (len(content) - 8192))
+    _refused(path, "damaged|malformed")
+
+
+def _spoil(store: Store, statement: str) -> None:
+    with store._engine.begin() as connection:
+        connection.execute(sa.text(statement), {"junk": b"\x01junk"})
+
+
+@pytest.mark.parametrize("column", ["text", "chunks"])
+def test_a_damaged_part_is_named(store: Store, column: str) -> None:
+    store.save(inspected(trace("a", GOOD_CALL)))
+    _spoil(store, f"UPDATE part SET {column} = :junk")
+    with pytest.raises(StoreError, match="trace 1 is damaged"):
+        store.trace(1)
+
+
+def test_a_damaged_inspection_is_named(store: Store) -> None:
+    store.save(inspected(trace("a", GOOD_CALL)))
+    _spoil(store, "UPDATE inspection SET body = :junk")
+    with pytest.raises(StoreError, match="inspection of trace 1 is damaged"):
+        store.inspection(1)
+    assert store.trace(1) == trace("a", GOOD_CALL)
+
+
+@pytest.mark.parametrize("word", ["7", "no-such-session", "", "99999999999999999999", "²", "1; DROP TABLE trace"])
+def test_a_trace_that_is_not_there(store: Store, word: str) -> None:
+    with pytest.raises(StoreError, match="there is no trace"):
+        store.trace(word)
+
+
+def test_an_external_id_that_two_traces_bear(store: Store) -> None:
+    store.save(inspected(trace("same", source="a"), trace("same", source="b"), trace("only")))
+    assert store.trace("only").name == "only"
+    with pytest.raises(StoreError, match="several traces"):
+        store.trace("same")
+
+
+def test_a_server_that_is_not_there_is_named_without_its_password() -> None:
+    where = "postgresql://me:hunter2@127.0.0.1:1/db?password=hunter3"
+    with pytest.raises(StoreError, match=r"postgresql://me:\*\*\*@127\.0\.0\.1:1/db: ") as raised:
+        open_store(where)
+    assert "hunter" not in str(raised.value)
+
+
+@pytest.mark.parametrize("where", ["mysql://me:hunter2@h/db", "postgresql://me:hunter2@h:port/db", "sqlite://"])
+def test_what_is_no_database_url(where: str) -> None:
+    with pytest.raises(StoreError) as raised:
+        open_store(where)
+    assert "hunter" not in str(raised.value)
+
+
+def test_a_shared_postgresql_database_is_left_alone(new_postgresql_database: Callable[[], str]) -> None:
+    where = new_postgresql_database()
+    engine = sa.create_engine(where.replace("postgresql:", "postgresql+psycopg:"))
+    with engine.begin() as connection:
+        connection.exec_driver_sql("CREATE TABLE orders (id INTEGER)")
+    engine.dispose()
+    with pytest.raises(StoreError, match="not one of weaklink's"):
+        open_store(where)

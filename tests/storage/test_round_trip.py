@@ -1,0 +1,237 @@
+"""Everything that a trace and an inspection can hold comes back as it was."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inspector.chain.steps import Break, Certainty, Chain, Reaction, Status, Step, StepOutcome
+from inspector.diagnostics import Diagnostic, Edit, Fault, Fix, Location, Related
+from inspector.inspection import Inspection, PartInspection, inspect_trace
+from inspector.model import (
+    CallHeader,
+    Chunks,
+    Part,
+    Role,
+    Span,
+    SpanKind,
+    ToolCall,
+    ToolDefinition,
+    ToolResult,
+    Trace,
+    Turn,
+)
+from inspector.rules.catalogue import RULES
+from inspector.text import Range
+from storage import Store, open_store
+from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
+from tests.strategies import json_values, texts, tool_definitions, traces
+
+_Value = TypeVar("_Value")
+_WORDS = texts(max_size=3)
+
+
+def _made(kind: Callable[..., _Value], *fields: st.SearchStrategy[Any]) -> st.SearchStrategy[_Value]:
+    """Like `st.builds`, which cannot read the hints of a msgspec structure that speaks of itself."""
+    return st.tuples(*fields).map(lambda drawn: kind(*drawn))
+
+
+def _ranges() -> st.SearchStrategy[Range]:
+    return st.tuples(st.integers(0, 40), st.integers(0, 40)).map(lambda ends: Range(min(ends), max(ends)))
+
+
+def _spans() -> st.SearchStrategy[Span]:
+    flat = _made(Span, st.sampled_from(SpanKind), _ranges(), _ranges(), st.booleans(), _WORDS)
+    nested = st.lists(flat, max_size=2).map(tuple)
+    return _made(Span, st.sampled_from(SpanKind), _ranges(), _ranges(), st.booleans(), _WORDS, nested)
+
+
+def _calls() -> st.SearchStrategy[ToolCall]:
+    maybe, place = st.none() | _WORDS, st.none() | _ranges()
+    raw = _WORDS | st.sampled_from(("{}", '{"a": 1.0}', "[1]", "1e5", '"5"'))
+    flags = st.booleans()
+    values = json_values() | st.just([True]) | st.just({"a": 1})
+    return _made(ToolCall, maybe, values, raw, flags, _ranges(), maybe, flags, st.integers(0, 9), place, place)
+
+
+def _results() -> st.SearchStrategy[ToolResult]:
+    maybe = st.none() | _WORDS
+    return _made(ToolResult, _WORDS, _ranges(), maybe, maybe, st.none() | st.booleans(), st.integers(0, 9))
+
+
+def _locations() -> st.SearchStrategy[Location]:
+    return _made(Location, st.integers(1, 4), st.sampled_from(("text", "call:0", "\0")), _ranges())
+
+
+def _diagnostics() -> st.SearchStrategy[Diagnostic]:
+    edits = st.lists(_made(Edit, _ranges(), _WORDS), max_size=2).map(tuple)
+    faults = _made(
+        Fault,
+        st.sampled_from(RULES),
+        _ranges(),
+        _WORDS,
+        st.none() | _WORDS,
+        st.none() | _made(Fix, edits, st.booleans()),
+        st.none() | _WORDS,
+        st.lists(_made(Related, _ranges(), _WORDS), max_size=1).map(tuple),
+    )
+    return _made(Diagnostic, _locations(), faults)
+
+
+@st.composite
+def _inspections(draw: st.DrawFn) -> Inspection:
+    parts = _made(
+        PartInspection,
+        st.integers(1, 4),
+        st.sampled_from(("text", "call:0", "\0")),
+        _WORDS,
+        st.lists(_spans(), max_size=2).map(tuple),
+        st.lists(_calls(), max_size=2).map(tuple),
+        st.lists(_results(), max_size=2).map(tuple),
+        st.lists(tool_definitions(), max_size=1).map(tuple),
+    )
+    found = tuple(draw(st.lists(parts, max_size=3)))
+    calls = [call for part in found for call in part.calls]
+    results = [result for part in found for result in part.results]
+    steps = _made(
+        Step,
+        st.integers(1, 9),
+        _calls() | st.sampled_from(calls) if calls else _calls(),
+        _locations(),
+        st.sampled_from(StepOutcome),
+        st.none() | _results() | st.sampled_from(results) if results else st.none() | _results(),
+        st.none() | _locations(),
+        st.none() | st.sampled_from(Certainty),
+        st.none() | st.integers(1, 9),
+        st.lists(st.integers(1, 9), max_size=2).map(tuple),
+    )
+    maybe = st.none() | _WORDS
+    broken = _made(
+        Break,
+        st.integers(1, 9),
+        st.integers(1, 9),
+        maybe,
+        st.sampled_from(StepOutcome),
+        maybe,
+        _WORDS,
+        st.none() | st.sampled_from(Reaction),
+    )
+    chain = Chain(
+        tuple(draw(st.lists(steps, max_size=3))),
+        draw(st.sampled_from(Status)),
+        draw(st.none() | broken),
+        draw(maybe),
+    )
+    return Inspection(draw(_WORDS), draw(_WORDS), found, chain, tuple(draw(st.lists(_diagnostics(), max_size=3))))
+
+
+@pytest.fixture(scope="module")
+def shared(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """One SQLite store for many examples."""
+    with open_store(tmp_path_factory.mktemp("shared") / "weaklink.db") as opened:
+        yield opened
+
+
+@settings(max_examples=300)
+@given(traces(), _inspections())
+def test_whatever_a_trace_holds_comes_back(shared: Store, made: Trace, inspection: Inspection) -> None:
+    (saved,) = shared.save([(made, inspection)])
+    got = shared.trace(saved.id)
+    assert got == made
+    assert _told(got) == _told(made)  # 1, 1.0 and True are equal, and not the same
+    read = shared.inspection(saved.id)
+    assert read == inspection
+    assert repr(read) == repr(inspection)
+    assert shared.summary(saved.id).broken == inspection.chain.broken
+    shared.delete([saved.id])
+
+
+def _told(made: Trace) -> str:
+    """A trace in words, but for its flags, which are a set and have no order."""
+    return repr(replace(made, turns=tuple(replace(turn, flags=frozenset()) for turn in made.turns)))
+
+
+@settings(max_examples=100)
+@given(st.lists(st.tuples(traces(), _inspections()), max_size=3))
+def test_a_batch_comes_back(shared: Store, made: list[tuple[Trace, Inspection]]) -> None:
+    for saved, (one, inspection) in zip(shared.save(made), made, strict=True):
+        if saved.verdict != "unchanged" and sum(one.external_ids == other.external_ids for other, _ in made) == 1:
+            assert shared.inspected(saved.id) == (one, inspection)
+    shared.delete([one.id for one in shared.traces(limit=9)])
+
+
+HOSTILE = Trace(
+    (
+        Turn(Role.SYSTEM, (Part("text", ""),)),
+        Turn(
+            Role.ASSISTANT,
+            (
+                Part("text", "a\0b\ud83d\ude00\udcff" + GOOD_CALL, Chunks((1, 2, 2, 104), (0, 2, 1, 2**70))),
+                Part("call:0", '{"n": 1' + "0" * 5000 + "}"),
+                Part("call:1", "[" * 2000),
+                Part("\0\ud800", "x" * 100_000),
+            ),
+            calls=(CallHeader("call:0", "big\0"), CallHeader("call:1", None)),
+        ),
+    ),
+    name="\0\x1a\ud83d",
+    model="m\0" * 2000,
+)
+
+
+def test_hostile_text_comes_back_from_every_database(store: Store) -> None:
+    inspection = inspect_trace(HOSTILE)
+    (saved,) = store.save([(HOSTILE, inspection)])
+    assert store.inspected(saved.id) == (HOSTILE, inspection)
+    assert store.summary(saved.id).name == HOSTILE.name
+    assert store.index_pending() == 1
+    assert [one.id for one in store.traces("model:m*")] == [saved.id]
+
+
+def test_huge_and_deep_arguments_come_back(store: Store) -> None:
+    deep: list[object] = []
+    for _ in range(3000):
+        deep = [deep]
+    inspection = inspect_trace(HOSTILE)
+    part = inspection.parts[1]
+    values = (10**6000, Decimal(10**6000), -(2**64), {"\ud800": [Decimal(1)], "a": {}}, 1.0, True, float("inf"))
+    calls = tuple(replace_call(part.calls[0], value) for value in values)
+    changed = replace(inspection, parts=(replace(part, calls=calls),), chain=replace(inspection.chain, steps=()))
+    tool = replace(HOSTILE.turns[1], generation=None)
+    (saved,) = store.save([(replace(HOSTILE, turns=(tool,)), changed)])
+    assert [call.arguments for call in store.inspection(saved.id).parts[0].calls] == list(values)
+
+
+def replace_call(call: ToolCall, value: object) -> ToolCall:
+    """The call with another value."""
+    changed: ToolCall = msgspec.structs.replace(call, arguments=value)
+    return changed
+
+
+def test_a_million_chunks_come_back(store: Store, tmp_path: Path) -> None:
+    count = 1_000_000
+    chunks = Chunks(
+        tuple(range(1, count + 1)),
+        tuple(range(count)),
+        tuple(number / 64 for number in range(count)),
+        tuple((number % 50_000,) for number in range(count)),
+    )
+    made = replace(trace("long"), turns=(Turn(Role.ASSISTANT, (Part("text", "x" * count, chunks),)),))
+    (saved,) = store.save(inspected(made))
+    assert store.trace(saved.id) == made
+
+
+def test_tools_that_every_turn_repeats_are_kept_once(store: Store) -> None:
+    store.save(inspected(*(trace(f"s{number}", GOOD_CALL, BAD_CALL) for number in range(5))))
+    assert store.stats().tools == 2
+    other = Trace((Turn(Role.ASSISTANT, (), generation=None),))
+    assert store.trace(1) != other
+    assert store.trace(1).turns[1].generation.tools[0] == ToolDefinition(
+        "get_weather", "The weather", {"type": "object"}
+    )  # type: ignore[union-attr]  # an assistant turn

@@ -1,0 +1,154 @@
+"""The same trace is kept once, in its longest version."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from threading import Thread
+
+import pytest
+
+from inspector.chain.steps import Status
+from inspector.inspection import Inspection, inspect_trace
+from inspector.model import ExternalId, Instant, Trace
+from storage import Store, Verdict, open_store
+from storage.identity import IdentityKind, identity_of
+from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
+
+
+def _saved(store: Store, *traces: Trace) -> list[tuple[int, str]]:
+    return [(one.id, one.verdict.value) for one in store.save(inspected(*traces))]
+
+
+def test_new_traces_get_short_ids_in_order(store: Store) -> None:
+    assert _saved(store, trace("a"), trace("b"), trace("c")) == [(1, "added"), (2, "added"), (3, "added")]
+
+
+def test_the_same_again_is_unchanged(store: Store) -> None:
+    _saved(store, trace("a", GOOD_CALL))
+    assert _saved(store, trace("a", GOOD_CALL)) == [(1, "unchanged")]
+    assert store.stats().traces == 1
+
+
+def test_a_copy_of_the_file_is_the_same_trace(store: Store) -> None:
+    one = trace("a", GOOD_CALL)
+    copy = replace(one, provenance=replace(one.provenance, file="copy.jsonl", file_sha256="00"))
+    _saved(store, one)
+    assert _saved(store, copy) == [(1, "unchanged")]
+
+
+def test_a_longer_version_replaces_the_shorter_under_its_id(store: Store) -> None:
+    _saved(store, trace("a", GOOD_CALL), trace("b"))
+    longer = trace("a", GOOD_CALL, BAD_CALL)
+    assert _saved(store, longer) == [(1, "replaced")]
+    assert store.inspected(1) == (longer, inspect_trace(longer))
+    assert (store.summary(1).turns, store.summary(1).errors) == (3, 1)
+    assert store.stats().traces == 2
+
+
+def test_a_shorter_version_does_not_replace_the_longer(store: Store) -> None:
+    longer = trace("a", GOOD_CALL, BAD_CALL)
+    _saved(store, longer)
+    assert _saved(store, trace("a", GOOD_CALL)) == [(1, "unchanged")]
+    assert store.trace(1) == longer
+
+
+def test_new_facts_of_the_same_words_replace_the_old(store: Store) -> None:
+    _saved(store, trace("a", GOOD_CALL))
+    timed = trace("a", GOOD_CALL, started_s=12.5)
+    assert _saved(store, timed) == [(1, "replaced")]
+    assert store.trace(1).started == Instant(12.5)
+
+
+def test_versions_in_one_batch_become_one_trace(store: Store) -> None:
+    longest = trace("a", GOOD_CALL, BAD_CALL, GOOD_CALL)
+    versions = (trace("a"), trace("a", GOOD_CALL), longest, trace("a", GOOD_CALL), longest)
+    assert [verdict for _, verdict in _saved(store, *versions)] == [
+        "added",
+        "replaced",
+        "replaced",
+        "unchanged",
+        "unchanged",
+    ]
+    assert store.trace(1) == longest
+    assert store.stats().traces == 1
+
+
+def test_sources_may_use_the_same_session_ids(store: Store) -> None:
+    assert [id_ for id_, _ in _saved(store, trace("a", source="litellm"), trace("a", source="otel"))] == [1, 2]
+
+
+def test_without_a_session_content_and_record_identify(store: Store) -> None:
+    line_1 = trace("", GOOD_CALL, record="line 1")
+    assert _saved(store, line_1, trace("", GOOD_CALL, record="line 2"), line_1) == [
+        (1, "added"),
+        (2, "added"),
+        (1, "unchanged"),
+    ]
+
+
+def test_identity_needs_every_external_id_and_not_their_order() -> None:
+    one = trace("a")
+    pair = (ExternalId("task_id", "1"), ExternalId("trial", "2"))
+    assert identity_of(replace(one, external_ids=pair)) == identity_of(replace(one, external_ids=pair[::-1]))
+    assert identity_of(replace(one, external_ids=pair)) != identity_of(replace(one, external_ids=pair[:1]))
+    assert identity_of(replace(one, external_ids=())).kind is IdentityKind.CONTENT
+
+
+def test_ids_and_values_do_not_run_into_each_other() -> None:
+    one, other = (ExternalId("a", "b=c"),), (ExternalId("a=b", "c"),)
+    assert identity_of(replace(trace(), external_ids=one)) != identity_of(replace(trace(), external_ids=other))
+
+
+def test_a_new_inspection_of_the_same_trace_counts(store: Store) -> None:
+    one = trace("a", BAD_CALL)
+    found = inspect_trace(one)
+    store.save([(one, replace(found, diagnostics=()))])
+    assert store.traces("code:J104") == []
+    assert [saved.verdict for saved in store.save([(one, found)])] == [Verdict.UNCHANGED]
+    assert store.inspection(1) == found
+    assert len(store.traces("code:J104")) == 1
+
+
+def test_what_the_batch_raises_leaves_nothing(store: Store) -> None:
+    def breaks() -> Iterator[tuple[Trace, Inspection]]:
+        for number in range(500):
+            yield from inspected(trace(f"s{number}"))
+        raise OSError("the file ends here")
+
+    with pytest.raises(OSError, match="the file ends here"):
+        store.save(breaks())
+    assert store.stats().traces == 0
+    assert _saved(store, trace("a")) == [(1, "added")] or store.stats().traces == 1
+
+
+def test_nothing_saved_is_nothing(store: Store) -> None:
+    assert store.save([]) == []
+
+
+def test_an_id_that_was_shown_never_means_another_trace(database: str) -> None:
+    with open_store(database) as store:
+        _saved(store, trace("a"), trace("b"))
+        store.delete([2])
+    with open_store(database) as store:
+        assert _saved(store, trace("c")) == [(3, "added")]
+
+
+def test_writers_wait_for_each_other(database: str) -> None:
+    with open_store(database) as store:
+        threads = [Thread(target=lambda: [store.save(inspected(trace(f"s{n}"))) for n in range(10)]) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sorted(one.id for one in store.traces()) == list(range(1, 11))
+
+
+def test_a_summary_says_what_lists_show(store: Store) -> None:
+    one = trace("a", BAD_CALL, started_s=5.0)
+    _saved(store, one)
+    got = store.summary("a")
+    assert (got.name, got.source, got.file, got.record) == ("a", "openai-messages", "log.jsonl", "line 1")
+    assert (got.model, got.format, got.started_at_s, got.external_ids) == ("hermes-4", "hermes", 5.0, {"session": "a"})
+    assert (got.turns, got.tool_calls, got.errors, got.warnings) == (2, 1, 1, 0)
+    assert (got.input_tokens, got.output_tokens, got.duration_s) == (10, 20, None)
+    assert got.status is Status.BROKEN
+    assert got.broken == inspect_trace(one).chain.broken

@@ -1,0 +1,66 @@
+"""`weaklink rule`, `rules` and `formats`."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from inspector.formats.registry import formats
+from inspector.rules.catalogue import RULES
+from tests.ui.conftest import Run
+
+
+@pytest.mark.parametrize("word", ["J104", "j104", "trailing-comma", "Trailing-Comma"])
+def test_a_rule_is_explained_with_carets(weaklink: Run, word: str) -> None:
+    done = weaklink("rule", word)
+    assert done.returncode == 0
+    shown = done.stdout.decode()
+    assert shown.startswith("error[J104] trailing-comma\n")
+    assert "Deleting it is always safe." in shown
+    assert "^" in shown
+
+
+def test_a_rule_as_json(weaklink: Run) -> None:
+    found = json.loads(weaklink("rule", "J104", "--json").stdout)
+    assert list(found) == ["code", "name", "severity", "summary", "explanation", "bad", "good"]
+
+
+def test_an_unknown_rule_names_the_nearest(weaklink: Run) -> None:
+    done = weaklink("rule", "trailing-coma")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr == b"weaklink: no rule is called `trailing-coma`; did you mean `trailing-comma`?\n"
+
+
+@pytest.mark.parametrize("columns", ["40", "80", "140"])
+def test_all_rules_are_listed_and_fit(weaklink: Run, columns: str) -> None:
+    shown = weaklink("rules", COLUMNS=columns).stdout.decode()
+    assert all(rule.code in shown for rule in RULES)
+    assert columns == "40" or max(map(len, shown.splitlines())) <= int(columns)
+
+
+def test_all_rules_as_json(weaklink: Run) -> None:
+    assert [rule["code"] for rule in json.loads(weaklink("rules", "--json").stdout)] == [rule.code for rule in RULES]
+
+
+def test_formats_are_listed(weaklink: Run) -> None:
+    assert all(format.name in weaklink("formats").stdout.decode() for format in formats())
+    found = json.loads(weaklink("formats", "--json").stdout)
+    assert [list(one) for one in found] == [["name", "aliases", "models", "summary"]] * len(formats())
+
+
+def test_a_format_is_detected_by_text_by_model_and_by_both(weaklink: Run, tmp_path: Path) -> None:
+    text = b'<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>'
+    (tmp_path / "r.txt").write_bytes(text)
+    detect = ("formats", "--detect", "--json")
+    by_file = json.loads(weaklink(*detect, "r.txt").stdout)
+    assert list(by_file) == ["format", "confidence", "reason"]
+    assert by_file["format"] == "hermes"
+    assert json.loads(weaklink(*detect, stdin=text).stdout) == by_file
+    assert json.loads(weaklink(*detect, "-", stdin=text).stdout) == by_file
+    by_model = json.loads(weaklink(*detect, "--model", "Hermes-4-70B").stdout)
+    assert (by_model["format"], by_model["confidence"] > 0) == ("hermes", True)
+    assert weaklink("formats", "--detect", "r.txt").stdout.startswith(b"hermes (confidence 0.")
+
+
+def test_a_file_without_detect_is_a_mistake(weaklink: Run) -> None:
+    assert weaklink("formats", "r.txt").returncode == 2

@@ -1,0 +1,226 @@
+"""`import`, `list`, `show` and `demo`: what goes into the database comes out again."""
+
+import json
+import re
+import shlex
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.ui.conftest import START, Run, environment
+
+GOOD = [
+    {"from": "human", "value": "What is the weather in Oslo?"},
+    {"from": "gpt", "value": '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo"}}\n</tool_call>'},
+    {"from": "tool", "value": '<tool_response>\n{"name": "get_weather", "content": "cold"}\n</tool_response>'},
+    {"from": "gpt", "value": "It is cold."},
+]
+BROKEN = [
+    {"from": "human", "value": "What is the weather in Rome?"},
+    {"from": "gpt", "value": '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Rome",}}\n</tool_call>'},
+]
+LIST_KEYS = [
+    *("id", "name", "source", "file", "record", "external_ids", "model", "format", "started_at", "turns"),
+    *("tool_calls", "errors", "warnings", "status", "break"),
+]
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    """A folder with a log of two sessions and a junk line, an empty file, a hidden one, and one deeper down."""
+    folder = tmp_path / "logs"
+    (folder / "deep").mkdir(parents=True)
+    lines = [
+        json.dumps({"id": "good", "conversations": GOOD}),
+        "{junk",
+        json.dumps({"id": "bad", "conversations": BROKEN}),
+    ]
+    (folder / "run.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (folder / "empty.jsonl").write_bytes(b"")
+    (folder / ".hidden.jsonl").write_bytes(b"{}")
+    (folder / "deep" / "one.jsonl").write_text(
+        json.dumps({"id": "deep", "conversations": GOOD}) + "\n", encoding="utf-8"
+    )
+    return folder
+
+
+def report(run: Run, *paths: str, code: int = 0) -> dict[str, Any]:
+    done = run("import", "--json", "--db", "t.db", *paths)
+    assert done.returncode == code, done.stderr
+    value = json.loads(done.stdout)
+    assert isinstance(value, dict)
+    return value
+
+
+def listed(run: Run, *options: str) -> list[dict[str, Any]]:
+    done = run("list", "--json", "--db", "t.db", *options)
+    assert (done.returncode, done.stderr) == (0, b"")
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_a_folder_is_walked_and_each_file_reported(weaklink: Run, logs: Path) -> None:
+    found = report(weaklink, "logs")
+    assert [file["path"] for file in found["files"]] == ["logs/empty.jsonl", "logs/run.jsonl", "logs/deep/one.jsonl"]
+    empty, log, _ = found["files"]
+    assert (empty["source"], empty["refused"]) == (None, "logs/empty.jsonl: the file is empty")
+    assert (log["source"], log["refused"]) == ("sharegpt", None)
+    assert (log["traces"], log["tool_calls"], log["tools"]) == (2, 2, {"get_weather": 2})
+    assert [skipped["record"] for skipped in log["skipped"]] == ["line 2"]
+    assert log["diagnostics"]["J104"] == 1
+    assert found["totals"]["traces"] == 3
+
+
+def test_importing_again_changes_nothing(weaklink: Run, logs: Path) -> None:
+    report(weaklink, "logs")
+    before = listed(weaklink)
+    report(weaklink, "logs")
+    assert listed(weaklink) == before
+
+
+def test_nothing_readable_exits_with_2_and_still_reports(weaklink: Run, logs: Path) -> None:
+    found = report(weaklink, "logs/empty.jsonl", "no-such-file", code=2)
+    assert [file["refused"] for file in found["files"]] == [
+        "logs/empty.jsonl: the file is empty",
+        "no-such-file: there is no such file",
+    ]
+
+
+def test_an_unknown_source_is_refused_in_a_sentence(weaklink: Run, logs: Path) -> None:
+    found = report(weaklink, "--source", "sharegtp", "logs/run.jsonl", code=2)
+    assert "did you mean `sharegpt`?" in found["files"][0]["refused"]
+
+
+def test_people_get_a_table(weaklink: Run, logs: Path) -> None:
+    done = weaklink("import", "--db", "t.db", "logs")
+    shown = done.stdout.decode()
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert "▲ skipped logs/run.jsonl line 2: " in shown
+    assert "✖ refused logs/empty.jsonl: the file is empty" in shown
+    assert "2 files read: 3 traces, " in shown
+
+
+def test_lists_have_every_key_and_the_break(weaklink: Run, logs: Path) -> None:
+    report(weaklink, "logs")
+    traces = listed(weaklink)
+    assert all(list(trace) == LIST_KEYS for trace in traces)
+    (bad,) = (trace for trace in traces if trace["external_ids"]["id"] == "bad")
+    assert (bad["status"], bad["record"], bad["format"], bad["turns"]) == ("broken", "line 3", "hermes", 2)
+    assert bad["break"]["code"] == "J104"
+    assert list(bad["break"]) == ["step", "turn", "tool", "code", "outcome", "message"]
+
+
+def test_filters_and_limits(weaklink: Run, logs: Path) -> None:
+    report(weaklink, "logs")
+    assert [trace["external_ids"]["id"] for trace in listed(weaklink, "--filter", "status:broken")] == ["bad"]
+    assert [trace["external_ids"]["id"] for trace in listed(weaklink, "--filter", "Rome")] == ["bad"]
+    assert len(listed(weaklink, "--limit", "2")) == 2
+    assert listed(weaklink, "--filter", "nowhere") == []
+    done = weaklink("list", "--db", "t.db", "--filter", "status:")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.startswith(b"weaklink: ")
+
+
+@pytest.mark.parametrize("columns", ["40", "80", "120", "200"])
+def test_the_table_fits_the_screen(weaklink: Run, logs: Path, columns: str) -> None:
+    report(weaklink, "logs")
+    done = weaklink("list", "--db", "t.db", COLUMNS=columns)
+    lines = done.stdout.decode().splitlines()
+    assert len(lines) == 4
+    assert all(len(line) <= int(columns) for line in lines)
+    assert "✖ broken" in done.stdout.decode()
+
+
+def test_a_database_that_is_not_there_is_not_made_by_looking(weaklink: Run, tmp_path: Path) -> None:
+    for command in (("list",), ("show", "1")):
+        done = weaklink(*command, "--db", "none.db")
+        assert (done.returncode, done.stdout) == (2, b"")
+        assert b"there is no database" in done.stderr
+    assert not (tmp_path / "none.db").exists()
+
+
+def test_the_variable_names_the_database(weaklink: Run, logs: Path) -> None:
+    report(weaklink, "logs")
+    assert len(weaklink("list", "--json", WEAKLINK_DB="t.db").stdout.splitlines()) == 3
+
+
+def test_a_trace_is_shown_from_its_turns_to_its_break(weaklink: Run, logs: Path) -> None:
+    report(weaklink, "logs")
+    done = weaklink("show", "bad", "--db", "t.db")
+    shown = done.stdout.decode()
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"\x1b" not in done.stdout
+    order = [
+        "✖ broken at step 1 of 1",
+        "── 1 user",
+        "Rome?",
+        "── 2 assistant",
+        "^",
+        "error[J104]",
+        "help: ",
+        "chain",
+        "✖ broke at",
+    ]
+    places = [shown.index(words) for words in order]
+    assert places == sorted(places)
+
+
+def test_a_trace_as_json_holds_text_spans_and_diagnostics(weaklink: Run, logs: Path) -> None:
+    report(weaklink, "logs")
+    done = weaklink("show", "bad", "--json", "--db", "t.db")
+    assert done.stdout.isascii()
+    found = json.loads(done.stdout)
+    assert found["id"] == next(trace["id"] for trace in listed(weaklink) if trace["status"] == "broken")
+    (part,) = found["turns"][1]["parts"]
+    assert part["text"] == BROKEN[1]["value"]
+    assert [span["kind"] for span in part["spans"]] == ["tool_call"]
+    assert part["tool_calls"][0]["recovered"] is True
+    (diagnostic,) = (one for one in found["diagnostics"] if one["code"] == "J104")
+    assert (diagnostic["turn"], diagnostic["part"], diagnostic["line"]) == (2, "text", 2)
+    assert found["chain"][0]["outcome"] == "malformed"
+
+
+def test_ctrl_c_keeps_the_files_that_are_finished(weaklink: Run, logs: Path, tmp_path: Path) -> None:
+    many = "\n".join(json.dumps({"id": f"t{number}", "conversations": GOOD}) for number in range(60_000))
+    (tmp_path / "many.jsonl").write_text(many, encoding="utf-8")
+    command = subprocess.Popen(
+        [*START, "import", "--json", "--db", "t.db", "logs/run.jsonl", "many.jsonl"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=tmp_path,
+        env=environment(tmp_path),
+    )
+    while command.poll() is None:
+        done = weaklink("list", "--json", "--db", "t.db")
+        if done.returncode == 0 and done.stdout:
+            break
+    command.send_signal(signal.SIGINT)
+    report_text, said = command.communicate(timeout=60)
+    assert (command.returncode, said) == (130, b"")
+    assert json.loads(report_text)["totals"]["traces"] == 2
+    assert len(listed(weaklink)) == 2
+
+
+def test_demo_shows_what_broke_and_every_command_it_names_works(weaklink: Run) -> None:
+    done = weaklink("demo")
+    shown = done.stdout.decode()
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"\x1b" not in done.stdout
+    assert max(map(len, shown.splitlines())) <= 80
+    assert re.search(r"^✖ broken .*\[✖\].*#1 J104", shown, re.MULTILINE)
+    commands = re.findall(r"^  weaklink (.*)$", shown, re.MULTILINE)
+    assert len(commands) == 3
+    for command in commands:
+        assert weaklink(*shlex.split(command)).returncode == 0
+
+
+def test_demo_begins_anew_each_time(weaklink: Run) -> None:
+    assert weaklink("demo").stdout == weaklink("demo").stdout
+
+
+def test_demo_takes_a_database_of_ones_own(weaklink: Run, tmp_path: Path) -> None:
+    done = weaklink("demo", "--db", "my demo.db")
+    assert "--db 'my demo.db'" in done.stdout.decode()
+    assert (tmp_path / "my demo.db").exists()

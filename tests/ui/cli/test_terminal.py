@@ -1,0 +1,90 @@
+"""On a terminal: colours, carets, a width; and what the user says against them."""
+
+import json
+import os
+import pty
+import re
+import struct
+import subprocess
+from fcntl import ioctl
+from pathlib import Path
+from termios import TIOCSWINSZ
+
+import pytest
+
+from tests.ui.conftest import START, Run, environment
+
+SGR = re.compile(rb"\x1b\[[\d;]*m")
+RAW = b'<think>\x1b]0;owned\x07\x9b31m</think><tool_call>{"name": "f", "arguments": {"a": 1,}}</tool_call>'
+
+
+def on_terminal(folder: Path, *words: str, columns: int = 80, **variables: str) -> bytes:
+    """What the command writes to a terminal of that width."""
+    ours, theirs = pty.openpty()
+    ioctl(theirs, TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    command = subprocess.Popen(
+        [*START, *words],
+        stdin=subprocess.DEVNULL,
+        stdout=theirs,
+        stderr=theirs,
+        cwd=folder,
+        env=environment(folder, **{"TERM": "xterm", **variables}),
+    )
+    os.close(theirs)
+    written = b""
+    while True:
+        try:
+            piece = os.read(ours, 65_536)
+        except OSError:  # Linux: the other end is closed
+            break
+        if not piece:
+            break
+        written += piece
+    os.close(ours)
+    assert command.wait(60) == 0, written
+    return written
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "r.txt").write_bytes(RAW)
+    return tmp_path
+
+
+@pytest.mark.parametrize("columns", [40, 80, 140])
+def test_a_segmented_text_is_coloured_and_fits(folder: Path, columns: int) -> None:
+    written = on_terminal(folder, "segment", "r.txt", columns=columns)
+    assert b"\x1b[1;31m^\x1b[0m" in written
+    assert b"J104" in written
+    shown = SGR.sub(b"", written).decode().splitlines()
+    assert max(map(len, shown)) <= columns
+
+
+def test_nothing_of_the_text_reaches_the_terminal_raw(folder: Path) -> None:
+    shown = SGR.sub(b"", on_terminal(folder, "segment", "r.txt"))
+    assert b"\x1b" not in shown
+    assert b"\x07" not in shown
+    assert "␛]0;owned␇\\x9b31m".encode() in shown
+
+
+@pytest.mark.parametrize("variables", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
+def test_the_user_may_do_without_colours(folder: Path, variables: dict[str, str]) -> None:
+    written = on_terminal(folder, "segment", "r.txt", **variables)
+    assert b"\x1b" not in written
+    assert b"^ error[J104] trailing-comma" in written or b"error[J104] trailing-comma" in written
+
+
+@pytest.mark.parametrize(("choice", "coloured"), [("always", True), ("never", False)])
+def test_color_outweighs_everything(folder: Path, weaklink: Run, choice: str, coloured: bool) -> None:
+    assert (b"\x1b[" in on_terminal(folder, "segment", "r.txt", "--color", choice, NO_COLOR="1")) is coloured
+    assert (b"\x1b[" in weaklink("rule", "J104", "--color", choice).stdout) is coloured
+
+
+def test_json_is_json_also_on_a_terminal(folder: Path) -> None:
+    assert json.loads(on_terminal(folder, "segment", "--json", "r.txt"))["format"] == "hermes"
+
+
+def test_an_import_shows_progress_and_clears_it_away(folder: Path) -> None:
+    (folder / "run.jsonl").write_text('{"conversations": [{"from": "human", "value": "hi"}]}\n', encoding="utf-8")
+    written = on_terminal(folder, "import", "--db", "t.db", "run.jsonl")
+    assert b"1 file read: 1 trace" in SGR.sub(b"", written)

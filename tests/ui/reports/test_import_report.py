@@ -1,0 +1,78 @@
+"""What an import counts."""
+
+from inspector.chain.steps import Chain, Status
+from inspector.importers.source import Skipped
+from inspector.inspection import Inspection, PartInspection
+from inspector.model import Generation, Part, Role, ToolCall, Trace, Turn, TurnFlag
+from inspector.text import Range
+from tests.ui.scenes import broken_trace
+from ui.reports.import_lines import import_lines
+from ui.reports.import_report import Counts, FileReport, counts_of, report_object
+from ui.views.run import plain, width_of
+
+FILE_KEYS = [
+    *("path", "source", "refused", "traces", "requests", "turns", "tool_calls", "tools", "diagnostics", "skipped"),
+    "warnings",
+]
+
+
+def test_structured_in_band_and_malformed_calls_all_count() -> None:
+    assert counts_of(*broken_trace()) == Counts(
+        traces=1,
+        requests=3,
+        turns=7,
+        tool_calls=3,
+        tools={"get_weather": 2, "now": 1},
+        diagnostics={"J104": 1, "T404": 1, "C505": 1},
+    )
+
+
+def test_what_the_model_did_not_write_in_this_session_does_not_count() -> None:
+    text = Part("text", "x")
+    flags = (TurnFlag.COPIED_CONTEXT, TurnFlag.DEMONSTRATION, TurnFlag.INJECTED, TurnFlag.SYNTHETIC)
+    turns = (
+        *(Turn(Role.ASSISTANT, (text,), generation=Generation(), flags=frozenset({flag})) for flag in flags),
+        Turn(Role.SYSTEM, (text,)),
+        Turn(Role.ASSISTANT, (text,)),
+    )
+    call = ToolCall(None, "x", "x", False, Range(0, 1))
+    parts = tuple(PartInspection(number, "text", "hermes", (), (call,)) for number in range(1, 7))
+    counts = counts_of(Trace(turns), Inspection("0", "hermes", parts, Chain((), Status.OK), ()))
+    assert counts == Counts(1, 0, 6, 1, {"": 1}, {})
+
+
+def test_the_report_has_every_key_and_sums_up() -> None:
+    one = Counts(1, 2, 3, 4, {"f": 4}, {"J104": 1})
+    read = FileReport("a", "sharegpt", None, one + one, (Skipped("line 2", "not JSON"),), ("no times",))
+    report = report_object([read, FileReport("b", refused="b: the file is empty")])
+    assert [list(file) for file in report["files"]] == [FILE_KEYS, FILE_KEYS]  # type: ignore[union-attr, arg-type]  # a list of objects
+    assert report["totals"] == {
+        "files": 2,
+        "refused": 1,
+        "traces": 2,
+        "requests": 4,
+        "turns": 6,
+        "tool_calls": 8,
+        "tools": {"f": 8},
+        "diagnostics": {"J104": 2},
+        "skipped": 1,
+    }
+
+
+def test_people_read_what_was_skipped_and_refused_and_why() -> None:
+    skipped = tuple(Skipped(f"line {number}", "not JSON") for number in range(7))
+    read = FileReport("a\x1b", "sharegpt", None, Counts(traces=1_000, turns=2), skipped, ("It kept no times.",))
+    lines = list(import_lines([read, FileReport("b", refused="b: the file is empty")], width=80))
+    shown = "\n".join(map(plain, lines))
+    assert all(width_of(line) <= 80 for line in lines)
+    assert " 1,000" in shown
+    assert "▲ skipped a␛ line 4: not JSON" in shown
+    assert "2 more records (--json lists them all)" in shown
+    assert "✖ refused b: the file is empty" in shown
+    assert "1 file read: 1,000 traces, 2 turns, 0 calls, 0 faults, 7 records skipped, 1 file refused" in shown
+
+
+def test_an_empty_report_is_a_report() -> None:
+    assert [plain(line) for line in import_lines([], width=80)] == [
+        "0 files read: 0 traces, 0 turns, 0 calls, 0 faults"
+    ]

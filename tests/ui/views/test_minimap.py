@@ -1,0 +1,70 @@
+"""A trace in one line."""
+
+import pytest
+
+from inspector.chain.steps import Break, Chain, Status, StepOutcome
+from inspector.inspection import Inspection, inspect_trace
+from inspector.model import Part, Role, Trace, Turn
+from tests.ui.scenes import broken_trace, step
+from ui.views.minimap import minimap
+from ui.views.run import plain
+from ui.views.status import status_run, step_glyph
+
+OK = '<tool_call>\n{"name": "f", "arguments": {"n": %d}}\n</tool_call>'
+RESULT = '<tool_response>\n{"name": "f", "content": "1"}\n</tool_response>'
+
+
+def test_each_turn_is_a_box_and_the_break_shows() -> None:
+    assert plain(minimap(*broken_trace(), 60)) == "u t[◆]ar t[c][?]r u"
+
+
+def long_trace(broken_at: int) -> tuple[Trace, Inspection]:
+    turns = [Turn(Role.USER, (Part("text", "go"),))]
+    for number in range(40):
+        text = OK % number if number < broken_at else '<tool_call>\n{"name": "g", "arguments": {,}}\n</tool_call>'
+        turns += [Turn(Role.ASSISTANT, (Part("text", text),)), Turn(Role.TOOL, (Part("text", RESULT),))]
+    trace = Trace(tuple(turns))
+    return trace, inspect_trace(trace, format="hermes")
+
+
+@pytest.mark.parametrize("width", [12, 20, 40])
+@pytest.mark.parametrize("broken_at", [0, 20, 39])
+def test_a_long_trace_is_cut_around_its_break(width: int, broken_at: int) -> None:
+    shown = plain(minimap(*long_trace(broken_at), width))
+    assert len(shown) <= width
+    assert "[✖]" in shown
+    assert shown.startswith("…") is (broken_at > 0)
+
+
+def test_an_empty_trace_has_an_empty_minimap() -> None:
+    trace = Trace(())
+    assert minimap(trace, inspect_trace(trace, format="hermes"), 40) == ()
+
+
+@pytest.mark.parametrize(
+    ("outcome", "glyph"),
+    [
+        (StepOutcome.MALFORMED, "✖"),
+        (StepOutcome.INVALID, "▲"),
+        (StepOutcome.UNKNOWN_TOOL, "▲"),
+        (StepOutcome.ERROR_RESULT, "✖"),
+        (StepOutcome.UNANSWERED, "?"),
+        (StepOutcome.PENDING, "…"),
+        (StepOutcome.OK, "✔"),
+    ],
+)
+def test_each_outcome_has_its_glyph(outcome: StepOutcome, glyph: str) -> None:
+    broken = Break(1, 1, "f", outcome, None, "x")
+    assert step_glyph(step(1, outcome), Chain((), Status.BROKEN, broken)).text == glyph
+    recovered = "◆" if outcome.failed else glyph
+    assert step_glyph(step(1, outcome), Chain((), Status.RECOVERED)).text == recovered
+
+
+@pytest.mark.parametrize("status", Status)
+def test_each_status_is_a_glyph_and_its_word(status: Status) -> None:
+    glyph, word = status_run(status).text.split()
+    assert (len(glyph), word) == (1, status.value)
+
+
+def test_a_break_by_schema_has_the_glyph_of_schemas() -> None:
+    assert status_run(Status.BROKEN, StepOutcome.INVALID).text == "▲ broken"

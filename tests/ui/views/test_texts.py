@@ -1,0 +1,133 @@
+"""Cells, rows, folding, words and tables."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inspector.model import SpanKind
+from inspector.rules.rule import Severity
+from inspector.text import Range
+from tests.strategies import texts
+from ui.views.cells import cell_width, fitting, wrapped_words
+from ui.views.palette import GLYPHS, Style, style_of
+from ui.views.rows import Folding, caret_place, cut_rows, kept
+from ui.views.run import Run, clipped, padded, plain, right_aligned, width_of
+from ui.views.table import table_lines
+from ui.views.visible import visible_line
+from ui.views.wording import counted, folded_middle, quoted, wrapped
+
+ROOM = 20
+
+
+@pytest.mark.parametrize(("text", "cells"), [("", 0), ("abc", 3), ("東京", 4), ("e\u0301", 1), ("😀", 2), ("é", 1)])
+def test_width_counts_cells(text: str, cells: int) -> None:
+    assert cell_width(text) == cells
+
+
+@given(text=texts(), room=st.integers(0, 30))
+def test_what_fits_fits_and_the_next_does_not(text: str, room: int) -> None:
+    shown = visible_line(text)
+    end = fitting(shown, room)
+    assert cell_width(shown[:end]) <= room
+    assert end == len(shown) or cell_width(shown[: end + 1]) > room
+
+
+@given(text=texts(max_size=40), room=st.integers(4, 30))
+def test_wrapped_words_keep_every_word(text: str, room: int) -> None:
+    shown = visible_line(text)
+    rows = list(wrapped_words(shown, room))
+    assert all(cell_width(row) <= room for row in rows)
+    assert "".join(rows).replace(" ", "") == shown.replace(" ", "")
+
+
+@given(text=texts(max_size=40), room=st.integers(4, 30))
+def test_rows_hold_every_character_but_line_feeds(text: str, room: int) -> None:
+    rows = list(cut_rows(text, Range(0, len(text)), room))
+    assert "".join(row.of(text) for row in rows) == text.replace("\n", "")
+    assert all(cell_width(visible_line(row.of(text))) <= room or len(row) == 1 for row in rows)
+
+
+@given(
+    text=st.lists(st.sampled_from(["line\n", "\n", "word ", "x" * 50, "東"]), max_size=80).map("".join),
+    faults=st.lists(st.integers(0, 2_000), max_size=4),
+)
+def test_folding_never_leaves_out_a_fault(text: str, faults: list[int]) -> None:
+    if not text:
+        return
+    places = [Range(at, min(at + 3, len(text))) for at in sorted(faults) if at < len(text)]
+    shown = kept(text, Range(0, len(text)), places, ROOM, Folding(3, 2))
+    assert (shown[0].start, shown[-1].end) == (0, len(text))
+    assert all(one.end < two.start for one, two in pairwise(shown))
+    assert all(any(piece.start <= place.start < piece.end for piece in shown) for place in places)
+
+
+def test_folding_bounds_what_is_shown_of_a_long_text() -> None:
+    text = "line\n" * 100_000
+    (head, tail) = kept(text, Range(0, len(text)), [], ROOM, Folding(3, 2))
+    assert (head.of(text), tail.of(text)) == ("line\n" * 3, "line\n" * 2)
+
+
+@pytest.mark.parametrize(
+    ("fault", "place"),
+    [(Range(2, 4), (6, 8)), (Range(2, 2), (6, 1)), (Range(9, 20), (19, 1)), (Range(0, 9), (0, 19))],
+)
+def test_carets_stand_under_what_is_seen(fault: Range, place: tuple[int, int]) -> None:
+    text = "東\t\t\tbcdefg"  # 2 cells, three times 4, six letters
+    assert caret_place(text, Range(0, 10), fault) == place
+
+
+@given(text=texts(max_size=20), width=st.integers(1, 30))
+def test_lines_are_cut_and_filled_to_a_width(text: str, width: int) -> None:
+    line = (Run(visible_line(text)), Run("end", Style.DIM))
+    assert width_of(clipped(line, width)) <= width
+    assert width_of(padded(line, width)) == width_of(right_aligned(line, width))
+    assert width - 1 <= width_of(padded(line, width)) <= width
+
+
+def test_sentences_are_wrapped_with_their_styles() -> None:
+    line = (Run("error: ", Style.ERROR), *quoted("a `quoted word` in the middle"))
+    rows = list(wrapped(line, 20, indent=2))
+    assert [plain(row) for row in rows] == ["error: a `quoted", "  word` in the", "  middle"]
+    assert rows[1][1] == Run("word`", Style.KEY)
+
+
+def test_a_sentence_with_an_odd_backtick_is_left_as_it_is() -> None:
+    assert quoted("a ` b") == (Run("a ` b"),)
+
+
+def test_long_values_lose_their_middle_and_say_how_much() -> None:
+    folded = folded_middle("a" * 500 + "b" * 500, 60)
+    left_out = 1_000 - folded.count("a") - folded.count("b")
+    assert f"…{left_out:,} more…" in folded
+    assert len(folded) <= 60
+    assert folded_middle("short", 60) == "short"
+
+
+@pytest.mark.parametrize(("number", "said"), [(0, "0 calls"), (1, "1 call"), (1_204, "1,204 calls")])
+def test_numbers_are_said_with_their_noun(number: int, said: str) -> None:
+    assert counted(number, "call") == said
+
+
+def test_tables_line_up_and_the_last_column_goes_on_below() -> None:
+    rows = [
+        [(Run("1"),), (Run("東"),), (Run("one two three four five six"),)],
+        [(Run("10"),), (Run("b"),), (Run("x"),)],
+    ]
+    shown = [plain(line) for line in table_lines(rows, width=24, heads=("n", "name", "words"), numbers=(0,))]
+    assert shown == [
+        " n  name  words",
+        " 1  東    one two three",
+        "          four five six",
+        "10  b     x",
+    ]
+
+
+def test_a_table_without_rows_has_no_lines() -> None:
+    assert list(table_lines([], width=80)) == []
+
+
+def test_each_kind_and_severity_has_a_style() -> None:
+    assert {style_of(kind).value for kind in SpanKind} == {kind.value for kind in SpanKind}
+    assert {style_of(severity).value for severity in Severity} == {severity.value for severity in Severity} == {*GLYPHS}
