@@ -5,6 +5,7 @@ templates, vllm:vllm/tool_parsers/hermes_tool_parser.py. The bracket spelling st
 """
 
 from inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES, TURN_TRANSITIONS
+from inspector.formats.json_call import read_whole_call
 from inspector.formats.reasoning_tags import HERMES_TAGS, OTHER_TAGS, ReasoningTag
 from inspector.model import SpanKind
 from inspector.rules import markers as rules
@@ -74,6 +75,7 @@ def _call(opener: str, closer: str) -> State:
         opener=opener,
         closer=closer,
         payload=True,
+        read_whole=read_whole_call,
     )
 
 

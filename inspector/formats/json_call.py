@@ -47,9 +47,8 @@ class JsonCallReader:
     def __call__(self, closed: SpanClosed) -> Reading:
         """See SpanReader."""
         text, start = closed.inner_text, closed.span.inner.start
-        quick = _quick(text, start) if self.native_key == "arguments" else None
-        if quick is not None:
-            return Reading(calls=(quick,), complete=True)
+        if closed.call is not None:
+            return Reading(calls=(closed.call,), complete=True)
         if not text.strip():
             return _empty(closed)
         return self._read(text, start)
@@ -125,8 +124,11 @@ class JsonCallReader:
         )
 
 
-def _quick(text: str, start: int) -> ToolCall | None:
-    """The one call of a payload in canonical shape, or None where anything at all is unusual."""
+def read_whole_call(text: str, start: int) -> ToolCall | None:
+    """The one call of a payload that begins at `start`, or None where anything at all is unusual.
+
+    It takes strict JSON objects that hold `name` and `arguments`, an object, in this order or the other, and nothing else.
+    """
     end = len(text.rstrip(_SPACE))
     match = _NAME_FIRST.match(text)
     if match is not None:

@@ -8,7 +8,7 @@ from typing import Protocol, TypeAlias
 import msgspec
 
 from inspector.diagnostics import Fault
-from inspector.model import Span, SpanKind
+from inspector.model import Span, SpanKind, ToolCall
 from inspector.text import Range
 
 
@@ -34,7 +34,8 @@ class SpanClosed(msgspec.Struct, frozen=True):
     """The open span is complete. `inner_text` is the text of its inner range.
 
     `wanted` is the closing marker that did not come, "" where the span closed as it should. `ended_by` is then the
-    marker that cut the span off, and `ended_at` its place; both are empty where the stream ended.
+    marker that cut the span off, and `ended_at` its place; both are empty where the stream ended. `call` is the one call
+    of a payload that was read already, when its end was looked for (see `State.read_whole`).
     """
 
     span: Span
@@ -42,6 +43,7 @@ class SpanClosed(msgspec.Struct, frozen=True):
     wanted: str = ""
     ended_by: str = ""
     ended_at: Range | None = None
+    call: ToolCall | None = None
 
 
 class Flagged(msgspec.Struct, frozen=True):

@@ -18,7 +18,7 @@ Offsets named `..._at` and `..._to` are in the whole text; `_pos` and a plain `a
 from collections.abc import Callable
 
 from inspector.json_scanner.tracker import JsonTracker, ends_within_string, read_on, tracked
-from inspector.model import Span, SpanKind
+from inspector.model import Span, SpanKind, ToolCall
 from inspector.rules.markers import MARKER_INSIDE_ARGUMENT, SPECIAL_TOKEN_LEAK
 from inspector.segmenter.events import Flagged, FormatParser, ParseEvent, SpanClosed, SpanExtended, SpanOpened
 from inspector.segmenter.table import HERE, HOME, ROLE, Cut, State, Table, Transition
@@ -51,6 +51,7 @@ class Machine:
         self._tracker: JsonTracker | None = None
         self._opener = ("", Range(0, 0))
         self._certain_to = 0
+        self._call: ToolCall | None = None
         self._doubt_at: int | None = None
         self._doubt_read_to = 0
         self._alarm = self._other_alarm = ""
@@ -237,12 +238,13 @@ class Machine:
         self._pos = at + marker
         self._is_open = False
         outer, inside = Range(self._open_at, inner_end + marker), Range(self._inner_at, inner_end)
+        span = Span(state.kind, outer, inside, not wanted, state.label)
+        call, self._call = self._call, None
         if wanted:
-            span = Span(state.kind, outer, inside, False, state.label)  # noqa: FBT003  # positional: the hot path
             place = Range(inner_end, inner_end + max(by.taken, 1)) if by else None
-            self._events.append(SpanClosed(span, inner, wanted, by.marker if by else "", place))
+            self._events.append(SpanClosed(span, inner, wanted, by.marker if by else "", place, call))
         else:
-            self._events.append(SpanClosed(Span(state.kind, outer, inside, True, state.label), inner))  # noqa: FBT003
+            self._events.append(SpanClosed(span, inner, call=call))
         return inner
 
     def _follow_json(self) -> bool:
@@ -264,7 +266,10 @@ class Machine:
         if self._window.base + at < self._certain_to:
             return False
         if self._tracker is None:
-            return ends_within_string(self._inner_text(at))
+            text = self._inner_text(at)
+            read_whole = self._state.read_whole
+            self._call = read_whole(text, self._inner_at) if read_whole is not None else None
+            return self._call is None and ends_within_string(text)
         self._settle(at)
         return self._tracker.in_string
 

@@ -5,11 +5,11 @@ which state follows, and which rule that breaks, if any.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
-from inspector.model import SpanKind
+from inspector.model import SpanKind, ToolCall
 from inspector.rules.rule import Rule
 
 _WORD = re.compile(r"\s*([A-Za-z_]+)")
@@ -57,8 +57,9 @@ class State:
     """One kind of text and the ways out of it.
 
     `opener` is the marker that usually begins a span of this state, `closer` the one that it wants at its end; ""
-    where there is none. `payload` says that the text is a JSON payload, whose strings hide markers; `json_end` that the
-    text ends where its JSON value does.
+    where there is none. `payload` says that the text is a JSON payload, whose strings hide markers; `read_whole` reads a
+    payload that begins at an offset, if it is whole and in perfect order (then no marker in it is in doubt), else gives
+    None. `json_end` says that the text ends where its JSON value does.
     `other` is a character class and `other_goes` the transition (taking nothing) for the first character in it that
     begins no marker.
 
@@ -74,6 +75,7 @@ class State:
     opener: str = ""
     closer: str = ""
     payload: bool = False
+    read_whole: Callable[[str, int], ToolCall | None] | None = None
     json_end: bool = False
     other: str = ""
     other_goes: Transition | None = None

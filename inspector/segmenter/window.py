@@ -6,6 +6,7 @@ from inspector.segmenter.table import State, Table, Transition
 
 
 _LONG = 4_096
+_HOPS = 32
 
 
 class Window:
@@ -38,7 +39,7 @@ class Window:
                 continue
             match = matches.get(id(pattern), best)
             if id(pattern) not in matches or (match is not None and match.start() < start):
-                match = matches[id(pattern)] = pattern.search(text, start)
+                match = matches[id(pattern)] = _search(text, first, pattern, start)
             if match is not None and match.start() < at:
                 best, at = match, match.start()
         transition = state.by_marker[best[0]] if best else None
@@ -56,6 +57,19 @@ class Window:
         """Every marker of `state` between `start` and `end`, in order."""
         found = [match for pattern in state.patterns.values() for match in pattern.finditer(self.text, start, end)]
         return sorted(found, key=re.Match.start)
+
+
+def _search(text: str, first: str, pattern: re.Pattern[str], start: int) -> re.Match[str] | None:
+    """`pattern.search`, where `first` begins each match: finding one character is far faster where it is rare."""
+    for _ in range(_HOPS):
+        start = text.find(first, start)
+        if start < 0:
+            return None
+        match = pattern.match(text, start)
+        if match is not None:
+            return match
+        start += 1
+    return pattern.search(text, start)
 
 
 def cut_short(state: State, text: str, start: int, limit: int) -> int | None:
