@@ -1,5 +1,6 @@
 """Traces and their inspections, kept in SQLite or PostgreSQL."""
 
+from storage.excerpts import SearchHit, SearchResults
 from storage.filter import FilterError
 from storage.location import Place, place_of
 from storage.store import Store, open_store, upgrade_store
@@ -12,6 +13,8 @@ __all__ = [
     "FilterError",
     "Place",
     "Saved",
+    "SearchHit",
+    "SearchResults",
     "Store",
     "StoreStats",
     "TraceSummary",

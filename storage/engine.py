@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy import event
 from sqlalchemy.dialects import postgresql, sqlite
 
 from inspector.errors import StoreError
@@ -25,8 +26,8 @@ def new_engine(place: Place, *, busy_timeout_s: float = _BUSY_TIMEOUT_S) -> sa.E
         except ModuleNotFoundError as error:
             raise StoreError(f"{place}: PostgreSQL needs its driver: pip install 'weaklink[postgres]'") from error
     engine = sa.create_engine(place.url, hide_parameters=True, connect_args={"timeout": busy_timeout_s})
-    sa.event.listen(engine, "connect", _set_up_sqlite)
-    sa.event.listen(engine, "begin", _begin_sqlite)
+    event.listen(engine, "connect", _set_up_sqlite)
+    event.listen(engine, "begin", _begin_sqlite)
     return engine
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import msgspec
-import sqlalchemy as sa
+from sqlalchemy import exc
 
 from inspector.errors import StoreError
 from storage.location import Place
@@ -31,9 +31,9 @@ def sentences(place: Place) -> Iterator[None]:
     """Turns what the database raises into StoreError."""
     try:
         yield
-    except sa.exc.StatementError as error:  # what the driver raises, and what cannot be handed to it
+    except exc.StatementError as error:  # what the driver raises, and what cannot be handed to it
         raise StoreError(f"{place}: {_why(error.orig or error)}") from error
-    except sa.exc.SQLAlchemyError as error:
+    except exc.SQLAlchemyError as error:
         raise StoreError(f"{place}: {_first_line(error)}") from error
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import platformdirs
 import sqlalchemy as sa
+from sqlalchemy import exc
 
 from inspector.errors import StoreError
 
@@ -44,7 +45,7 @@ def _by_url(text: str) -> Place:
     try:
         url = sa.make_url(text)
         backend = {"postgres": "postgresql"}.get(url.drivername, url.get_backend_name())
-    except (sa.exc.ArgumentError, ValueError) as error:
+    except (exc.ArgumentError, ValueError) as error:
         raise StoreError(f"what begins with `{scheme}://` is no database URL that can be read") from error
     if backend == "sqlite":
         if not url.database or url.database == ":memory:":

@@ -14,6 +14,7 @@ from inspector.model import Trace
 from inspector.version import __version__
 from storage import tables
 from storage.engine import new_engine, prepare_file, snapshot, vacuum, writing
+from storage.excerpts import SearchResults, first_words, hit
 from storage.failures import reading, sentences
 from storage.filter import parse_filter
 from storage.groups import in_groups
@@ -25,7 +26,7 @@ from storage.schema import check_file, ensure_current, upgrade
 from storage.search import index_traces
 from storage.summaries import Cursor, TraceSummary, summaries
 from storage.toolsets import drop_unused_toolsets
-from storage.upkeep import StoreStats, inspect_again, prune, stats_of
+from storage.upkeep import StoreStats, count_rows, inspect_again, prune, stats_of
 from storage.writing import Saved, delete_traces, draft, write
 
 _GROUP = 200  # traces whose rows are in memory at a time
@@ -137,6 +138,17 @@ class Store:
         wanted = parse_filter(filter)
         with self._reads() as connection:
             return page(connection, wanted, limit=limit, after=after)
+
+    def search(self, words: str, *, limit: int = 20, after: Cursor | None = None) -> SearchResults:
+        """The newest traces that hold these words, with the place of the first; what a filter takes is taken here too.
+
+        Raises FilterError. How many traces the text index has still to read is said: see `index_pending`.
+        """
+        wanted = parse_filter(words)
+        with self._reads() as connection, reading(self.place, "a trace"):
+            traces = page(connection, wanted, limit=limit, after=after)
+            hits = tuple(hit(connection, trace, first_words(wanted)) for trace in traces)
+            return SearchResults(hits, count_rows(connection, tables.search_pending))
 
     def index_pending(self, *, limit: int | None = None) -> int:
         """Read traces that the text index does not hold yet, all or at most `limit` of them; how many were read."""

@@ -8,12 +8,12 @@ import sqlalchemy as sa
 from inspector.inspection import Inspection
 from inspector.model import Trace
 from storage import tables
+from storage.derived_rows import DerivedRows, derived_rows
 from storage.engine import size_bytes
 from storage.failures import reading
 from storage.location import Place
 from storage.packing.inspections import texts_of
 from storage.reading import read_trace
-from storage.rows import DerivedRows, derived_rows
 from storage.toolsets import drop_unused_toolsets
 from storage.writing import delete_traces, rewrite_derived
 
@@ -49,10 +49,10 @@ def stats_of(connection: sa.Connection, *, version: str) -> StoreStats:
         chunks=chunks,
         tool_calls=tool_calls,
         errors=errors,
-        tools=_count(connection, tables.tool),
+        tools=count_rows(connection, tables.tool),
         by_status=dict(statuses.all()),
-        not_indexed=_count(connection, tables.search_pending),
-        outdated=_count(connection, tables.trace, trace.inspector_version != version),
+        not_indexed=count_rows(connection, tables.search_pending),
+        outdated=count_rows(connection, tables.trace, trace.inspector_version != version),
         size_bytes=size_bytes(connection),
     )
 
@@ -86,5 +86,6 @@ def prune(connection: sa.Connection, *, before_s: float, keep_broken: bool) -> i
 _SUMMED = tuple(tables.trace.c[name] for name in ("turns", "characters", "chunks", "tool_calls", "errors"))
 
 
-def _count(connection: sa.Connection, table: sa.Table, *conditions: sa.ColumnElement[bool]) -> int:
+def count_rows(connection: sa.Connection, table: sa.Table, *conditions: sa.ColumnElement[bool]) -> int:
+    """How many rows of a table fulfil the conditions."""
     return connection.scalar(sa.select(sa.func.count()).select_from(table).where(*conditions)) or 0

@@ -10,10 +10,12 @@ import sqlalchemy as sa
 from inspector.inspection import Inspection
 from inspector.model import Trace
 from storage import tables
+from storage.derived_rows import DerivedRows, derived_rows
 from storage.groups import in_groups
 from storage.identity import Extent
 from storage.packing.inspections import texts_of
-from storage.rows import DerivedRows, RecordRows, Row, derived_rows, record_rows
+from storage.record_rows import RecordRows, record_rows
+from storage.rows import Row
 from storage.search import forget
 from storage.toolsets import intern_toolsets
 

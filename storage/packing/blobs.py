@@ -1,15 +1,16 @@
 """Bytes as they lie in a column: compressed where that pays, and text as UTF-8 that bears lone surrogates."""
 
 import sys
+from importlib import import_module
 
 if sys.version_info >= (3, 14):
-    from compression.zstd import ZstdCompressor, ZstdError, decompress
+    zstd = import_module("compression.zstd")
 else:
-    from backports.zstd import ZstdCompressor, ZstdError, decompress
+    from backports import zstd
 
 _PLAIN, _ZSTD = b"\0", b"\1"
 _SMALL = 64  # below it a frame costs more than it saves
-_compressor = ZstdCompressor()  # shared: making one costs four times as much as a small frame; it locks itself
+_compressor = zstd.ZstdCompressor()  # shared: making one costs four times as much as a small frame; it locks itself
 
 
 class DamagedBlobError(ValueError):
@@ -19,7 +20,7 @@ class DamagedBlobError(ValueError):
 def to_blob(raw: bytes) -> bytes:
     """`raw` with one byte in front that says how it is kept."""
     if len(raw) > _SMALL:
-        packed = _compressor.compress(raw, ZstdCompressor.FLUSH_FRAME)
+        packed = _compressor.compress(raw, zstd.ZstdCompressor.FLUSH_FRAME)
         if len(packed) < len(raw):
             return _ZSTD + packed
     return _PLAIN + raw
@@ -32,8 +33,8 @@ def from_blob(blob: bytes) -> bytes:
     if blob[:1] != _ZSTD:
         raise DamagedBlobError("a packed column begins with an unknown mark")
     try:
-        return decompress(blob[1:])
-    except ZstdError as error:
+        return zstd.decompress(blob[1:])
+    except zstd.ZstdError as error:
         raise DamagedBlobError(f"a packed column cannot be unpacked: {error}") from error
 
 

@@ -92,12 +92,9 @@ def call_from(facts: list[Any], text: str) -> ToolCall:
     name, id_, valid, recovered, span, start, end, *more, raw, arguments = facts
     whole = Range(start, end)
     place = _range(*more[2:])
-    if raw == _AT_ARGUMENTS and place is not None:
-        raw = place.of(text)
-    elif raw == _AT_RANGE:
-        raw = whole.of(text)
-    value = arguments[0] if arguments else _decode_json(raw)
-    return ToolCall(name, value, raw, valid, whole, id_, recovered, span, _range(*more[:2]), place)
+    spoken = (place if raw == _AT_ARGUMENTS and place is not None else whole).of(text) if isinstance(raw, int) else raw
+    value = arguments[0] if arguments else _decode_json(spoken)
+    return ToolCall(name, value, spoken, valid, whole, id_, recovered, span, _range(*more[:2]), place)
 
 
 def result_facts(result: ToolResult, text: str) -> list[Any]:

@@ -7,12 +7,14 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from uuid import uuid4
 
 import psycopg
 import pytest
+from psycopg import sql
 
 from storage import Store, open_store
 
@@ -25,8 +27,8 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Where a new, empty database may be made, on SQLite and on PostgreSQL."""
     if request.param == "sqlite":
         return str(tmp_path / "weaklink.db")
-    new_database: Callable[[], str] = request.getfixturevalue("new_postgresql_database")
-    return new_database()
+    made: str = request.getfixturevalue("postgresql_database")
+    return made
 
 
 @pytest.fixture
@@ -36,19 +38,14 @@ def store(database: str) -> Iterator[Store]:
         yield opened
 
 
-@pytest.fixture(scope="session")
-def new_postgresql_database(postgresql: str) -> Callable[[], str]:
-    """Makes an empty database and says its URL."""
-    made = 0
-
-    def new_database() -> str:
-        nonlocal made
-        made += 1
-        with psycopg.connect(f"{postgresql}/postgres", autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE weaklink_{made}")
-        return f"{postgresql}/weaklink_{made}"
-
-    return new_database
+@pytest.fixture
+def postgresql_database(postgresql: str) -> Iterator[str]:
+    """The URL of an empty database, which is dropped at the end."""
+    name = f"weaklink_{uuid4().hex}"
+    with psycopg.connect(f"{postgresql}/postgres", autocommit=True) as connection:
+        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        yield f"{postgresql}/{name}"
+        connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
 
 
 @pytest.fixture(scope="session")

@@ -158,6 +158,31 @@ def test_a_very_long_text_is_found_to_its_end(store: Store) -> None:
     assert _names(store, '"word30000 word30001"') == ["a"]
 
 
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        ("raining", "raining"),
+        ("zurich", "Zürich"),
+        ('"IN zurich"', "in Zürich"),
+        ("tod*", "tod"),
+        ("code:J1 zürich", "Zürich"),
+    ],
+)
+def test_a_search_shows_where_the_words_stand(filled: Store, words: str, shown: str) -> None:
+    filled.save(inspected(trace("late", words="not yet indexed")))
+    found = filled.search(words)
+    (hit,) = found.hits
+    assert (hit.trace.name, found.waiting) == ("broken", 1)
+    assert hit.found.of(hit.excerpt) == shown
+    assert hit.location is not None
+    assert hit.location.range.of(filled.trace("broken").turns[0].parts[0].text) == shown
+    assert (hit.location.turn, hit.location.part) == (1, "text")
+
+
+def test_a_search_without_words_shows_no_place(filled: Store) -> None:
+    assert [hit.location for hit in filled.search("source:otel").hits] == [None]
+
+
 def test_indexing_goes_on_where_it_stopped(store: Store) -> None:
     store.save(inspected(*(trace(f"s{n}") for n in range(5))))
     assert store.index_pending(limit=2) == 2

@@ -2,15 +2,19 @@
 
 import sqlite3
 import stat
-from collections.abc import Callable
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from sqlalchemy import event
 
 from inspector.errors import StoreError
 from storage import Store, open_store, place_of, upgrade_store
 from tests.storage.samples import GOOD_CALL, inspected, trace
+
+ROOT = Path(__file__).parents[2]
 
 
 def _refused(where: object, words: str, *, create: bool = True) -> None:
@@ -46,6 +50,22 @@ def test_sqlite_is_set_up_for_readers_beside_a_writer(tmp_path: Path) -> None:
             for name in ("journal_mode", "foreign_keys", "synchronous", "busy_timeout")
         ]
     assert said == ["wal", 1, 1, 10_000]
+
+
+@pytest.mark.parametrize("name", ["per cent%20.db", "what?.db", "a#b.db", "ünï\N{SNOWMAN}.db", "a;b'c.db"])
+def test_any_file_name_is_only_a_name(tmp_path: Path, name: str) -> None:
+    with open_store(tmp_path / name) as store:
+        store.save(inspected(trace("a")))
+    assert (tmp_path / name).stat().st_size > 0
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_many_programs_may_open_a_new_database_at_once(database: str) -> None:
+    script = f"import storage; storage.open_store({database!r}).close()"
+    programs = [subprocess.Popen([sys.executable, "-W", "error", "-c", script], cwd=ROOT) for _ in range(4)]
+    assert [program.wait(60) for program in programs] == [0, 0, 0, 0]
+    with open_store(database) as store:
+        assert store.traces() == []
 
 
 def test_a_database_that_is_not_there(tmp_path: Path) -> None:
@@ -127,7 +147,7 @@ def _pragma(store: Store, pragma: str) -> None:
         connection.execute(f"PRAGMA {pragma}")
 
     store._engine.dispose()
-    sa.event.listen(store._engine, "connect", set_pragma)
+    event.listen(store._engine, "connect", set_pragma)
 
 
 def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path) -> None:
@@ -207,11 +227,10 @@ def test_what_is_no_database_url(where: str) -> None:
     assert "hunter" not in str(raised.value)
 
 
-def test_a_shared_postgresql_database_is_left_alone(new_postgresql_database: Callable[[], str]) -> None:
-    where = new_postgresql_database()
-    engine = sa.create_engine(where.replace("postgresql:", "postgresql+psycopg:"))
+def test_a_shared_postgresql_database_is_left_alone(postgresql_database: str) -> None:
+    engine = sa.create_engine(postgresql_database.replace("postgresql:", "postgresql+psycopg:"))
     with engine.begin() as connection:
         connection.exec_driver_sql("CREATE TABLE orders (id INTEGER)")
     engine.dispose()
     with pytest.raises(StoreError, match="not one of weaklink's"):
-        open_store(where)
+        open_store(postgresql_database)

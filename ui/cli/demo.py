@@ -41,7 +41,7 @@ def demo(where: str | None, color: str) -> None:
         store.index_pending()
         summaries = sorted(store.traces(limit=_MOST), key=lambda summary: summary.id)
         width = screen_width()
-        put(trace_table(summaries, width=width, minimaps=minimaps(store, summaries, width // 4)), color=color)
+        put(trace_table(summaries, width=width, minimaps=minimaps(store, summaries, width // 5)), color=color)
     put(_ending(summaries, place), color=color)
 
 

@@ -53,6 +53,8 @@ def import_paths(
             store.index_pending()
     finally:
         _put(reports, as_json=as_json, color=color)
+    if not files:
+        sys.stderr.write(f"weaklink: there are no files in {visible_line(', '.join(paths))}\n")
     if all(report.refused is not None for report in reports):
         ctx.exit(_COULD_NOT_RUN)
 
@@ -60,7 +62,7 @@ def import_paths(
 def _put(reports: list[FileReport], *, as_json: bool, color: str) -> None:
     if as_json:
         sys.stdout.write(write_json(report_object(reports)) + "\n")
-    else:
+    elif reports:
         put(import_lines(reports, width=screen_width()), color=color)
 
 

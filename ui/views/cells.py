@@ -27,14 +27,16 @@ def fitting(text: str, room: int) -> int:
 def wrapped_words(text: str, room: int) -> Iterator[str]:
     """`text` in pieces of at most `room` cells, cut at blanks where it can be; a longer word is cut within."""
     room = max(room, 2)
-    rest = text
-    while cell_width(rest) > room:
-        hard = max(fitting(rest, room), 1)
-        soft = rest.rfind(" ", 1, hard + 1)
+    at = 0
+    while cell_width(piece := text[at : at + 4 * room]) > room or at + len(piece) < len(text):
+        hard = max(fitting(piece, room), 1)
+        soft = piece.rfind(" ", 1, hard + 1)
         cut = soft if soft > 0 else hard
-        yield rest[:cut].rstrip()
-        rest = rest[cut:].lstrip(" ")
-    yield rest
+        yield piece[:cut].rstrip(" ")
+        at += cut
+        while text.startswith(" ", at):
+            at += 1
+    yield text[at:]
 
 
 @lru_cache(maxsize=65_536)

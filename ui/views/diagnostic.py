@@ -35,7 +35,7 @@ def diagnostic_lines(
         yield from excerpt.lines(related.range, Style.INFO, "-")
     if fault.hint:
         yield from wrapped(help_line(fault.hint), width, indent=_INDENT)
-    if fault.fix is not None:
+    if fault.fix is not None and fault.fix.edits:
         yield from _fix_lines(excerpt, fault.fix)
 
 

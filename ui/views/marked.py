@@ -3,10 +3,11 @@
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from inspector.diagnostics import Fault
 from inspector.model import Span
+from inspector.rules.rule import Severity
 from inspector.text import LineIndex, Range
 from ui.views.palette import Style, style_of
 from ui.views.rows import Folding, caret_place
@@ -78,9 +79,8 @@ def marked_lines(
         if row.index not in whole:
             before, number = number, lines.position(row.range.start)[0]
             yield (*_row_gutter(row, number if number != before else None, columns), *_content(text, row, marks))
-            for mark in marks:
-                for line in _below(text, row.range, mark, lines, columns.room):
-                    yield (*columns.gutter(None), *line)
+            for line in _below_all(text, row.range, marks, lines, columns.room):
+                yield (*columns.gutter(None), *line)
         if said is not None and row.ends:
             for index, line in enumerate(said.lines):
                 begins = said.replaces and not index
@@ -147,22 +147,28 @@ def _style_at(at: int, span: Span, faults: Sequence[Fault]) -> Style:
     return style_of(span.kind)
 
 
-def _below(text: str, row: Range, mark: _Mark, lines: LineIndex, room: int) -> Iterator[Line]:
-    """Carets under the place, the message beside them where it fits, else below, and the hint."""
+def _below_all(text: str, row: Range, marks: Sequence[_Mark], lines: LineIndex, room: int) -> Iterator[Line]:
+    """What stands below a row; faults of one place share their carets."""
+    for place, group in groupby(marks, key=lambda mark: mark.fault.range):
+        alike = list(group)
+        before, under = caret_place(text, row, place)
+        worst = min((mark.fault.rule.severity for mark in alike), key=list(Severity).index)
+        carets = (Run(" " * before), Run("^" * under, style_of(worst)))
+        said = [list(_said(mark, lines)) for mark in alike if mark.says]
+        if len(said) == 1 and before + under + 1 + width_of(said[0][0]) <= room:
+            yield (*carets, Run(" "), *said[0].pop(0))
+        else:
+            yield carets
+        for line in (line for words in said for line in words):
+            yield from wrapped(line, room, indent=2 if line[0].text.strip() else 8)
+
+
+def _said(mark: _Mark, lines: LineIndex) -> Iterator[Line]:
     fault = mark.fault
-    before, under = caret_place(text, row, fault.range)
-    carets = (Run(" " * before), Run("^" * under, style_of(fault.rule.severity)))
-    if not mark.says:
-        yield carets
-        return
     said = title(fault)
     if mark.goes_on:
         line, column = lines.position(fault.range.end)
         said += (Run(f" (up to line {line} column {column})", Style.DIM),)
-    if before + under + 1 + width_of(said) <= room:
-        yield (*carets, Run(" "), *said)
-    else:
-        yield carets
-        yield from wrapped(said, room, indent=2)
+    yield said
     if fault.hint:
-        yield from ((Run("  "), *line) for line in wrapped(help_line(fault.hint), room - 2, indent=6))
+        yield (Run("  "), *help_line(fault.hint))

@@ -22,13 +22,13 @@ _ELLIPSIS = Run("…", Style.DIM)
 
 
 def minimap(trace: Trace, inspection: Inspection, width: int) -> Line:
-    """The trace in at most `width` cells, a blank before each turn that is no tool's; long ones keep their break.
+    """The trace in at most `width` cells, a blank before each turn that is no tool's; long ones keep what failed.
 
     A call is `[c]`, or bears the glyph of its fault; an error a tool gave is the glyph in place of its `r`.
     """
     boxes = list(_boxes(trace, inspection))
-    broken = next((index for index, (_, is_break) in enumerate(boxes) if is_break), len(boxes) - 1)
-    return _fitted([box for box, _ in boxes], broken, width)
+    focus = next((index for index, (_, is_focus) in enumerate(boxes) if is_focus), len(boxes) - 1)
+    return _fitted([box for box, _ in boxes], focus, width)
 
 
 def _fitted(boxes: list[Line], focus: int, width: int) -> Line:
@@ -54,13 +54,14 @@ def _fitted(boxes: list[Line], focus: int, width: int) -> Line:
 
 
 def _boxes(trace: Trace, inspection: Inspection) -> Iterator[tuple[Line, bool]]:
-    """What stands for each span, and whether it is the break."""
+    """What stands for each span, and whether it is the break, or the first failure where there is no break."""
     chain = inspection.chain
     by_call = {(step.location.turn, step.location.part, step.location.range.start): step for step in chain.steps}
     by_result = {
         (place.turn, place.part, place.range.start): step for step in chain.steps if (place := step.result_location)
     }
-    break_number = chain.broken.step if chain.broken else 0
+    failed = (step.number for step in chain.steps if step.outcome.failed)
+    focus = chain.broken.step if chain.broken else next(failed, 0)
     for number, parts in groupby(inspection.parts, key=lambda part: part.turn):
         turn = trace.turns[number - 1]
         lead: Line = (Run(" "),) if number > 1 and turn.role is not Role.TOOL else ()
@@ -68,9 +69,9 @@ def _boxes(trace: Trace, inspection: Inspection) -> Iterator[tuple[Line, bool]]:
             for kind, start in _events(part, turn):
                 key = (part.turn, part.part, start)
                 step = by_call.get(key) if kind is SpanKind.TOOL_CALL else by_result.get(key)
-                is_break = step is not None and step.number == break_number
+                is_focus = step is not None and step.number == focus
                 box = _box(kind, turn.role, step, None if step is None else step_glyph(step, chain))
-                yield (*lead, *box), is_break
+                yield (*lead, *box), is_focus
                 lead = ()
 
 

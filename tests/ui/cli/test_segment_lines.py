@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from inspector.json_text import write_json
 from inspector.segmentation import segment
-from tests.strategies import json_values, texts
+from tests.strategies import texts
 from tests.ui.conftest import START, Run, environment
 from ui.cli.segment_lines import Defaults, answer, answers
 from ui.views.segment_json import segmentation_object
@@ -77,12 +77,13 @@ def test_missing_keys_take_the_defaults_of_the_command() -> None:
     assert json.loads(answer(b'{"text": "a", "format": "hermes"}', Defaults(format="no-such")))["format"] == "hermes"
 
 
-@given(text=texts(), cuts=st.lists(st.integers(0, 60), max_size=5), id=json_values())
-def test_deltas_say_what_the_whole_text_says(text: str, cuts: list[int], id: object) -> None:
+@given(text=texts(), cuts=st.lists(st.integers(0, 60), max_size=5))
+def test_deltas_say_what_the_whole_text_says(text: str, cuts: list[int]) -> None:
     edges = sorted({0, len(text), *(cut for cut in cuts if cut < len(text))})
     deltas = [text[start:end] for start, end in pairwise(edges)]
     line = write_json({"deltas": deltas}).encode()
-    assert answer(line, Defaults()) == write_json(segmentation_object(segment(text))) + "\n"
+    whole = "".join(json.loads(line)["deltas"])  # JSON makes one character of two escaped halves
+    assert answer(line, Defaults()) == write_json(segmentation_object(segment(whole))) + "\n"
 
 
 def test_blank_lines_are_passed_over_and_the_last_needs_no_line_feed() -> None:

@@ -88,6 +88,20 @@ def test_nothing_readable_exits_with_2_and_still_reports(weaklink: Run, logs: Pa
     ]
 
 
+def test_an_empty_folder_exits_with_2_and_says_so(weaklink: Run, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    done = weaklink("import", "--db", "t.db", "empty")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr == b"weaklink: there are no files in empty\n"
+
+
+def test_a_database_that_is_none_is_refused_in_a_sentence(weaklink: Run, logs: Path) -> None:
+    done = weaklink("import", "--db", "logs/run.jsonl", "logs/run.jsonl")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.startswith(b"weaklink: ")
+    assert done.stderr.count(b"\n") == 1
+
+
 def test_an_unknown_source_is_refused_in_a_sentence(weaklink: Run, logs: Path) -> None:
     found = report(weaklink, "--source", "sharegtp", "logs/run.jsonl", code=2)
     assert "did you mean `sharegpt`?" in found["files"][0]["refused"]

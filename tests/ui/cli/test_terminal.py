@@ -6,19 +6,22 @@ import pty
 import re
 import struct
 import subprocess
+from collections.abc import Mapping
 from fcntl import ioctl
 from pathlib import Path
 from termios import TIOCSWINSZ
+from types import MappingProxyType
 
 import pytest
 
 from tests.ui.conftest import START, Run, environment
 
+NOTHING: Mapping[str, str] = MappingProxyType({})
 SGR = re.compile(rb"\x1b\[[\d;]*m")
 RAW = b'<think>\x1b]0;owned\x07\x9b31m</think><tool_call>{"name": "f", "arguments": {"a": 1,}}</tool_call>'
 
 
-def on_terminal(folder: Path, *words: str, columns: int = 80, **variables: str) -> bytes:
+def on_terminal(folder: Path, *words: str, columns: int = 80, variables: Mapping[str, str] = NOTHING) -> bytes:
     """What the command writes to a terminal of that width."""
     ours, theirs = pty.openpty()
     ioctl(theirs, TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
@@ -69,14 +72,16 @@ def test_nothing_of_the_text_reaches_the_terminal_raw(folder: Path) -> None:
 
 @pytest.mark.parametrize("variables", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
 def test_the_user_may_do_without_colours(folder: Path, variables: dict[str, str]) -> None:
-    written = on_terminal(folder, "segment", "r.txt", **variables)
+    written = on_terminal(folder, "segment", "r.txt", variables=variables)
     assert b"\x1b" not in written
     assert b"^ error[J104] trailing-comma" in written or b"error[J104] trailing-comma" in written
 
 
 @pytest.mark.parametrize(("choice", "coloured"), [("always", True), ("never", False)])
 def test_color_outweighs_everything(folder: Path, weaklink: Run, choice: str, coloured: bool) -> None:
-    assert (b"\x1b[" in on_terminal(folder, "segment", "r.txt", "--color", choice, NO_COLOR="1")) is coloured
+    assert (
+        b"\x1b[" in on_terminal(folder, "segment", "r.txt", "--color", choice, variables={"NO_COLOR": "1"})
+    ) is coloured
     assert (b"\x1b[" in weaklink("rule", "J104", "--color", choice).stdout) is coloured
 
 

@@ -69,7 +69,7 @@ def test_people_read_what_was_skipped_and_refused_and_why() -> None:
     assert "▲ skipped a␛ line 4: not JSON" in shown
     assert "2 more records (--json lists them all)" in shown
     assert "✖ refused b: the file is empty" in shown
-    assert "1 file read: 1,000 traces, 2 turns, 0 calls, 0 faults, 7 records skipped, 1 file refused" in shown
+    assert "1 file read: 1,000 traces, 2 turns, 0 calls, 0 faults, 7 records skipped, 1\n    file refused" in shown
 
 
 def test_an_empty_report_is_a_report() -> None:

@@ -4,7 +4,7 @@ import unicodedata
 from collections.abc import Iterable
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspector.inspection import inspect_trace
@@ -78,6 +78,7 @@ def test_any_trace_is_shown_harmlessly(text: str, name: str, width: int) -> None
     assert_harmless([minimap(trace, inspection, width)])
 
 
+@settings(max_examples=200)  # each draws a whole trace
 @given(trace=traces(), width=st.integers(40, 140), full=st.booleans())
 def test_any_recorded_trace_is_shown_harmlessly(trace: Trace, width: int, full: bool) -> None:
     inspection = inspect_trace(trace, format="hermes")

@@ -1,0 +1,109 @@
+"""Inspections as rows, all but the ids of their traces."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+
+from inspector.chain.steps import Break, Step
+from inspector.inspection import Inspection
+from inspector.rules.rule import Severity
+from storage.packing.blobs import to_blob
+from storage.packing.escapes import escaped, key
+from storage.packing.inspections import Texts, pack_inspection
+from storage.rows import Row
+
+
+@dataclass(frozen=True, slots=True)
+class DerivedRows:
+    """The rows that keep what was found; `trace` holds the derived columns of the trace's row."""
+
+    digest: bytes
+    trace: Row
+    inspection: Row
+    calls: list[Row]
+    diagnostics: list[Row]
+    tools: list[Row]
+    codes: list[Row]
+
+
+def derived_rows(inspection: Inspection, texts: Texts) -> DerivedRows:
+    """An inspection of the trace with these texts, as rows."""
+    packed = pack_inspection(inspection, texts)
+    steps = {(step.location.turn, step.location.part, step.call.range): step for step in inspection.chain.steps}
+    placed = [(part, call) for part in inspection.parts for call in part.calls]
+    severities = Counter(one.rule.severity for one in inspection.diagnostics)
+    calls = [
+        {
+            "number": at,
+            "turn": part.turn,
+            "part": escaped(part.part),
+            "start": call.range.start,
+            "end": call.range.end,
+            "name": None if call.name is None else key(call.name),
+            "valid": call.valid,
+            "recovered": call.recovered,
+        }
+        | _outcome(steps.get((part.turn, part.part, call.range)))
+        for at, (part, call) in enumerate(placed)
+    ]
+    diagnostics = [
+        {
+            "number": at,
+            "turn": one.location.turn,
+            "part": escaped(one.location.part),
+            "start": one.location.range.start,
+            "end": one.location.range.end,
+            "code": one.rule.code,
+            "severity": one.rule.severity.value,
+        }
+        for at, one in enumerate(inspection.diagnostics)
+    ]
+    codes = Counter(one.rule.code for one in inspection.diagnostics)
+    digest = blake2b(packed, digest_size=16).digest()
+    return DerivedRows(
+        digest=digest,
+        trace={
+            "inspector_version": escaped(inspection.version),
+            "format": key(inspection.format),
+            "status": inspection.chain.status.value,
+            "abort_reason": _escaped(inspection.chain.abort_reason),
+            "tool_calls": len(calls),
+            "errors": severities[Severity.ERROR],
+            "warnings": severities[Severity.WARNING],
+        }
+        | _break_columns(inspection.chain.broken),
+        inspection={"digest": digest, "body": to_blob(packed)},
+        calls=calls,
+        diagnostics=diagnostics,
+        tools=_tool_rows(calls, inspection.chain.steps),
+        codes=[{"code": code, "diagnostics": count} for code, count in codes.items()],
+    )
+
+
+def _break_columns(broken: Break | None) -> Row:
+    return {
+        "break_step": broken and broken.step,
+        "break_turn": broken and broken.turn,
+        "break_tool": broken and _escaped(broken.tool),
+        "break_outcome": broken and broken.outcome.value,
+        "break_code": broken and _escaped(broken.code),
+        "break_message": broken and escaped(broken.message),
+        "break_reaction": broken and broken.reaction and broken.reaction.value,
+    }
+
+
+def _outcome(step: Step | None) -> Row:
+    certainty = step and step.certainty and step.certainty.value
+    return {"outcome": step and step.outcome.value, "certainty": certainty}
+
+
+def _tool_rows(calls: Iterable[Row], steps: Sequence[Step]) -> list[Row]:
+    """How often each tool was called, and how often in vain; an unreadable name is an empty one."""
+    called = Counter(call["name"] or "" for call in calls)
+    failed = Counter(key(step.call.name or "") for step in steps if step.outcome.failed)
+    return [{"name": name, "calls": count, "failed": failed[name]} for name, count in called.items()]
+
+
+def _escaped(text: str | None) -> str | None:
+    return None if text is None else escaped(text)
