@@ -13,11 +13,13 @@ from inspector.inspection import Inspection
 from inspector.model import Trace
 from inspector.version import __version__
 from storage import tables
+from storage.drafts import draft
 from storage.engine import new_engine, prepare_file, snapshot, vacuum, writing
 from storage.excerpts import SearchResults, first_words, hit
 from storage.failures import reading, sentences
 from storage.filter import parse_filter
 from storage.groups import in_groups
+from storage.inserting import delete_traces
 from storage.listing import page
 from storage.location import Place, place_of
 from storage.packing.inspections import texts_of
@@ -27,9 +29,10 @@ from storage.search import index_traces
 from storage.summaries import Cursor, TraceSummary, summaries
 from storage.toolsets import drop_unused_toolsets
 from storage.upkeep import StoreStats, count_rows, inspect_again, prune, stats_of
-from storage.writing import Saved, delete_traces, draft, write
+from storage.writing import Saved, write
 
 _GROUP = 200  # traces whose rows are in memory at a time
+_INSPECTED = 20  # traces that are inspected while other writers wait
 
 
 def open_store(where: str | Path | None = None, *, create: bool = True, busy_timeout_s: float = 10.0) -> "Store":
@@ -168,7 +171,7 @@ class Store:
         with self._reads() as connection:
             every = sa.select(tables.trace.c.id).order_by(tables.trace.c.id)
             wanted = list(connection.scalars(every)) if ids is None else [find_id(connection, one) for one in ids]
-        for group in in_groups(wanted, _GROUP):
+        for group in in_groups(wanted, _INSPECTED):
             with sentences(self.place), writing(self._engine) as connection:
                 inspect_again(connection, self.place, inspect, group)
         return len(wanted)

@@ -11,11 +11,11 @@ from storage import tables
 from storage.derived_rows import DerivedRows, derived_rows
 from storage.engine import size_bytes
 from storage.failures import reading
+from storage.inserting import delete_traces, rewrite_derived
 from storage.location import Place
 from storage.packing.inspections import texts_of
 from storage.reading import read_trace
 from storage.toolsets import drop_unused_toolsets
-from storage.writing import delete_traces, rewrite_derived
 
 
 @dataclass(frozen=True, slots=True)

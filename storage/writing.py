@@ -1,23 +1,27 @@
 """Traces and inspections into the database: new ones added, longer versions in the place of shorter ones."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import NamedTuple
 
 import sqlalchemy as sa
 
-from inspector.inspection import Inspection
-from inspector.model import Trace
 from storage import tables
-from storage.derived_rows import DerivedRows, derived_rows
+from storage.derived_rows import DerivedRows
+from storage.drafts import Draft
 from storage.groups import in_groups
 from storage.identity import Extent
-from storage.packing.inspections import texts_of
-from storage.record_rows import RecordRows, record_rows
+from storage.inserting import (
+    delete_rows,
+    insert_derived,
+    insert_records,
+    insert_traces,
+    rewrite_derived,
+    update_traces,
+)
 from storage.rows import Row
 from storage.search import forget
-from storage.toolsets import intern_toolsets
 
 
 class Verdict(StrEnum):
@@ -36,14 +40,6 @@ class Saved:
     verdict: Verdict
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """A trace and its inspection as rows, ready to be written."""
-
-    record: RecordRows
-    derived: DerivedRows
-
-
 class _Known(NamedTuple):
     """What the database holds of a trace."""
 
@@ -52,11 +48,6 @@ class _Known(NamedTuple):
     extent: Extent
     imported_at_s: float
     digest: bytes | None
-
-
-def draft(trace: Trace, inspection: Inspection) -> Draft:
-    """A trace and its inspection as rows."""
-    return Draft(record_rows(trace), derived_rows(inspection, texts_of(trace)))
 
 
 def write(connection: sa.Connection, drafts: Sequence[Draft], now_s: float) -> list[Saved]:
@@ -75,22 +66,6 @@ def write(connection: sa.Connection, drafts: Sequence[Draft], now_s: float) -> l
         verdicts.append(verdict)
     ids = {identity: held.id for identity, held in known.items()} | _write(connection, last, known, now_s)
     return [Saved(ids[one.record.identity], verdict) for one, verdict in zip(drafts, verdicts, strict=True)]
-
-
-def rewrite_derived(connection: sa.Connection, found: Iterable[tuple[int, float, DerivedRows]]) -> None:
-    """Put new inspections in the place of the old: trace id, its time in lists, and the rows of each."""
-    rows = list(found)
-    _delete(connection, tables.DERIVED, [id_ for id_, _, _ in rows])
-    _update(connection, [derived.trace | {"trace_id": id_} for id_, _, derived in rows])
-    _insert_derived(connection, rows)
-
-
-def delete_traces(connection: sa.Connection, ids: Sequence[int]) -> None:
-    """Delete traces with all that hangs on them, but the tools they were offered."""
-    for group in in_groups(ids):
-        forget(connection, group)
-        _delete(connection, (*tables.RECORD, *tables.DERIVED, tables.search_pending), group)
-        connection.execute(sa.delete(tables.trace).where(tables.trace.c.id.in_(group)))
 
 
 def _known(connection: sa.Connection, identities: Sequence[bytes]) -> dict[bytes, _Known]:
@@ -134,9 +109,9 @@ def _write(
 ) -> dict[bytes, int]:
     """Write one draft for each identity; the ids of the new ones."""
     added = {identity: one for identity, one in drafts.items() if identity not in known}
-    ids = _insert_traces(connection, added, now_s)
+    ids = insert_traces(connection, added, now_s)
     records = [(ids[identity], one) for identity, one in added.items()]
-    derived = [(ids[identity], _sort_at_s(one, now_s), one.derived) for identity, one in added.items()]
+    derived = [(ids[identity], one.sort_at_s(now_s), one.derived) for identity, one in added.items()]
     replaced: list[tuple[int, Draft]] = []
     inspected: list[tuple[int, float, DerivedRows]] = []
     updates: list[Row] = []
@@ -144,81 +119,16 @@ def _write(
         if identity in added:
             continue
         held = known[identity]
-        at_s = _sort_at_s(one, held.imported_at_s)
+        at_s = one.sort_at_s(held.imported_at_s)
         if one.record.fingerprint != held.fingerprint:
             replaced.append((held.id, one))
             fingerprint = {"fingerprint": one.record.fingerprint, "sort_at_s": at_s}
             updates.append(one.record.trace | fingerprint | {"trace_id": held.id})
         inspected.append((held.id, at_s, one.derived))
     forget(connection, [id_ for id_, _ in replaced])
-    _delete(connection, (*tables.RECORD, tables.search_pending), [id_ for id_, _ in replaced])
-    _update(connection, updates)
-    _insert_records(connection, records + replaced)
-    _insert_derived(connection, derived)
+    delete_rows(connection, (*tables.RECORD, tables.search_pending), [id_ for id_, _ in replaced])
+    update_traces(connection, updates)
+    insert_records(connection, records + replaced)
+    insert_derived(connection, derived)
     rewrite_derived(connection, inspected)
     return ids
-
-
-def _insert_traces(connection: sa.Connection, drafts: dict[bytes, Draft], now_s: float) -> dict[bytes, int]:
-    rows = [
-        one.record.trace
-        | one.derived.trace
-        | {"identity": identity, "fingerprint": one.record.fingerprint}
-        | {"imported_at_s": now_s, "sort_at_s": _sort_at_s(one, now_s)}
-        for identity, one in drafts.items()
-    ]
-    if not rows:
-        return {}
-    trace = tables.trace
-    inserted = connection.execute(
-        sa.insert(trace).returning(trace.c.identity, trace.c.id, sort_by_parameter_order=True), rows
-    )
-    return {bytes(identity): id_ for identity, id_ in inserted}
-
-
-def _insert_records(connection: sa.Connection, drafts: Sequence[tuple[int, Draft]]) -> None:
-    records = [(id_, one.record) for id_, one in drafts]
-    toolset_ids = intern_toolsets(connection, {h: t for _, record in records for h, t in record.toolsets.items()})
-    turns = [(id_, record.turns) for id_, record in records]
-    for _, rows in turns:
-        for row in rows:
-            row["toolset_id"] = toolset_ids.get(row.pop("toolset"))
-    _insert(connection, tables.external_id, [(id_, record.external_ids) for id_, record in records])
-    _insert(connection, tables.turn, turns)
-    _insert(connection, tables.part, [(id_, record.parts) for id_, record in records])
-    _insert(connection, tables.search_pending, [(id_, [{}]) for id_, _ in records])
-
-
-def _insert_derived(connection: sa.Connection, found: Sequence[tuple[int, float, DerivedRows]]) -> None:
-    _insert(connection, tables.inspection, [(id_, [one.inspection]) for id_, _, one in found])
-    _insert(connection, tables.call, [(id_, one.calls) for id_, _, one in found])
-    _insert(connection, tables.diagnostic, [(id_, one.diagnostics) for id_, _, one in found])
-    for table, rows in (
-        (tables.trace_tool, [(id_, at_s, one.tools) for id_, at_s, one in found]),
-        (tables.trace_code, [(id_, at_s, one.codes) for id_, at_s, one in found]),
-    ):
-        _insert(connection, table, [(id_, [row | {"sort_at_s": at_s} for row in some]) for id_, at_s, some in rows])
-
-
-def _insert(connection: sa.Connection, table: sa.Table, rows: Iterable[tuple[int, Sequence[Row]]]) -> None:
-    whole = [row | {"trace_id": id_} for id_, some in rows for row in some]
-    if whole:
-        connection.execute(sa.insert(table), whole)
-
-
-def _update(connection: sa.Connection, rows: Sequence[Row]) -> None:
-    if rows:
-        columns = [name for name in rows[0] if name != "trace_id"]
-        statement = sa.update(tables.trace).where(tables.trace.c.id == sa.bindparam("trace_id"))
-        connection.execute(statement.values({name: sa.bindparam(name) for name in columns}), rows)
-
-
-def _delete(connection: sa.Connection, some: Iterable[sa.Table], ids: Sequence[int]) -> None:
-    for table in some:
-        for group in in_groups(ids):
-            connection.execute(sa.delete(table).where(table.c.trace_id.in_(group)))
-
-
-def _sort_at_s(one: Draft, imported_at_s: float) -> float:
-    started: float | None = one.record.trace["started_at_s"]
-    return imported_at_s if started is None else started

@@ -40,9 +40,7 @@ def rows_of(path: Path) -> list[dict[str, Any]]:
 
 
 def rows() -> list[tuple[str, dict[str, Any]]]:
-    return [
-        (path.stem, row) for path in sorted(CASES[0].glob("*.jsonl")) for row in rows_of(path)
-    ]
+    return [(path.stem, row) for path in sorted(CASES[0].glob("*.jsonl")) for row in rows_of(path)]
 
 
 def turn_of(row: dict[str, Any]) -> Turn:
@@ -114,6 +112,8 @@ def test_case(name: str, row: dict[str, Any]) -> None:
         assert not places
     else:
         assert row["at"] in places
+    if "says" in row:
+        assert any(row["says"] in one.fault.message for one in found if one.rule is rule)
     if "fixed" in row:
         assert apply_fixes(text, (one.fault for one in found), only_safe=False) == row["fixed"]
 

@@ -11,6 +11,7 @@ from inspector.text import Range
 
 ARGUMENT_KEYS = ("arguments", "parameters")
 _ERROR_KEYS = frozenset({"error", "errors", "exception", "traceback"})
+_NAME_LIKE = frozenset({"tool", "tool_name", "function", "function_name", "action", "func"})
 _HARMLESS_KEYS = frozenset({"id", "type"})
 
 
@@ -87,10 +88,15 @@ def _not_a_call(node: JsonNode, name: Member | None) -> Fault:
         return Fault(
             rules.NOT_A_CALL, name.value.range, "`name` must be the name of a tool, a string that is not empty."
         )
+    elif (other := next((member for member in node.members if member.key in _NAME_LIKE), None)) is not None:
+        message = f"No tool is named: `{other.key}` stands where `name` belongs."
+        fix = Fix((Edit(other.key_range, '"name"'),), safe=False)
+        return Fault(rules.NOT_A_CALL, other.key_range, message, "Rename it to `name`, if that is what was meant.", fix)
     else:
         keys = ", ".join(f"`{_short(member.key)}`" for member in node.members[:4])
         more = ", …" if len(node.members) > 4 else ""
-        message = f"No tool is named: the object holds {keys}{more}, which look like bare arguments."
+        guess = "" if any(node.member(key) for key in ARGUMENT_KEYS) else ", which look like bare arguments"
+        message = f"No tool is named: expected `name`, but the object holds only {keys}{more}{guess}."
     return Fault(rules.NOT_A_CALL, node.range, message)
 
 

@@ -83,7 +83,8 @@ class JsonCallReader:
         readable = (
             shape.readable and all(fault.fix is not None for fault in broken) and (reading.repairable or not alone)
         )
-        faults += shape.faults
+        if not any(fault.rule is rules.TRUNCATED_JSON for fault in broken):
+            faults += shape.faults
         valid = strict and shape.fits
         raw = shape.arguments.value.range.of(text) if shape.arguments else ""
         return ToolCall(
@@ -206,7 +207,7 @@ def _arguments(shape: CallShape) -> Json:
 
 def _empty(closed: SpanClosed) -> Reading:
     span = closed.span
-    place = span.inner if len(span.inner) else span.range
+    place = Range(span.range.start, span.inner.start) if span.inner.start > span.range.start else span.range
     faults = (
         Fault(
             EMPTY_CALL,

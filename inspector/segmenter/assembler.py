@@ -23,6 +23,7 @@ class Assembler:
         self._opened: SpanOpened | None = None
         self._after_call: SpanClosed | None = None
         self._call_seen = False
+        self._payloads: list[tuple[str, Span]] = []
         self.spans: list[Span] = []
         self.calls: list[ToolCall] = []
         self.results: list[ToolResult] = []
@@ -61,12 +62,13 @@ class Assembler:
             if read_kind is kind:
                 span, complete = self._read(reader, event)
                 break
-        if event.wanted:
-            self.faults.append(unterminated(event, complete=complete))
+        if event.wanted and not (kind is SpanKind.TOOL_CALL and not text.strip()):
+            self.faults.append(unterminated(event, complete=complete, repeats=self._repeated_by(event)))
         if not text.isascii() or "\x00" in text:
             self.faults += character_faults(text, span.inner.start)
         if kind is SpanKind.TOOL_CALL:
             self._call_seen, self._after_call = True, None
+            self._payloads.append((text, span))
         elif kind is SpanKind.TEXT:
             if self._call_seen and self._after_call is None and not text.isspace():
                 self._after_call = event
@@ -88,6 +90,14 @@ class Assembler:
         if reading.children:
             return msgspec.structs.replace(event.span, children=reading.children), reading.complete
         return event.span, reading.complete
+
+    def _repeated_by(self, event: SpanClosed) -> Span | None:
+        """The earlier call whose text the stream's last call, cut off by its end, begins anew: the tail of a loop."""
+        beginning = event.inner_text.strip()
+        if event.span.kind is not SpanKind.TOOL_CALL or event.ended_at is not None or not beginning:
+            return None
+        earlier = (span for text, span in self._payloads if text.lstrip().startswith(beginning))
+        return next(earlier, None)
 
     def _turn_ends(self) -> None:
         if self._after_call is not None:

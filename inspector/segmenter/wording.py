@@ -1,6 +1,7 @@
 """How faults of the marker layer are put into words."""
 
-from inspector.diagnostics import Edit, Fault, Fix
+from inspector.diagnostics import Edit, Fault, Fix, Related
+from inspector.model import Span
 from inspector.rules import markers
 from inspector.rules.rule import Rule
 from inspector.segmenter.events import SpanClosed
@@ -57,8 +58,11 @@ def marker_fault(rule: Rule, marker: str, place: Range, wanted: str) -> Fault:
     raise AssertionError(f"no marker breaks {rule}")
 
 
-def unterminated(closed: SpanClosed, *, complete: bool) -> Fault:
-    """The fault of a span without its closing marker; `complete` says that its content is whole all the same."""
+def unterminated(closed: SpanClosed, *, complete: bool, repeats: Span | None = None) -> Fault:
+    """The fault of a span without its closing marker.
+
+    `complete` says that its content is whole all the same; `repeats` is an earlier span whose text it begins anew.
+    """
     content = closed.inner_text.rstrip()
     end = closed.span.inner.start + len(content)
     opener = closed.wanted.replace("/", "", 1)
@@ -68,14 +72,17 @@ def unterminated(closed: SpanClosed, *, complete: bool) -> Fault:
     else:
         place = Range(max(end - 1, closed.span.range.start), end)
         message = f"The stream ends before `{closed.wanted}`."
+        if repeats is not None:
+            message = f"{message[:-1]}; what it cuts off repeats an earlier call, so nothing was lost."
     fix = Fix((Edit(Range(end, end), f"\n{closed.wanted}"),), safe=True) if complete else None
     hint = f"Close it with `{closed.wanted}`." if complete else None
-    return Fault(markers.UNTERMINATED_SPAN, place, message, hint, fix)
+    related = (Related(repeats.range, "the call that is repeated"),) if repeats is not None else ()
+    return Fault(markers.UNTERMINATED_SPAN, place, message, hint, fix, related=related)
 
 
 def _ended_by_marker(closed: SpanClosed, opener: str, *, complete: bool) -> str:
     if closed.ended_by == opener and complete:
-        return f"`{opener}` stands where `{closed.wanted}` belongs: what it follows is complete."
+        return f"`{opener}` stands where `{closed.wanted}` belongs: what stands before it is complete."
     if closed.ended_by == opener:
         return f"`{opener}` opens another span before `{closed.wanted}` closed the one before."
     return f"`{closed.ended_by}` comes before `{closed.wanted}`."
