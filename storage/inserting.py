@@ -14,6 +14,7 @@ from storage.toolsets import intern_toolsets
 
 
 def insert_traces(connection: sa.Connection, drafts: dict[bytes, Draft], now_s: float) -> dict[bytes, int]:
+    """The rows of new traces; their ids by identity. `now_s` is the time of import."""
     rows = [
         one.record.trace
         | one.derived.trace
@@ -31,6 +32,7 @@ def insert_traces(connection: sa.Connection, drafts: dict[bytes, Draft], now_s: 
 
 
 def insert_records(connection: sa.Connection, drafts: Sequence[tuple[int, Draft]]) -> None:
+    """What came in, of traces whose rows stand already. A draft can be inserted once."""
     records = [(id_, one.record) for id_, one in drafts]
     toolset_ids = intern_toolsets(connection, {h: t for _, record in records for h, t in record.toolsets.items()})
     turns = [(id_, record.turns) for id_, record in records]
@@ -44,6 +46,7 @@ def insert_records(connection: sa.Connection, drafts: Sequence[tuple[int, Draft]
 
 
 def insert_derived(connection: sa.Connection, found: Sequence[tuple[int, float, DerivedRows]]) -> None:
+    """What was found: trace id, its time in lists, and the rows of each."""
     _insert(connection, tables.inspection, [(id_, [one.inspection]) for id_, _, one in found])
     _insert(connection, tables.call, [(id_, one.calls) for id_, _, one in found])
     _insert(connection, tables.diagnostic, [(id_, one.diagnostics) for id_, _, one in found])
@@ -70,13 +73,8 @@ def delete_traces(connection: sa.Connection, ids: Sequence[int]) -> None:
         connection.execute(sa.delete(tables.trace).where(tables.trace.c.id.in_(group)))
 
 
-def _insert(connection: sa.Connection, table: sa.Table, rows: Iterable[tuple[int, Sequence[Row]]]) -> None:
-    whole = [row | {"trace_id": id_} for id_, some in rows for row in some]
-    if whole:
-        connection.execute(sa.insert(table), whole)
-
-
 def update_traces(connection: sa.Connection, rows: Sequence[Row]) -> None:
+    """Set columns of traces, the same in every row; `trace_id` says which trace."""
     if rows:
         columns = [name for name in rows[0] if name != "trace_id"]
         statement = sa.update(tables.trace).where(tables.trace.c.id == sa.bindparam("trace_id"))
@@ -84,6 +82,13 @@ def update_traces(connection: sa.Connection, rows: Sequence[Row]) -> None:
 
 
 def delete_rows(connection: sa.Connection, some: Iterable[sa.Table], ids: Sequence[int]) -> None:
+    """Delete from these tables what belongs to these traces."""
     for table in some:
         for group in in_groups(ids):
             connection.execute(sa.delete(table).where(table.c.trace_id.in_(group)))
+
+
+def _insert(connection: sa.Connection, table: sa.Table, rows: Iterable[tuple[int, Sequence[Row]]]) -> None:
+    whole = [row | {"trace_id": id_} for id_, some in rows for row in some]
+    if whole:
+        connection.execute(sa.insert(table), whole)

@@ -49,23 +49,15 @@ def drop_index(connection: sa.Connection) -> None:
     connection.exec_driver_sql("DROP TABLE search_text")
 
 
-def index_traces(connection: sa.Connection, ids: Sequence[int]) -> None:
-    """Read these traces, which were not indexed yet, into the index."""
-    documents = _documents(connection, ids)
-    if connection.dialect.name == "sqlite":
-        rows = [{"rowid": id_, "body": text} for id_, text in documents.items()]
-        connection.execute(sa.insert(_sqlite), rows)
-    else:
-        pieces = [
-            {"trace_id": id_, "piece": number, "body": piece}
-            for id_, text in documents.items()
-            for number, piece in enumerate(
-                piece for part in text.split(_BETWEEN_PARTS) for piece in _pieces(_words(part))
-            )
-        ]
-        body = sa.func.to_tsvector("simple", sa.bindparam("body"))
-        connection.execute(sa.insert(_postgresql).values(body=body), pieces)
-    _delete_pending(connection, ids)
+def index_some(connection: sa.Connection, most: int) -> int:
+    """Read traces that are waiting into the index, at most so many; how many."""
+    pending = tables.search_pending
+    ids = connection.scalars(sa.select(pending.c.trace_id).order_by(pending.c.trace_id).limit(most)).all()
+    if ids:
+        _index(connection, ids)
+        for group in in_groups(ids):
+            connection.execute(sa.delete(pending).where(pending.c.trace_id.in_(group)))
+    return len(ids)
 
 
 def forget(connection: sa.Connection, ids: Sequence[int]) -> None:
@@ -98,6 +90,23 @@ def holds_in(
     if connection.dialect.name == "sqlite":
         return sa.exists().select_from(_sqlite).where(_match(phrase, prefix=prefix), _sqlite.c.rowid == id_)
     return sa.exists().where(_found(phrase, prefix=prefix), _postgresql.c.trace_id == id_)
+
+
+def _index(connection: sa.Connection, ids: Sequence[int]) -> None:
+    documents = _documents(connection, ids)
+    if connection.dialect.name == "sqlite":
+        rows = [{"rowid": id_, "body": text} for id_, text in documents.items()]
+        connection.execute(sa.insert(_sqlite), rows)
+    else:
+        pieces = [
+            {"trace_id": id_, "piece": number, "body": piece}
+            for id_, text in documents.items()
+            for number, piece in enumerate(
+                piece for part in text.split(_BETWEEN_PARTS) for piece in _pieces(_words(part))
+            )
+        ]
+        body = sa.func.to_tsvector("simple", sa.bindparam("body"))
+        connection.execute(sa.insert(_postgresql).values(body=body), pieces)
 
 
 def _match(phrase: str, *, prefix: bool) -> sa.ColumnElement[bool]:
@@ -139,9 +148,3 @@ def _pieces(text: str) -> Iterator[str]:
         if end >= len(text):
             return
         start = end
-
-
-def _delete_pending(connection: sa.Connection, ids: Sequence[int]) -> None:
-    pending = tables.search_pending
-    for group in in_groups(ids):
-        connection.execute(sa.delete(pending).where(pending.c.trace_id.in_(group)))

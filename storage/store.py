@@ -25,7 +25,7 @@ from storage.location import Place, place_of
 from storage.packing.inspections import texts_of
 from storage.reading import find_id, read_inspection, read_trace
 from storage.schema import check_file, ensure_current, upgrade
-from storage.search import index_traces
+from storage.search import index_some
 from storage.summaries import Cursor, TraceSummary, summaries
 from storage.toolsets import drop_unused_toolsets
 from storage.upkeep import StoreStats, count_rows, inspect_again, prune, stats_of
@@ -155,15 +155,11 @@ class Store:
 
     def index_pending(self, *, limit: int | None = None) -> int:
         """Read traces that the text index does not hold yet, all or at most `limit` of them; how many were read."""
-        pending, done = tables.search_pending.c.trace_id, 0
-        while limit is None or done < limit:
+        done = 0
+        while (limit is None or done < limit) and self._waiting():
             room = _GROUP if limit is None else min(_GROUP, limit - done)
             with sentences(self.place), writing(self._engine) as connection:
-                ids = list(connection.scalars(sa.select(pending).order_by(pending).limit(room)))
-                if not ids:
-                    break
-                index_traces(connection, ids)
-            done += len(ids)
+                done += index_some(connection, room)
         return done
 
     def reinspect(self, inspect: Callable[[Trace], Inspection], ids: Iterable[int | str] | None = None) -> int:
@@ -198,6 +194,11 @@ class Store:
         """Give back the room that deleted traces took."""
         with sentences(self.place):
             vacuum(self._engine)
+
+    def _waiting(self) -> int:
+        """How many traces the text index has still to read; asked before writing, which a reader may not be allowed."""
+        with self._reads() as connection:
+            return count_rows(connection, tables.search_pending)
 
     @contextmanager
     def _reads(self) -> Iterator[sa.Connection]:

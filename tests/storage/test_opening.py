@@ -163,8 +163,11 @@ def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path) -> None:
 def test_a_read_only_database_can_be_read(tmp_path: Path) -> None:
     with open_store(tmp_path / "weaklink.db") as store:
         store.save(inspected(trace("a")))
+        store.index_pending()
         _pragma(store, "query_only = 1")
         assert len(store.traces()) == 1
+        assert len(store.traces("weather")) == 1
+        assert store.index_pending() == 0
         with pytest.raises(StoreError, match="the database is read-only"):
             store.save(inspected(trace("b")))
 
