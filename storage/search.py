@@ -15,6 +15,7 @@ from storage.groups import in_groups
 from storage.packing.blobs import from_blob, text_from_bytes
 
 _PIECE = 100_000  # characters; PostgreSQL bounds a tsvector to 1 MB
+_SAMPLE, _COMMON_IN_SAMPLE = 500, 25  # one trace in twenty
 _BETWEEN_PARTS = "\n\ue000\n"  # a word of its own, so that no phrase reaches over two parts
 _NOT_INDEXED = re.compile("[\0\ud800-\udfff]")
 _NO_WORD = re.compile(r"[\W_]+")
@@ -83,13 +84,32 @@ def holds(connection: sa.Connection, phrase: str, *, prefix: bool = False) -> sa
     return sa.select(_postgresql.c.trace_id).where(_found(phrase, prefix=prefix)).distinct()
 
 
+def count_up_to(connection: sa.Connection, phrase: str, enough: int, *, prefix: bool = False) -> int:
+    """How many traces hold the words of `phrase`: exact below `enough`, and `enough` from there on or where likely.
+
+    An FTS5 index is read until it is enough. A GIN index gives all that it holds or nothing, so the newest traces are
+    asked first, and words that are common among them count as common.
+    """
+    if connection.dialect.name == "postgresql":
+        newest = sa.select(tables.trace.c.id).order_by(tables.trace.c.sort_at_s.desc(), tables.trace.c.id.desc())
+        sample = newest.limit(_SAMPLE).cte("newest")
+        held = sa.select(sa.func.count()).select_from(sample)
+        held = held.where(holds_in(connection, sample.c.id, phrase, prefix=prefix))
+        if (connection.scalar(held) or 0) >= _COMMON_IN_SAMPLE:
+            return enough
+    found = holds(connection, phrase, prefix=prefix).limit(enough).subquery()
+    return connection.scalar(sa.select(sa.func.count()).select_from(found)) or 0
+
+
 def holds_in(
     connection: sa.Connection, id_: sa.ColumnElement[int], phrase: str, *, prefix: bool = False
 ) -> sa.ColumnElement[bool]:
     """Whether the trace with this id holds the words of `phrase`; looked up for one trace after the other."""
     if connection.dialect.name == "sqlite":
         return sa.exists().select_from(_sqlite).where(_match(phrase, prefix=prefix), _sqlite.c.rowid == id_)
-    return sa.exists().where(_found(phrase, prefix=prefix), _postgresql.c.trace_id == id_)
+    # An aggregate, since PostgreSQL would turn EXISTS into a join that reads all that the index holds of a word.
+    held = sa.select(sa.func.bool_or(_found(phrase, prefix=prefix))).where(_postgresql.c.trace_id == id_)
+    return sa.func.coalesce(held.correlate_except(_postgresql).scalar_subquery(), sa.false())
 
 
 def _index(connection: sa.Connection, ids: Sequence[int]) -> None:

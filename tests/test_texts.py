@@ -1,5 +1,7 @@
 """What README, CONTRIBUTING and their neighbours say is true."""
 
+import doctest
+import os
 import re
 import subprocess
 import sys
@@ -14,6 +16,14 @@ ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 TEXTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "Makefile", "pyproject.toml", "constraints.txt", ".ci/run")
 RULES = re.compile(r"(?<=<!-- rules -->\n).*?(?=<!-- /rules -->)", re.DOTALL)
+SHOWN = re.compile(r"(?<=<!-- segment-example -->\n).*?(?=<!-- /segment-example -->)", re.DOTALL)
+EXAMPLE = """<think>
+The user wants the weather in Oslo.
+</think>
+<tool_call>
+{'name': 'get_weather', "arguments": {"city": "Oslo", "days": 3, "hourly": True,}}
+<tool_call>
+"""
 COMMANDS = re.compile(r"^\| `weaklink ([a-z]+)", re.MULTILINE)
 
 
@@ -56,6 +66,32 @@ def test_readme_lists_every_rule(update_goldens: bool) -> None:
         README.write_text(RULES.sub(lambda _: table, text), encoding="utf-8")
     else:
         assert RULES.findall(text) == [table], "`make test ARGS='tests/test_texts.py --update-goldens'` mends it"
+
+
+def test_the_example_in_the_readme_is_what_the_command_prints(update_goldens: bool, tmp_path: Path) -> None:
+    path = tmp_path / "answer.txt"
+    path.write_text(EXAMPLE, encoding="utf-8")
+    start = "from ui.cli.main import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", start, "segment", "--text", "--color", "never", path.name],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+        env={**os.environ, "COLUMNS": "80", "PYTHONPATH": str(ROOT)},
+    )
+    block = f"```text\n{done.stdout.strip()}\n```\n"
+    text = _read("README.md")
+    if update_goldens:
+        README.write_text(SHOWN.sub(lambda _: block, text), encoding="utf-8")
+    else:
+        assert SHOWN.findall(text) == [block], "`make test ARGS='tests/test_texts.py --update-goldens'` mends it"
+
+
+def test_the_python_in_the_readme_runs_as_it_says() -> None:
+    result = doctest.testfile(str(README), module_relative=False)
+    assert result.attempted > 5
+    assert not result.failed
 
 
 def _rule_table() -> Iterator[str]:
