@@ -13,6 +13,9 @@ MAX_FAULTS = 100
 _HOPELESS = 10_000
 
 
+_WHICH = {1: "the string", 2: "both strings"}
+
+
 @dataclass(slots=True)
 class _Dialect:
     """A way of quoting that a whole payload follows: reported once, where it first stands, and mended everywhere."""
@@ -113,9 +116,7 @@ class Findings:
             SINGLE_QUOTED_JSON,
             first,
             f"{quoted} is quoted with apostrophes, {rest}; JSON expects double quotes.",
-            "Write double quotes around the string."
-            if count == 1
-            else f"Write double quotes around all {count} strings.",
+            f"Write double quotes around {_WHICH.get(count, f'all {count} strings')}.",
             self._single.fix(),
         )
 

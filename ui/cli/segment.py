@@ -57,6 +57,8 @@ def segment_text(
         _answer_lines(file, Defaults(format, model, prompt, tools))
         return
     text = read_text(file)
+    if not text:
+        click.echo(f"weaklink: {'standard input' if file == STDIN else file} is empty", err=True)
     found = segment(text, format, prompt=prompt, tools=tools, model=model)
     if as_text or (sys.stdout.isatty() and not as_json):
         name = "<stdin>" if file == STDIN else file
