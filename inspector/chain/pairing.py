@@ -1,7 +1,8 @@
-"""Which result answers which call: by id the nearest earlier open one, else by order in the last turn of calls."""
+"""Which result answers which call: by id the nearest earlier open one, else by name and order."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections import defaultdict, deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 from inspector.diagnostics import Location
 from inspector.model import ToolCall, ToolResult
@@ -25,59 +26,129 @@ class PlacedResult:
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
-    """The calls of a trace in order, the result of each or None, and the results that answer no open call."""
+    """The calls of a trace in order, the result of each or None, and the results that answer no open call.
+
+    `repeated_ids` are the calls made under an id that another call, still open then, bore already.
+    """
 
     pairs: tuple[tuple[PlacedCall, PlacedResult | None], ...]
     orphans: tuple[PlacedResult, ...]
+    repeated_ids: tuple[PlacedCall, ...] = ()
 
 
 def pair(events: Iterable[PlacedCall | PlacedResult]) -> Pairing:
-    """Pair the calls and results of a trace, given in its order. Ids may be used again: real logs do so."""
-    calls: list[PlacedCall] = []
-    answers: dict[int, PlacedResult] = {}
-    orphans: list[PlacedResult] = []
-    open_by_id: dict[str, list[int]] = {}
-    open_now: list[int] = []
+    """Pair the calls and results of a trace, given in its order. Ids may be used again: real logs do so.
+
+    Results are dealt out in rounds: all calls since the last results, then all results before the next call. A result
+    with an id answers the nearest earlier open call of that id, also from an earlier round; one without goes to an
+    open call of the round with its name, else to the next in order, else to the nearest earlier open call that may
+    bear its name.
+    """
+    dealer = _Dealer()
     for event in events:
         match event:
-            case PlacedCall(call, location):
-                if open_now and calls[open_now[-1]].location.turn != location.turn:
-                    open_now = []
-                open_now.append(len(calls))
-                if call.id is not None:
-                    open_by_id.setdefault(call.id, []).append(len(calls))
-                calls.append(event)
-            case PlacedResult(result):
-                index = _answered(result, calls, open_by_id, open_now, answers)
-                if index is None:
-                    orphans.append(event)
-                else:
-                    answers[index] = event
-    return Pairing(tuple((call, answers.get(index)) for index, call in enumerate(calls)), tuple(orphans))
+            case PlacedCall():
+                dealer.take_call(event)
+            case PlacedResult():
+                dealer.results.append(event)
+    return dealer.finish()
 
 
-def _answered(
-    result: ToolResult,
-    calls: Sequence[PlacedCall],
-    open_by_id: dict[str, list[int]],
-    open_now: list[int],
-    answers: dict[int, PlacedResult],
-) -> int | None:
-    """The index of the call that `result` answers."""
-    if result.call_id is not None and open_by_id.get(result.call_id):
-        return open_by_id[result.call_id].pop()
-    waiting = [index for index in open_now if index not in answers and calls[index].call.id in (None, result.call_id)]
-    if result.call_id is None:
-        waiting = [index for index in open_now if index not in answers]
-    if not waiting:
-        return None
-    return min(waiting, key=lambda index: (_likeness(result, calls[index].call), index))
+@dataclass(slots=True)
+class _Dealer:
+    calls: list[PlacedCall] = field(default_factory=list)
+    answers: dict[int, PlacedResult] = field(default_factory=dict)
+    results: list[PlacedResult] = field(default_factory=list)
+    orphans: list[PlacedResult] = field(default_factory=list)
+    repeated: list[PlacedCall] = field(default_factory=list)
+    open_by_id: defaultdict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
+    left_open: defaultdict[str | None, list[int]] = field(default_factory=lambda: defaultdict(list))
+    round_start: int = 0
 
+    def take_call(self, placed: PlacedCall) -> None:
+        if self.results:
+            self._deal()
+        call_id = placed.call.id
+        if call_id is not None:
+            if self._nearest_open(self.open_by_id[call_id]) is not None:
+                self.repeated.append(placed)
+            self.open_by_id[call_id].append(len(self.calls))
+        self.calls.append(placed)
 
-def _likeness(result: ToolResult, call: ToolCall) -> int:
-    """How far a call is from being the one that a result without a matching id answers; 0 is nearest."""
-    if result.name is not None and call.name == result.name:
-        return 0
-    if result.name is not None and call.name is not None:
-        return 3
-    return 1 if call.valid or call.recovered else 2
+    def finish(self) -> Pairing:
+        self._deal()
+        pairs = tuple((call, self.answers.get(index)) for index, call in enumerate(self.calls))
+        self.orphans.sort(key=lambda orphan: orphan.location.turn)
+        return Pairing(pairs, tuple(self.orphans), tuple(self.repeated))
+
+    def _deal(self) -> None:
+        unnamed: list[PlacedResult] = []
+        for placed in self.results:
+            index = self._by_id(placed.result)
+            if index is None:
+                unnamed.append(placed)
+            else:
+                self.answers[index] = placed
+        unplaced = self._by_order(self._by_name(unnamed))
+        for placed in unplaced:
+            index = self._from_earlier_rounds(placed.result)
+            if index is None:
+                self.orphans.append(placed)
+            else:
+                self.answers[index] = placed
+        for index in range(self.round_start, len(self.calls)):
+            if index not in self.answers:
+                self.left_open[self.calls[index].call.name].append(index)
+        self.results = []
+        self.round_start = len(self.calls)
+
+    def _by_id(self, result: ToolResult) -> int | None:
+        if result.call_id is None or result.call_id not in self.open_by_id:
+            return None
+        return self._nearest_open(self.open_by_id[result.call_id])
+
+    def _nearest_open(self, indexes: list[int]) -> int | None:
+        while indexes and indexes[-1] in self.answers:
+            indexes.pop()
+        return indexes[-1] if indexes else None
+
+    def _by_name(self, results: list[PlacedResult]) -> list[PlacedResult]:
+        waiting: defaultdict[str, deque[int]] = defaultdict(deque)
+        for index in self._open_of_round():
+            name = self.calls[index].call.name
+            if name is not None:
+                waiting[name].append(index)
+        left = []
+        for placed in results:
+            queue = waiting.get(placed.result.name) if placed.result.name is not None else None
+            if queue and self._may_answer(placed.result, queue[0]):
+                self.answers[queue.popleft()] = placed
+            else:
+                left.append(placed)
+        return left
+
+    def _by_order(self, results: list[PlacedResult]) -> list[PlacedResult]:
+        """Deal the results out in order; where they are too few, to the calls that a server can have read."""
+        bare = [index for index in self._open_of_round() if self.calls[index].call.id is None]
+        open_now = bare if any(placed.result.call_id is not None for placed in results) else self._open_of_round()
+        if len(results) < len(open_now):
+            open_now = sorted(sorted(open_now, key=self._doubt)[: len(results)])
+        for index, placed in zip(open_now, results, strict=False):
+            self.answers[index] = placed
+        return results[len(open_now) :]
+
+    def _open_of_round(self) -> list[int]:
+        return [index for index in range(self.round_start, len(self.calls)) if index not in self.answers]
+
+    def _doubt(self, index: int) -> tuple[int, bool, int]:
+        placed = self.calls[index]
+        return -placed.location.turn, not (placed.call.valid or placed.call.recovered), index
+
+    def _may_answer(self, result: ToolResult, index: int) -> bool:
+        return result.call_id is None or self.calls[index].call.id is None
+
+    def _from_earlier_rounds(self, result: ToolResult) -> int | None:
+        names = (result.name, None) if result.name is not None else tuple(self.left_open)
+        found = (self._nearest_open(self.left_open[name]) for name in names if name in self.left_open)
+        fitting = [index for index in found if index is not None and self._may_answer(result, index)]
+        return max(fitting, default=None)

@@ -32,6 +32,21 @@ class Certainty(StrEnum):
     TEXTUAL = "textual"
 
 
+class Recovery(StrEnum):
+    """How a failed step came to do no harm. The last two are less sure: nothing did its work, but nothing missed it."""
+
+    ANSWERED = "answered"  # the tool took the faulty call and answered without an error
+    SAME_INTENT = "same-intent"
+    OTHER_TOOL = "other-tool"
+    SOURCE_SUCCESS = "source-success"
+    NOT_NEEDED = "not-needed"
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether the step's work is known to be done."""
+        return self in (Recovery.ANSWERED, Recovery.SAME_INTENT, Recovery.OTHER_TOOL)
+
+
 class Reaction(StrEnum):
     """What the agent did about the step that broke the chain."""
 
@@ -54,7 +69,9 @@ class Step:
     """One tool call of a chain and what became of it.
 
     `number` counts from 1; `location` is the call's place, `result_location` its result's. `certainty` is set for the
-    outcome `error-result` only. `retry_of` and `depends_on` name other steps by number.
+    outcome `error-result` only. `retry_of` names the first of a run of identical calls, `depends_on` the steps whose
+    results this one uses, both by number. `recovery` says how a failed step was made good, None where it was not;
+    `recovered_by` the later step that did so, where one did.
     """
 
     number: int
@@ -66,6 +83,8 @@ class Step:
     certainty: Certainty | None = None
     retry_of: int | None = None
     depends_on: tuple[int, ...] = ()
+    recovered_by: int | None = None
+    recovery: Recovery | None = None
 
 
 @dataclass(frozen=True, slots=True)

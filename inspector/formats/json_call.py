@@ -128,7 +128,7 @@ class JsonCallReader:
 def read_whole_call(text: str, start: int) -> ToolCall | None:
     """The one call of a payload that begins at `start`, or None where anything at all is unusual.
 
-    It takes strict JSON objects that hold `name` and `arguments`, an object, in this order or the other, and nothing else.
+    It takes strict JSON objects that hold `name` and `arguments`, an object, in either order, and nothing else.
     """
     end = len(text.rstrip(_SPACE))
     match = _NAME_FIRST.match(text)

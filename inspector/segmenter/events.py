@@ -34,8 +34,8 @@ class SpanClosed(msgspec.Struct, frozen=True):
     """The open span is complete. `inner_text` is the text of its inner range.
 
     `wanted` is the closing marker that did not come, "" where the span closed as it should. `ended_by` is then the
-    marker that cut the span off, and `ended_at` its place; both are empty where the stream ended. `call` is the one call
-    of a payload that was read already, when its end was looked for (see `State.read_whole`).
+    marker that cut the span off, and `ended_at` its place; both are empty where the stream ended. `call` is the one
+    call of a payload that was read already, when its end was looked for (see `State.read_whole`).
     """
 
     span: Span

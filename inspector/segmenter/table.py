@@ -56,8 +56,8 @@ class Transition:
 class State:
     """One kind of text and the ways out of it.
 
-    `opener` is the marker that usually begins a span of this state, `closer` the one that it wants at its end; ""
-    where there is none. `payload` says that the text is a JSON payload, whose strings hide markers; `read_whole` reads a
+    `opener` is the marker that usually begins a span of this state, `closer` the one that it wants at its end; "" where
+    there is none. `payload` says that the text is a JSON payload, whose strings hide markers; `read_whole` reads a
     payload that begins at an offset, if it is whole and in perfect order (then no marker in it is in doubt), else gives
     None. `json_end` says that the text ends where its JSON value does.
     `other` is a character class and `other_goes` the transition (taking nothing) for the first character in it that
@@ -154,7 +154,7 @@ def _patterns(markers: Iterable[str]) -> dict[str, re.Pattern[str]]:
 
 
 def _whole_or_cut_short(markers: list[str]) -> str:
-    """An expression for each of the markers, whole or cut short by the end of the text, as a trie of their characters."""
+    """An expression for each of the markers, whole or cut short by the end of the text: a trie of their characters."""
     by_first: dict[str, list[str]] = {}
     for marker in markers:
         by_first.setdefault(marker[0], []).append(marker[1:])

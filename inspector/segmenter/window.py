@@ -4,7 +4,6 @@ import re
 
 from inspector.segmenter.table import State, Table, Transition
 
-
 _LONG = 4_096
 _HOPS = 32
 

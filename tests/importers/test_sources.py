@@ -120,7 +120,8 @@ def test_completions_add_up_to_prompt_and_pieces(
 ) -> None:
     row = {"prompt": prompt, "deltas": pieces}
     (trace,) = traces(tmp_path_factory.mktemp("x"), row, source="completions")
-    assert "".join(part.text for turn in trace.turns for part in turn.parts) == prompt + "".join(pieces)
+    written = json.loads(json.dumps([prompt, *pieces]))  # two halves of a pair become one character in JSON
+    assert "".join(part.text for turn in trace.turns for part in turn.parts) == "".join(written)
     for turn in trace.turns:
         assert turn.generation is None or turn.role is Role.ASSISTANT
         for part in turn.parts:

@@ -3,11 +3,11 @@
 import pytest
 
 from inspector.formats.hermes_table import HERMES_TABLE
+from inspector.model import SpanKind
 from inspector.segmenter import machine
 from inspector.segmenter.events import Flagged, ParseEvent, SpanClosed, SpanExtended
 from inspector.segmenter.machine import Machine
 from inspector.segmenter.table import HOME, Cut, State, Table, Transition
-from inspector.model import SpanKind
 
 
 def events(text: str, size: int, prompt: str = "", role: str = "assistant") -> list[ParseEvent]:
@@ -86,7 +86,7 @@ def test_tool_lists_are_definitions_and_their_mention_is_not() -> None:
 
 def test_a_long_text_reads_like_a_short_one() -> None:
     filler = "word " * 2_000
-    plain = f"{filler}access to the following tools:\n\n[{{\"name\": \"f\"}}] Be brief."
+    plain = f'{filler}access to the following tools:\n\n[{{"name": "f"}}] Be brief.'
     assert spans(plain, role="system")[1] == ("tool_definitions", '[{"name": "f"}]')
     assert spans(f"{filler}[tool_call]{{}}[/tool_call]")[1] == ("tool_call", "[tool_call]{}[/tool_call]")
 

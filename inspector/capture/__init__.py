@@ -1,0 +1,1 @@
+"""Bytes and deltas of live sessions on their way into a store."""
