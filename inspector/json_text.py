@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -21,36 +21,34 @@ def write_json(value: Any, *, ascii_only: bool = True) -> str:
 
 
 def _pieces(root: Any, *, ascii_only: bool) -> Iterator[str]:
-    """The text in pieces, with a stack of its own: iterators of the open containers and the brackets that end them."""
-    open_containers: list[tuple[Iterator[Any], str]] = []
-    prefix, value = "", root
-    while True:
-        yield prefix
-        if isinstance(value, dict):
-            yield "{"
-            open_containers.append((iter(value.items()), "}"))
+    """The text in pieces; what is still to be written waits on a stack of its own, as text or as a value."""
+    waiting: list[tuple[str, Any]] = [("", root)]
+    while waiting:
+        text, value = waiting.pop()
+        if text:
+            yield text
+        elif isinstance(value, dict):
+            waiting += reversed(_object(value, ascii_only=ascii_only))
         elif isinstance(value, list | tuple):
-            yield "["
-            open_containers.append((iter(value), "]"))
+            waiting += reversed(_array(value))
         else:
             yield _scalar(value, ascii_only=ascii_only)
-        first = isinstance(value, dict | list | tuple)
-        while open_containers:
-            items, end = open_containers[-1]
-            item = next(items, items)
-            if item is not items:
-                break
-            yield end
-            open_containers.pop()
-            first = False
-        else:
-            return
-        prefix = "" if first else ", "
-        if end == "}":
-            key, value = item
-            prefix += json.dumps(key, ensure_ascii=ascii_only) + ": "
-        else:
-            value = item
+
+
+def _object(members: dict[str, Any], *, ascii_only: bool) -> list[tuple[str, Any]]:
+    steps: list[tuple[str, Any]] = [("{", None)]
+    for index, (key, value) in enumerate(members.items()):
+        comma = ", " if index else ""
+        steps += ((f"{comma}{json.dumps(key, ensure_ascii=ascii_only)}: ", None), ("", value))
+    return [*steps, ("}", None)]
+
+
+def _array(items: Sequence[Any]) -> list[tuple[str, Any]]:
+    steps: list[tuple[str, Any]] = [("[", None)]
+    for index, item in enumerate(items):
+        steps += ((", ", None),) if index else ()
+        steps.append(("", item))
+    return [*steps, ("]", None)]
 
 
 def _scalar(value: Any, *, ascii_only: bool) -> str:

@@ -17,6 +17,7 @@ from inspector.trace_file.lines import (
     ErrorLine,
     GenerationLine,
     InstantLine,
+    Number,
     OutcomeLine,
     PartLine,
     ToolLine,
@@ -107,8 +108,12 @@ def _chunks(chunks: Chunks) -> ChunksLine:
         chunks.sequences,
         None if offsets is None else tuple(None if at is None else number(at) for at in offsets),
         chunks.token_ids,
-        None if logprobs is None else tuple(None if some is None else tuple(map(number, some)) for some in logprobs),
+        None if logprobs is None else tuple(None if some is None else _numbers(some) for some in logprobs),
     )
+
+
+def _numbers(values: Iterable[float]) -> tuple[Number, ...]:
+    return tuple(number(value) for value in values)
 
 
 def _generation(generation: Generation) -> GenerationLine:

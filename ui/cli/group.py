@@ -3,6 +3,7 @@
 import os
 import sys
 from importlib import import_module
+from io import TextIOWrapper
 
 import click
 from click.shell_completion import CompletionItem
@@ -82,7 +83,7 @@ def weaklink() -> None:
 def run() -> int:
     """Run the command with this process's arguments; the exit code."""
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
+        if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
         code = weaklink.main(prog_name="weaklink", standalone_mode=False)

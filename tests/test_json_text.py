@@ -1,0 +1,47 @@
+"""JSON is written as RFC 8259 wants it, whatever the value holds."""
+
+import json
+import math
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+
+from inspector.json_text import write_json
+from inspector.model import Json
+from tests.strategies import json_values
+
+
+@given(json_values())
+def test_what_is_written_reads_back(value: Json) -> None:
+    text = write_json(value)
+    assert text.isascii()
+    assert json.loads(text) == value
+
+
+def test_numbers_that_json_does_not_know_become_strings() -> None:
+    assert write_json({"a": [math.nan, math.inf, -math.inf, 1.5, "x"]}) == (
+        '{"a": ["NaN", "Infinity", "-Infinity", 1.5, "x"]}'
+    )
+
+
+def test_an_integer_keeps_all_its_digits() -> None:
+    digits = "7" * 5_000
+    assert write_json([Decimal(digits), 10**4_500, True, None]) == f"[{digits}, 1{'0' * 4_500}, true, null]"
+
+
+def test_nesting_may_be_of_any_depth() -> None:
+    value: Json = {"a": []}
+    for _ in range(20_000):
+        value = [value]
+    assert write_json(value) == "[" * 20_000 + '{"a": []}' + "]" * 20_000
+
+
+def test_lone_surrogates_are_escaped() -> None:
+    assert write_json("\udc80") == '"\\udc80"'
+    assert write_json({"\ud83d": math.inf}) == '{"\\ud83d": "Infinity"}'
+
+
+def test_what_is_no_json_value_is_refused() -> None:
+    with pytest.raises(TypeError):
+        write_json({"a": object()})
