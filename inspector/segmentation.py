@@ -76,8 +76,8 @@ class Segmenter:
 
     @property
     def open_span(self) -> Span | None:
-        """The span that is open now, its end being the last certain one; None between spans."""
-        return self._assembler.open_span
+        """The span that is open now, as far as it is certain to reach; None between spans."""
+        return self._assembler.open_span(self._parser.certain_to)
 
     def take(self) -> tuple[list[ToolCall], list[Diagnostic]]:
         """The calls and diagnostics that became known since the last take."""

@@ -62,7 +62,8 @@ class _Dealer:
     orphans: list[PlacedResult] = field(default_factory=list)
     repeated: list[PlacedCall] = field(default_factory=list)
     open_by_id: defaultdict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
-    left_open: defaultdict[str | None, list[int]] = field(default_factory=lambda: defaultdict(list))
+    left_open: list[int] = field(default_factory=list)
+    left_by_name: defaultdict[str | None, list[int]] = field(default_factory=lambda: defaultdict(list))
     round_start: int = 0
 
     def take_call(self, placed: PlacedCall) -> None:
@@ -98,7 +99,8 @@ class _Dealer:
                 self.answers[index] = placed
         for index in range(self.round_start, len(self.calls)):
             if index not in self.answers:
-                self.left_open[self.calls[index].call.name].append(index)
+                self.left_open.append(index)
+                self.left_by_name[self.calls[index].call.name].append(index)
         self.results = []
         self.round_start = len(self.calls)
 
@@ -128,9 +130,14 @@ class _Dealer:
         return left
 
     def _by_order(self, results: list[PlacedResult]) -> list[PlacedResult]:
-        """Deal the results out in order; where they are too few, to the calls that a server can have read."""
+        """Deal the results out in order; one under an id of its own can only answer a call without one."""
+        foreign = [placed for placed in results if placed.result.call_id is not None]
         bare = [index for index in self._open_of_round() if self.calls[index].call.id is None]
-        open_now = bare if any(placed.result.call_id is not None for placed in results) else self._open_of_round()
+        left = self._in_order(foreign, bare)
+        return left + self._in_order([p for p in results if p.result.call_id is None], self._open_of_round())
+
+    def _in_order(self, results: list[PlacedResult], open_now: list[int]) -> list[PlacedResult]:
+        """Where the results are too few, they go to the latest turn's calls, first those that a server can read."""
         if len(results) < len(open_now):
             open_now = sorted(sorted(open_now, key=self._doubt)[: len(results)])
         for index, placed in zip(open_now, results, strict=False):
@@ -148,7 +155,6 @@ class _Dealer:
         return result.call_id is None or self.calls[index].call.id is None
 
     def _from_earlier_rounds(self, result: ToolResult) -> int | None:
-        names = (result.name, None) if result.name is not None else tuple(self.left_open)
-        found = (self._nearest_open(self.left_open[name]) for name in names if name in self.left_open)
-        fitting = [index for index in found if index is not None and self._may_answer(result, index)]
-        return max(fitting, default=None)
+        stacks = [self.left_open] if result.name is None else [self.left_by_name[result.name], self.left_by_name[None]]
+        found = (self._nearest_open(stack) for stack in stacks)
+        return max((index for index in found if index is not None and self._may_answer(result, index)), default=None)

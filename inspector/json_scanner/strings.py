@@ -54,8 +54,9 @@ def _read_whole(cursor: Cursor, extent: Extent) -> StringToken:
     content = read_content(text, extent.content.start, extent.content.end, apostrophes=opening == "'")
     closing = Range(extent.content.end, extent.end) if extent.closed else None
     edits = _requoted(text, extent, content.edits)
-    if extent.mend is not Mend.NONE:
-        cursor.found.add(wording.quote_fault(text, extent, content.edits if opening == '"' else []))
+    quotes = content.edits if opening == '"' else []
+    if extent.mend is not Mend.NONE and (quotes or extent.mend is not Mend.ESCAPE):
+        cursor.found.add(wording.quote_fault(text, extent, quotes))
     if opening == "'":
         cursor.found.add_single_quoted(token, edits)
     elif opening != '"' or (closing and closing.of(text) in SMART):

@@ -30,13 +30,13 @@ class Assembler:
         self.definitions: list[ToolDefinition] = []
         self.faults: list[Fault] = []
 
-    @property
-    def open_span(self) -> Span | None:
-        """The span that is open now, as far as events told of it; None between spans."""
+    def open_span(self, certain_to: int) -> Span | None:
+        """The span that is open now and reaches to `certain_to`; None between spans."""
         if self._opened is None:
             return None
         kind, start, inner = self._opened.kind, self._opened.start, self._opened.inner_start
-        return Span(kind, Range(start, inner), Range(inner, inner), closed=False, label=self._opened.label)
+        end = max(inner, certain_to)
+        return Span(kind, Range(start, end), Range(inner, end), closed=False, label=self._opened.label)
 
     def take(self, events: Iterable[ParseEvent]) -> list[Span]:
         """The spans that closed with these events."""

@@ -62,6 +62,11 @@ class FormatParser(Protocol):
         """What became known with this piece, which may be cut anywhere."""
         ...
 
+    @property
+    def certain_to(self) -> int:
+        """How far into the text it is certain what everything is; the open span reaches at least there."""
+        ...
+
     def close(self) -> list[ParseEvent]:
         """What the end of the text makes known. Feeding a closed parser is not allowed."""
         ...

@@ -68,6 +68,11 @@ class Machine:
         return self._window.base + self._pos
 
     @property
+    def certain_to(self) -> int:
+        """How far into the text it is certain what everything is; the open span reaches at least there."""
+        return self._at + sum(map(len, self._pieces)) - self._held
+
+    @property
     def held(self) -> int:
         """How many code points at the end of what was fed are held back: part of a marker, or of a doubt."""
         return self._held

@@ -4,6 +4,7 @@ import pytest
 
 from inspector.formats.hermes_table import HERMES_TABLE
 from inspector.model import SpanKind
+from inspector.segmentation import Segmenter
 from inspector.segmenter import machine
 from inspector.segmenter.events import Flagged, ParseEvent, SpanClosed, SpanExtended
 from inspector.segmenter.machine import Machine
@@ -115,3 +116,23 @@ def test_a_table_checks_itself() -> None:
         State("s", SpanKind.TEXT, (way, way))
     with pytest.raises(ValueError, match="is no state"):
         Table((State("s", SpanKind.TEXT, (Transition("<a>", Cut.AFTER, "nowhere"),)),), homes={}, default_home="s")
+
+
+def test_the_open_span_grows_with_what_is_certain() -> None:
+    live = Segmenter("hermes")
+    grown = []
+    for piece in ("Let me", " see <to", "ol_call>", '{"name":', ' "f"}', "</tool_"):
+        live.feed(piece)
+        span = live.open_span
+        assert span is not None
+        grown.append((span.kind.value, span.range.start, span.range.end))
+    assert grown == [
+        ("text", 0, 6),
+        ("text", 0, 11),
+        ("tool_call", 11, 22),
+        ("tool_call", 11, 30),
+        ("tool_call", 11, 35),
+        ("tool_call", 11, 35),
+    ]
+    live.close()
+    assert live.open_span is None

@@ -1,0 +1,119 @@
+"""How tools say in plain words that they failed: a table of shapes, judged at the beginning and the end of a result."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+HEAD = 2_000
+"""How much of a result's beginning is judged, in code points; as much of its end is looked at for an exception."""
+_SHORT = 400
+
+
+class _Where(Enum):
+    LINE = "the beginning of the first line, however long the result"
+    SHORT = "the beginning of a result that says little else"
+    WITHIN = "anywhere in the first line of a result that says little else"
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    where: _Where
+    pattern: re.Pattern[str]
+
+
+def _shape(where: _Where, pattern: str, flags: re.RegexFlag = re.IGNORECASE) -> _Shape:
+    return _Shape(where, re.compile(pattern, flags))
+
+
+_SHAPES = (
+    _shape(_Where.LINE, r"traceback \(most recent call last\)"),
+    _shape(_Where.LINE, r"<(?:tool_use_error|error)>"),
+    _shape(_Where.LINE, r"(?:(?:fatal|internal|runtime|tool|syntax|api|http|server|unknown) )?error\s*(?::|\[|\(|$)"),
+    _shape(_Where.LINE, r"\[error\]|\W{1,4}\s?error\s?:"),
+    _shape(
+        _Where.LINE,
+        r"error (?:executing|calling|running|reading|parsing|fetching|opening|processing|invoking|while|when|during|"
+        r"occurred|in (?:tool|function|call|argument)|code\b|\d{3}\b)",
+    ),
+    _shape(_Where.LINE, r"[A-Za-z_][\w.]{0,80}(?:Error|Exception)\b\s*(?::|\(|$)", re.NOFLAG),
+    _shape(_Where.LINE, r"(?:exception|fatal|panic|failed|failure|err!?)\s*:"),
+    _shape(_Where.LINE, r"an? (?:\w+ )?(?:error|exception) (?:occurred|was raised|has occurred)"),
+    _shape(_Where.LINE, r"\{'(?:error|Error|exception)': *['\"{]", re.NOFLAG),
+    _shape(_Where.SHORT, r"(?:the )?(?:\w+ )?failed(?: to\b|\s*[.!]?$| with\b| because\b)"),
+    _shape(_Where.SHORT, r"(?:could not|couldn't|cannot|can't|can not|unable to|not able to)\b"),
+    _shape(_Where.SHORT, r"(?:unknown|invalid|no such|unsupported|unrecogni[sz]ed|malformed|illegal)\s\w"),
+    _shape(_Where.SHORT, r"missing (?:required|mandatory|argument|parameter|field|value|key|\d)"),
+    _shape(
+        _Where.SHORT,
+        r"(?:http(?:/[\d.]{1,3})? )?[45]\d\d[:,]? (?:not found|bad (?:request|gateway)|internal server error|forbidden|"
+        r"unauthorized|service unavailable|too many requests|gateway time-?out|conflict|unprocessable|method not)|"
+        r"http (?:error )?[45]\d\d\b",
+    ),
+    _shape(_Where.SHORT, r"(?:access|permission|request|authentication|authorization) (?:was )?(?:denied|failed|refused)"),
+    _shape(_Where.SHORT, r"(?:unauthori[sz]ed|forbidden|not authori[sz]ed|not found|not permitted|timed? ?out)\b"),
+    _shape(_Where.SHORT, r"(?:rate limit|quota) (?:was |has been )?(?:exceeded|reached)|too many requests"),
+    _shape(_Where.WITHIN, r": (?:command )?not found$|command not found"),
+    _shape(_Where.WITHIN, r"no such file or directory|permission denied|is a directory$|not a directory$"),
+    _shape(_Where.WITHIN, r"\bnot (?:be )?found(?:\.?$|:)|\b(?:do|does|did)(?: not|n't) exist\.?$"),
+    _shape(_Where.WITHIN, r"\b(?:timed out|connection (?:refused|reset|closed|error)|service unavailable|network error)\b"),
+    _shape(_Where.WITHIN, r"^(?:the )?(?:tool|function|command|call|request)\b.{0,80}\b(?:failed|not found|is unknown)\b"),
+)
+_EXIT_CODE = re.compile(
+    r"\[?(?:the )?(?:command |process |program )?(?:(?:failed|exited|finished|completed) with (?:exit )?(?:code|status)|"
+    r"exit[ _]?(?:code|status)|return ?code)(?:[:=]| is)? {0,4}(-?\d{1,10})\b|<(?:returncode|exit_code)>(-?\d{1,10})<",
+    re.IGNORECASE,
+)
+_TRACEBACK = re.compile(r"^\s*Traceback \(most recent call last\):", re.MULTILINE)
+_LAST_WORDS = re.compile(r"[A-Za-z_][\w.]{0,80}(?:Error|Exception|Interrupt|Exit)\b\s*(?::|$)")
+
+
+def exit_code(text: str) -> int | None:
+    """The exit code that a result states on its first or its last line."""
+    for line in (first_line(text), last_line(text)):
+        found = _EXIT_CODE.match(line[:_SHORT])
+        if found:
+            return int(found[1] or found[2])
+    return None
+
+
+def error_line(text: str) -> str | None:
+    """The line of `text` that says it is an error, None where none does. Looks at a bounded piece of either end."""
+    first = first_line(text)
+    says_little = len(text) <= 2 * _SHORT and len(first) <= _SHORT and text.strip().count("\n") <= 4
+    if any(_fits(shape, first, says_little=says_little) for shape in _SHAPES):
+        return last_line(text) if _TRACEBACK.match(first) else first
+    return _uncaught(text)
+
+
+def first_line(text: str) -> str:
+    """The first line that is not blank, as far as it lies in the part that is judged."""
+    return next(_lines(text[:HEAD]), "")
+
+
+def last_line(text: str) -> str:
+    """The last line that is not blank, likewise."""
+    return next(_lines(text[-HEAD:], backwards=True), "")
+
+
+def _lines(text: str, *, backwards: bool = False) -> Iterator[str]:
+    lines = text.splitlines()
+    return (line.strip() for line in (reversed(lines) if backwards else lines) if line.strip())
+
+
+def _fits(shape: _Shape, first: str, *, says_little: bool) -> bool:
+    match shape.where:
+        case _Where.LINE:
+            return shape.pattern.match(first) is not None
+        case _Where.SHORT:
+            return says_little and shape.pattern.match(first) is not None
+        case _Where.WITHIN:
+            return says_little and shape.pattern.search(first) is not None
+
+
+def _uncaught(text: str) -> str | None:
+    """The last line of a program's output that ends in an exception nobody caught."""
+    last = last_line(text)
+    if _LAST_WORDS.match(last) and (_TRACEBACK.search(text[:HEAD]) or _TRACEBACK.search(text[-HEAD:])):
+        return last
+    return None

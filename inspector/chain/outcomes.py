@@ -1,0 +1,72 @@
+"""What became of each call: its outcome, the first that holds, and the certainty of an error."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+
+from inspector.chain.error_results import find_error
+from inspector.chain.pairing import Pairing, PlacedCall, PlacedResult
+from inspector.chain.steps import Step, StepOutcome
+from inspector.chain.terminal_tools import is_terminal
+from inspector.diagnostics import Diagnostic, Location
+from inspector.model import Role, Trace
+from inspector.rules.rule import Severity
+
+Places = Mapping[tuple[int, str], Sequence[Diagnostic]]
+"""The diagnostics that can explain a failed call, by turn and part, each list in the order of its ranges."""
+
+_UNKNOWN_TOOL = "T401"
+_SCHEMA = "S2"
+
+
+def steps_of(pairing: Pairing, errors: Places, went_on_after: int) -> Iterator[Step]:
+    """The steps of a trace, not yet linked with each other. `went_on_after` is the last turn that is no result."""
+    for number, (placed, answer) in enumerate(pairing.pairs, 1):
+        yield _step(number, placed, answer, _faults_of(placed.location, errors), went_on_after)
+
+
+def errors_by_place(diagnostics: Sequence[Diagnostic]) -> Places:
+    """The diagnostics of error severity, ready to be looked up by place."""
+    found: defaultdict[tuple[int, str], list[Diagnostic]] = defaultdict(list)
+    for diagnostic in diagnostics:
+        if diagnostic.rule.severity is Severity.ERROR:
+            found[diagnostic.location.turn, diagnostic.location.part].append(diagnostic)
+    for place in found.values():
+        place.sort(key=lambda diagnostic: diagnostic.range)
+    return found
+
+
+def last_words(trace: Trace) -> int:
+    """The number of the last turn that is no result, 0 where there is none: a call before it was passed over."""
+    return next((number for number in range(len(trace.turns), 0, -1) if _speaks(trace, number)), 0)
+
+
+def _speaks(trace: Trace, number: int) -> bool:
+    return trace.turns[number - 1].role is not Role.TOOL
+
+
+def _step(
+    number: int, placed: PlacedCall, answer: PlacedResult | None, faults: Sequence[Diagnostic], went_on_after: int
+) -> Step:
+    found = find_error(answer.result) if answer is not None else None
+    codes = [fault.rule.code for fault in faults]
+    if not placed.call.valid:
+        outcome = StepOutcome.MALFORMED
+    elif _UNKNOWN_TOOL in codes:
+        outcome = StepOutcome.UNKNOWN_TOOL
+    elif any(code.startswith(_SCHEMA) for code in codes):
+        outcome = StepOutcome.INVALID
+    elif found is not None:
+        outcome = StepOutcome.ERROR_RESULT
+    elif answer is not None or is_terminal(placed.call.name):
+        outcome = StepOutcome.OK
+    else:
+        outcome = StepOutcome.UNANSWERED if placed.location.turn < went_on_after else StepOutcome.PENDING
+    return Step(
+        number,
+        placed.call,
+        placed.location,
+        outcome,
+        answer.result if answer else None,
+        answer.location if answer else None,
+        found.certainty if found and outcome is StepOutcome.ERROR_RESULT else None,
+    )
