@@ -1,38 +1,23 @@
 """What became of each call: its outcome, the first that holds, and the certainty of an error."""
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
+from inspector.chain.call_faults import CallFaults
 from inspector.chain.error_results import find_error
 from inspector.chain.pairing import Pairing, PlacedCall, PlacedResult
 from inspector.chain.steps import Step, StepOutcome
 from inspector.chain.terminal_tools import is_terminal
-from inspector.diagnostics import Diagnostic, Location
+from inspector.diagnostics import Diagnostic
 from inspector.model import Role, Trace
-from inspector.rules.rule import Severity
-
-Places = Mapping[tuple[int, str], Sequence[Diagnostic]]
-"""The diagnostics that can explain a failed call, by turn and part, each list in the order of its ranges."""
 
 _UNKNOWN_TOOL = "T401"
 _SCHEMA = "S2"
 
 
-def steps_of(pairing: Pairing, errors: Places, went_on_after: int) -> Iterator[Step]:
+def steps_of(pairing: Pairing, faults: CallFaults, went_on_after: int) -> Iterator[Step]:
     """The steps of a trace, not yet linked with each other. `went_on_after` is the last turn that is no result."""
     for number, (placed, answer) in enumerate(pairing.pairs, 1):
-        yield _step(number, placed, answer, _faults_of(placed.location, errors), went_on_after)
-
-
-def errors_by_place(diagnostics: Sequence[Diagnostic]) -> Places:
-    """The diagnostics of error severity, ready to be looked up by place."""
-    found: defaultdict[tuple[int, str], list[Diagnostic]] = defaultdict(list)
-    for diagnostic in diagnostics:
-        if diagnostic.rule.severity is Severity.ERROR:
-            found[diagnostic.location.turn, diagnostic.location.part].append(diagnostic)
-    for place in found.values():
-        place.sort(key=lambda diagnostic: diagnostic.range)
-    return found
+        yield _step(number, placed, answer, faults.on(placed.location), went_on_after)
 
 
 def last_words(trace: Trace) -> int:

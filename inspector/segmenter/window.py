@@ -15,12 +15,13 @@ class Window:
     need look for its own.
     """
 
-    __slots__ = ("_absent", "_matches", "base", "text")
+    __slots__ = ("_absent", "_active", "_matches", "base", "text")
 
     def __init__(self, text: str, base: int, table: Table) -> None:
         self.text = text
         self.base = base
         self._matches: dict[int, re.Match[str] | None] = {}
+        self._active: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
         families = table.patterns.items() if len(text) > _LONG else ()
         self._absent = [first for first, pattern in families if pattern.search(text) is None]
 
@@ -29,28 +30,40 @@ class Window:
 
         `final` says that no text follows, so that nothing at the end can be the beginning of a marker.
         """
-        text, matches = self.text, self._matches
-        best: re.Match[str] | None = None
-        at = len(text)
-        absent = self._absent if state.other_pattern is None else ()
-        for first, pattern in state.patterns.items():
-            if first in absent:
-                continue
-            match = matches.get(id(pattern), best)
-            if id(pattern) not in matches or (match is not None and match.start() < start):
-                match = matches[id(pattern)] = _search(text, first, pattern, start)
-            if match is not None and match.start() < at:
-                best, at = match, match.start()
-        transition = state.by_marker[best[0]] if best else None
+        active = self._active.get(state.name)
+        if active is None:
+            active = self._active[state.name] = self._patterns_of(state)
+        if len(active) == 1 and state.other_pattern is None:
+            match = _search(self.text, *active[0], start)
+        else:
+            match = self._first_match(active, start)
+        at = match.start() if match is not None else len(self.text)
+        transition = state.by_marker[match[0]] if match is not None else None
         if state.other_pattern is not None:
-            other = state.other_pattern.search(text, start, at)
+            other = state.other_pattern.search(self.text, start, at)
             if other is not None:
                 at, transition = other.start(), state.other_goes
-        if not final and at + state.longest > len(text):
-            cut = cut_short(state, text, start, at)
+        if not final and at + state.longest > len(self.text):
+            cut = cut_short(state, self.text, start, at)
             if cut is not None:
                 return cut, None
         return at, transition
+
+    def _patterns_of(self, state: State) -> list[tuple[str, re.Pattern[str]]]:
+        absent = self._absent if state.other_pattern is None else ()
+        return [(first, pattern) for first, pattern in state.patterns.items() if first not in absent]
+
+    def _first_match(self, active: list[tuple[str, re.Pattern[str]]], start: int) -> re.Match[str] | None:
+        """The leftmost match of several patterns; those that lose are kept for the next look."""
+        best: re.Match[str] | None = None
+        for first, pattern in active:
+            key = id(pattern)
+            match = self._matches.get(key)
+            if key not in self._matches or (match is not None and match.start() < start):
+                match = self._matches[key] = _search(self.text, first, pattern, start)
+            if match is not None and (best is None or match.start() < best.start()):
+                best = match
+        return best
 
     def markers(self, state: State, start: int, end: int) -> list[re.Match[str]]:
         """Every marker of `state` between `start` and `end`, in order."""

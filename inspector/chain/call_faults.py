@@ -1,0 +1,53 @@
+"""The diagnostics of error severity that lie on a call: they tell why it failed."""
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable
+from itertools import accumulate
+
+from inspector.diagnostics import Diagnostic, Location
+from inspector.rules.rule import Severity
+from inspector.text import Range
+
+_MOST = 64  # how many diagnostics before a call are looked at for one that reaches into it
+
+
+class CallFaults:
+    """Errors by place, looked up in logarithmic time."""
+
+    def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
+        found: defaultdict[tuple[int, str], list[Diagnostic]] = defaultdict(list)
+        for diagnostic in diagnostics:
+            if diagnostic.rule.severity is Severity.ERROR:
+                found[diagnostic.location.turn, diagnostic.location.part].append(diagnostic)
+        self._by_place = {place: sorted(one, key=lambda fault: fault.range) for place, one in found.items()}
+        self._starts = {place: [fault.range.start for fault in one] for place, one in self._by_place.items()}
+        self._reach = {
+            place: list(accumulate((fault.range.end for fault in one), max)) for place, one in self._by_place.items()
+        }
+
+    def on(self, call: Location) -> list[Diagnostic]:
+        """The errors that overlap a call, in the order of the text."""
+        return [fault for fault in self._near(call) if _overlap(fault.range, call.range)]
+
+    def cause(self, call: Location, prefix: str = "") -> Diagnostic | None:
+        """The first error on a call whose code begins with `prefix`, else the first beside it."""
+        near = [fault for fault in self._near(call) if fault.rule.code.startswith(prefix)]
+        return next((fault for fault in near if _overlap(fault.range, call.range)), near[0] if near else None)
+
+    def _near(self, call: Location) -> list[Diagnostic]:
+        place = call.turn, call.part
+        if place not in self._by_place:
+            return []
+        faults, reach = self._by_place[place], self._reach[place]
+        last = bisect_right(self._starts[place], call.range.end)
+        first = last
+        while first and reach[first - 1] >= call.range.start and last - first < _MOST:
+            first -= 1
+        return [fault for fault in faults[first:last] if fault.range.end >= call.range.start]
+
+
+def _overlap(fault: Range, call: Range) -> bool:
+    if not len(fault) or not len(call):
+        return fault.start <= call.end and call.start <= fault.end
+    return fault.start < call.end and call.start < fault.end

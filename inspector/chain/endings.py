@@ -1,0 +1,83 @@
+"""Why a trace ended before its work was done, and whether its source counts it as a success."""
+
+from inspector.model import ErrorPhase, FinishReason, Generation, Trace
+
+_BY_PHASE = {
+    ErrorPhase.CONNECT: "connection",
+    ErrorPhase.HTTP: "upstream",
+    ErrorPhase.IN_STREAM: "upstream",
+    ErrorPhase.TRANSPORT: "connection",
+    ErrorPhase.CLIENT_ABORT: "client",
+}
+_BY_FINISH = {FinishReason.LENGTH: "length", FinishReason.FILTER: "filter", FinishReason.ERROR: "upstream"}
+# How agents call their own end, by a word within it: SWE-agent `exit_cost`, mini-SWE-agent `LimitsExceeded`,
+# Harbor `AgentTimeoutError`, tau-bench `max_steps`, Inspect `token`, Claude Code `error_max_turns`.
+_BY_EXIT_STATUS = (
+    ("context", "length"),
+    ("filter", "filter"),
+    ("refus", "filter"),
+    ("limit", "limit"),
+    ("max_", "limit"),
+    ("max-", "limit"),
+    ("cost", "limit"),
+    ("budget", "limit"),
+    ("timeout", "limit"),
+    ("timed_out", "limit"),
+    ("cancel", "client"),
+    ("interrupt", "client"),
+    ("abort", "client"),
+    ("connection", "connection"),
+    ("api", "upstream"),
+    ("error", "upstream"),
+)
+_SUCCESS = frozenset("0 ok success succeeded successful submitted submit completed complete done finished finish "
+                     "passed resolved solved stop end_turn agent_stop user_stop".split())
+
+
+def abort_reason(trace: Trace) -> str | None:
+    """Why the trace's last generation, or its whole session, ended before its time; None where it did not."""
+    last = _last_generation(trace)
+    if last is not None and last.error is not None:
+        return _BY_PHASE[last.error.phase]
+    finish = last.finish if last is not None else None
+    return _by_exit_status(trace) or (_BY_FINISH.get(finish) if finish is not None else None)
+
+
+def cut_words(trace: Trace) -> str | None:
+    """What cut the last generation short, as a clause; None where nothing did."""
+    last = _last_generation(trace)
+    if last is None:
+        return None
+    if last.error is not None:
+        return {"connection": "the connection broke", "client": "the client closed the stream"}.get(
+            _BY_PHASE[last.error.phase], "the server broke off"
+        )
+    return {FinishReason.LENGTH: "the output limit was reached", FinishReason.FILTER: "a content filter cut in"}.get(
+        last.finish or FinishReason.STOP
+    )
+
+
+def source_says_success(trace: Trace) -> bool | None:
+    """Whether the source counts the session as a success: by its reward, else by its exit status; None: unsaid."""
+    outcome = trace.outcome
+    if outcome is None:
+        return None
+    if outcome.reward is not None:
+        return outcome.reward > 0
+    if outcome.exit_status is None:
+        return False if outcome.completed is False else None
+    return outcome.completed is not False and outcome.exit_status.strip().lower() in _SUCCESS
+
+
+def _last_generation(trace: Trace) -> Generation | None:
+    return next((turn.generation for turn in reversed(trace.turns) if turn.generation is not None), None)
+
+
+def _by_exit_status(trace: Trace) -> str | None:
+    outcome = trace.outcome
+    if outcome is None or outcome.exit_status is None:
+        return None
+    said = outcome.exit_status.lower()
+    if said.strip() in _SUCCESS or (outcome.reward or 0) > 0:
+        return None
+    return next((reason for word, reason in _BY_EXIT_STATUS if word in said), None)

@@ -1,0 +1,79 @@
+"""Identical calls made again: which run a call belongs to, and whether repeating it went in circles."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+import msgspec
+
+from inspector.chain.steps import Step, StepOutcome
+from inspector.model import ToolCall
+
+
+def link_retries(steps: Iterable[Step]) -> Iterator[Step]:
+    """The steps with `retry_of` set: a call that is made again in the same words, after it failed or gave the same
+    result, names the first of its run. The same call that gives something new is a new request.
+    """
+    last: dict[str, Step] = {}
+    for step in steps:
+        key = call_key(step.call)
+        before = last.get(key)
+        linked = step
+        if before is not None and (before.outcome.failed or same_result(before, step)):
+            linked = replace(step, retry_of=before.retry_of or before.number)
+        last[key] = linked
+        yield linked
+
+
+@dataclass(frozen=True, slots=True)
+class Repetition:
+    """A call that repeats `first` in the same words and came no further; it is the `count`-th of its run."""
+
+    step: Step
+    first: Step
+    count: int
+
+
+def repetitions(steps: Sequence[Step]) -> Iterator[Repetition]:
+    """The steps that went in circles: the same call with the same result again, or failed again with nothing done
+    between.
+    """
+    last: dict[int, Step] = {}
+    counts: dict[int, int] = {}
+    latest_ok = 0
+    for step in steps:
+        first = step.retry_of or step.number
+        counts[first] = counts.get(first, 0) + 1
+        before = last.get(first)
+        if before is not None:
+            nothing_between = step.outcome.failed and before.outcome.failed and latest_ok < before.number
+            if nothing_between or same_result(before, step):
+                yield Repetition(step, steps[first - 1], counts[first])
+        last[first] = step
+        if step.outcome is StepOutcome.OK:
+            latest_ok = step.number
+
+
+def run_lengths(steps: Iterable[Step]) -> Mapping[int, int]:
+    """How many calls each run has, by the number of its first step."""
+    counts: dict[int, int] = {}
+    for step in steps:
+        first = step.retry_of or step.number
+        counts[first] = counts.get(first, 0) + 1
+    return MappingProxyType(counts)
+
+
+def same_result(one: Step, other: Step) -> bool:
+    """Whether two steps were answered in the same words."""
+    return one.result is not None and other.result is not None and one.result.content == other.result.content
+
+
+def call_key(call: ToolCall) -> str:
+    """What two identical calls have in common: the tool, and its arguments whatever their order and white space."""
+    if not call.valid:
+        return f"!{call.name}\0{call.raw_arguments}"
+    try:
+        arguments = msgspec.json.encode(call.arguments, order="deterministic").decode()
+    except (msgspec.MsgspecError, TypeError, ValueError, RecursionError, OverflowError):
+        arguments = call.raw_arguments
+    return f"{call.name}\0{arguments}"
