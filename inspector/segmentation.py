@@ -8,7 +8,7 @@ from inspector.formats.format import Format
 from inspector.formats.registry import detect_format, find_format
 from inspector.model import Role, Span, SpanKind, ToolCall, ToolDefinition, ToolResult
 from inspector.segmenter.assembler import Assembler
-from inspector.segmenter.machine import feeder
+from inspector.segmenter.feeding import feeder
 
 AUTO = "auto"
 """The format name that stands for: find it out from the text."""

@@ -20,14 +20,12 @@ from collections.abc import Callable
 from inspector.json_scanner.tracker import JsonTracker, ends_within_string, read_on, tracked
 from inspector.model import Span, SpanKind, ToolCall
 from inspector.rules.markers import MARKER_INSIDE_ARGUMENT, SPECIAL_TOKEN_LEAK
-from inspector.segmenter.events import Flagged, FormatParser, ParseEvent, SpanClosed, SpanExtended, SpanOpened
+from inspector.segmenter.doubt import Doubt
+from inspector.segmenter.events import Flagged, ParseEvent, SpanClosed, SpanExtended, SpanOpened
 from inspector.segmenter.table import HERE, HOME, ROLE, Cut, State, Table, Transition
 from inspector.segmenter.window import Window
 from inspector.segmenter.wording import marker_fault
 from inspector.text import Range
-
-DOUBT_LIMIT = 65_536
-"""How many code points a doubtful marker may keep the machine waiting."""
 
 
 class Machine:
@@ -52,8 +50,7 @@ class Machine:
         self._opener = ("", Range(0, 0))
         self._certain_to = 0
         self._call: ToolCall | None = None
-        self._doubt_at: int | None = None
-        self._doubt_read_to = 0
+        self._doubt: Doubt | None = None
         self._alarm = self._other_alarm = ""
         self._enter(self._state_behind(prompt, role) if prompt else self._home)
 
@@ -80,7 +77,7 @@ class Machine:
     @property
     def is_in_doubt(self) -> bool:
         """Whether it waits for what a doubtful marker turns out to be; only then `held` exceeds `longest_marker`."""
-        return self._doubt_at is not None
+        return self._doubt is not None
 
     @property
     def longest_marker(self) -> int:
@@ -107,10 +104,10 @@ class Machine:
 
     def close(self) -> list[ParseEvent]:
         """See FormatParser."""
-        if self._doubt_at is None:
+        if self._doubt is None:
             self._open_window()
         else:
-            self._go_on_in_doubt("", final=True)
+            self._go_on_in_doubt(self._doubt, "", final=True)
         self._work(final=True)
         if self._is_open:
             self._close(len(self._window.text), 0, wanted=self._state.closer)
@@ -119,13 +116,13 @@ class Machine:
     def _look(self, text: str) -> list[ParseEvent]:
         """Read the pieces, of which `text` is the last."""
         was_held = self._held
-        if self._doubt_at is not None:
-            self._go_on_in_doubt(text, final=False)
+        if self._doubt is not None:
+            self._go_on_in_doubt(self._doubt, text, final=False)
         elif self._alarm and not self._state.hint.search(text):
             return []
         else:
             self._open_window()
-        if self._doubt_at is None:
+        if self._doubt is None:
             self._work(final=False)
         if was_held and not self._events and self._held < was_held + len(text):
             return [SpanExtended(self._at)]
@@ -283,44 +280,32 @@ class Machine:
         self._settle(at)
         if self._tracker is None:
             self._tracker = tracked("".join(self._kept))
-        self._doubt_at = self._doubt_read_to = self._window.base + at
-        is_data = self._read_in_doubt(self._window.text, at, final=final)
+        self._doubt = Doubt(self._at, self._tracker)
+        is_data = self._doubt.read(self._window.text, at, final=final)
         if is_data is None:
             self._pieces = [self._window.text[at:]]
             self._held = len(self._pieces[0])
             return False
-        self._resolve(is_data=is_data)
+        self._resolve(self._doubt, is_data=is_data)
         return True
 
-    def _go_on_in_doubt(self, text: str, *, final: bool) -> None:
+    def _go_on_in_doubt(self, doubt: Doubt, text: str, *, final: bool) -> None:
         """`text` is the last of the pieces, which begin at the doubtful marker."""
-        assert self._doubt_at is not None
-        is_data = self._read_in_doubt(text, 0, final=final)
+        is_data = doubt.read(text, 0, final=final)
         if is_data is None:
             self._held += len(text)
             return
-        self._window = Window("".join(self._pieces), self._doubt_at, self._table)
+        self._window = Window("".join(self._pieces), doubt.at, self._table)
         self._pos = 0
-        self._resolve(is_data=is_data)
+        self._resolve(doubt, is_data=is_data)
 
-    def _read_in_doubt(self, text: str, start: int, *, final: bool) -> bool | None:
-        """Read on; whether the doubtful marker is data, or None while that is not known."""
-        assert self._doubt_at is not None
-        assert self._tracker is not None
-        limit = start + self._doubt_at + DOUBT_LIMIT - self._doubt_read_to
-        read = self._tracker.feed(text, start, min(len(text), limit))
-        self._doubt_read_to += read - start
-        if self._tracker.completed:
-            return True
-        return False if self._tracker.broken or read == limit or final else None
-
-    def _resolve(self, *, is_data: bool) -> None:
+    def _resolve(self, doubt: Doubt, *, is_data: bool) -> None:
         """The doubtful marker stands at `_pos`."""
-        self._doubt_at = None
+        self._doubt = None
         if not is_data:
-            self._certain_to = self._doubt_read_to
+            self._certain_to = doubt.read_to
             return
-        to = self._doubt_read_to - self._window.base
+        to = doubt.read_to - self._window.base
         for match in self._window.markers(self._state, self._pos, to):
             place = Range(*match.span()).moved(self._window.base)
             self._events.append(Flagged(marker_fault(MARKER_INSIDE_ARGUMENT, match[0], place, self._state.closer)))
@@ -337,14 +322,3 @@ class Machine:
         tail = prompt.rstrip()
         opened = (state for state in self._table.states if state.opener and tail.endswith(state.opener))
         return next((state for state in opened if state.kind is SpanKind.REASONING), reader.state)
-
-
-def feeder(parser: FormatParser, take: Callable[[list[ParseEvent]], list[Span]]) -> Callable[[str], list[Span]]:
-    """A parser's `feed` followed by `take`; in one call where it can be, since a live stream makes one a delta."""
-    if isinstance(parser, Machine):
-        return parser.feeding(take)
-
-    def feed(text: str) -> list[Span]:
-        return take(parser.feed(text))
-
-    return feed

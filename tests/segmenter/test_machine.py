@@ -5,7 +5,7 @@ import pytest
 from inspector.formats.hermes_table import HERMES_TABLE
 from inspector.model import SpanKind
 from inspector.segmentation import Segmenter
-from inspector.segmenter import machine
+from inspector.segmenter import doubt
 from inspector.segmenter.events import Flagged, ParseEvent, SpanClosed, SpanExtended
 from inspector.segmenter.machine import Machine
 from inspector.segmenter.table import HOME, Cut, State, Table, Transition
@@ -48,8 +48,8 @@ def test_a_doubtful_closer_counts_when_the_payload_never_becomes_json(behind: st
 
 
 def test_a_doubt_ends_after_64_ki_code_points(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert machine.DOUBT_LIMIT == 64 * 1024
-    monkeypatch.setattr(machine, "DOUBT_LIMIT", 40)
+    assert doubt.DOUBT_LIMIT == 64 * 1024
+    monkeypatch.setattr(doubt, "DOUBT_LIMIT", 40)
     first = '<tool_call>{"a": "</tool_call>'
     assert spans(first + "x" * 100 + '"}</tool_call>')[0] == ("tool_call", first)
     whole = first + "x" * 20 + '"}</tool_call>'
