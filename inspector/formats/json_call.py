@@ -88,7 +88,7 @@ class JsonCallReader:
         valid = strict and shape.fits
         raw = shape.arguments.value.range.of(text) if shape.arguments else ""
         return ToolCall(
-            name=_name(shape),
+            name=None if _is_name_cut(shape, text, broken) else _name(shape),
             arguments=_arguments(shape) if valid or readable else raw or node.range.of(text),
             raw_arguments=raw if shape.arguments or valid or readable else node.range.of(text),
             valid=valid,
@@ -192,6 +192,12 @@ def _is_shallow(value: Any) -> bool:
 
 def _holds_objects(array: JsonNode) -> bool:
     return bool(array.items) and all(item.kind is JsonKind.OBJECT for item in array.items)
+
+
+def _is_name_cut(shape: CallShape, text: str, broken: list[Fault]) -> bool:
+    """Whether the payload ends within the tool's name, so that nobody knows it."""
+    at_end = shape.name is not None and shape.name.value.range.end >= len(text.rstrip())
+    return at_end and any(fault.rule is rules.TRUNCATED_JSON for fault in broken)
 
 
 def _name(shape: CallShape) -> str | None:
