@@ -30,8 +30,11 @@ _BY_EXIT_STATUS = (
     ("api", "upstream"),
     ("error", "upstream"),
 )
-_SUCCESS = frozenset("0 ok success succeeded successful submitted submit completed complete done finished finish "
-                     "passed resolved solved stop end_turn agent_stop user_stop".split())
+_SUCCESS_TABLE = (
+    "0 ok success succeeded successful submitted submit completed complete done finished finish passed resolved "
+    "solved stop end_turn agent_stop user_stop"
+)
+_SUCCESS = frozenset(_SUCCESS_TABLE.split())
 
 
 def abort_reason(trace: Trace) -> str | None:

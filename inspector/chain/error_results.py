@@ -17,7 +17,7 @@ _WORDS = ("error", "errors", "message", "detail", "details", "reason", "stderr",
 _EXIT_CODES = ("exit_code", "exitCode", "exit_status", "returncode", "return_code", "rc")
 _HTTP_CODES = ("status", "status_code", "statusCode", "http_status", "code")
 _FAILED = frozenset({"error", "failed", "failure", "fail", "timeout", "timed_out"})
-_NOTHING = frozenset({"", "none", "null", "false", "no", "ok", "0", "no error", "success"})
+_NOTHING = frozenset({"", "none", "null", "false", "ok", "0", "no error", "success"})
 _OPENS = re.compile(r"\s*[\[{]")
 
 

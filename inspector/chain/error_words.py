@@ -50,17 +50,27 @@ _SHAPES = (
         r"unauthorized|service unavailable|too many requests|gateway time-?out|conflict|unprocessable|method not)|"
         r"http (?:error )?[45]\d\d\b",
     ),
-    _shape(_Where.SHORT, r"(?:access|permission|request|authentication|authorization) (?:was )?(?:denied|failed|refused)"),
+    _shape(
+        _Where.SHORT, r"(?:access|permission|request|authentication|authorization) (?:was )?(?:denied|failed|refused)"
+    ),
     _shape(_Where.SHORT, r"(?:unauthori[sz]ed|forbidden|not authori[sz]ed|not found|not permitted|timed? ?out)\b"),
     _shape(_Where.SHORT, r"(?:rate limit|quota) (?:was |has been )?(?:exceeded|reached)|too many requests"),
     _shape(_Where.WITHIN, r": (?:command )?not found$|command not found"),
     _shape(_Where.WITHIN, r"no such file or directory|permission denied|is a directory$|not a directory$"),
-    _shape(_Where.WITHIN, r"\bnot (?:be )?found(?:\.?$|:)|\b(?:do|does|did)(?: not|n't) exist\.?$"),
-    _shape(_Where.WITHIN, r"\b(?:timed out|connection (?:refused|reset|closed|error)|service unavailable|network error)\b"),
-    _shape(_Where.WITHIN, r"^(?:the )?(?:tool|function|command|call|request)\b.{0,80}\b(?:failed|not found|is unknown)\b"),
+    _shape(
+        _Where.WITHIN,
+        r"there is no (?:tool|function)\b|\bnot (?:be )?found(?:\.?$|:)|\b(?:do|does|did)(?: not|n't) exist\.?$",
+    ),
+    _shape(
+        _Where.WITHIN, r"\b(?:timed out|connection (?:refused|reset|closed|error)|service unavailable|network error)\b"
+    ),
+    _shape(
+        _Where.WITHIN, r"^(?:the )?(?:tool|function|command|call|request)\b.{0,80}\b(?:failed|not found|is unknown)\b"
+    ),
 )
 _EXIT_CODE = re.compile(
-    r"\[?(?:the )?(?:command |process |program )?(?:(?:failed|exited|finished|completed) with (?:exit )?(?:code|status)|"
+    r"\[?(?:the )?(?:command |process |program )?"
+    r"(?:(?:failed|exited|finished|completed) with (?:exit )?(?:code|status)|"
     r"exit[ _]?(?:code|status)|return ?code)(?:[:=]| is)? {0,4}(-?\d{1,10})\b|<(?:returncode|exit_code)>(-?\d{1,10})<",
     re.IGNORECASE,
 )

@@ -11,8 +11,10 @@ from inspector.model import ToolCall
 
 
 def link_retries(steps: Iterable[Step]) -> Iterator[Step]:
-    """The steps with `retry_of` set: a call that is made again in the same words, after it failed or gave the same
-    result, names the first of its run. The same call that gives something new is a new request.
+    """The steps with `retry_of` set, which names the first of a run of identical calls.
+
+    A call is a retry when the one before it in the same words failed or gave the same result; the same call that gives
+    something new is a new request.
     """
     last: dict[str, Step] = {}
     for step in steps:
@@ -35,8 +37,9 @@ class Repetition:
 
 
 def repetitions(steps: Sequence[Step]) -> Iterator[Repetition]:
-    """The steps that went in circles: the same call with the same result again, or failed again with nothing done
-    between.
+    """The steps that went in circles.
+
+    Such a step makes the same call with the same result again, or fails again with nothing done between.
     """
     last: dict[int, Step] = {}
     counts: dict[int, int] = {}

@@ -35,7 +35,7 @@ class Certainty(StrEnum):
 class Recovery(StrEnum):
     """How a failed step came to do no harm. The last two are less sure: nothing did its work, but nothing missed it."""
 
-    ANSWERED = "answered"  # the tool took the faulty call and answered without an error
+    ANSWERED = "answered"  # the tool took the call in spite of its schema, and answered without an error
     SAME_INTENT = "same-intent"
     OTHER_TOOL = "other-tool"
     SOURCE_SUCCESS = "source-success"

@@ -1,0 +1,98 @@
+"""What is wrong with a chain's calls and results, place by place: T402 to T408."""
+
+from collections.abc import Iterator, Sequence
+from types import MappingProxyType
+
+from inspector.chain.error_results import find_error, is_empty
+from inspector.chain.excerpt import quoted, tool_named
+from inspector.chain.outcomes import last_words
+from inspector.chain.pairing import Pairing
+from inspector.chain.retries import repetitions, same_result
+from inspector.chain.steps import Certainty, Chain, Step, StepOutcome
+from inspector.chain.terminal_tools import is_terminal
+from inspector.diagnostics import Diagnostic, Fault, Location
+from inspector.model import Trace
+from inspector.rules import conversation as rules
+from inspector.rules.rule import Rule
+
+_ENDINGS = MappingProxyType({1: "st", 2: "nd", 3: "rd"})
+
+
+def chain_diagnostics(trace: Trace, pairing: Pairing, chain: Chain) -> Iterator[Diagnostic]:
+    """The faults between calls and results; which of them broke the chain, the chain itself says."""
+    yield from _pairing_faults(pairing)
+    yield from _missing_results(chain.steps, last_words(trace))
+    yield from _out_of_order(chain.steps)
+    yield from _result_faults(chain.steps)
+    yield from _loops(chain.steps)
+
+
+def _pairing_faults(pairing: Pairing) -> Iterator[Diagnostic]:
+    for placed in pairing.repeated_ids:
+        message = f"The id {quoted(placed.call.id or '')} belongs to an earlier call that is still open."
+        hint = "Give every call an id of its own."
+        yield _at(placed.location, rules.DUPLICATE_CALL_ID, message, hint)
+    for orphan in pairing.orphans:
+        named = f" for call {quoted(orphan.result.call_id)}" if orphan.result.call_id else ""
+        yield _at(orphan.location, rules.RESULT_WITHOUT_CALL, f"This result{named} answers no open call.")
+
+
+def _missing_results(steps: Sequence[Step], went_on_after: int) -> Iterator[Diagnostic]:
+    for step in steps:
+        if step.result is None and step.location.turn < went_on_after and not is_terminal(step.call.name):
+            message = f"The call of {tool_named(step.call.name)} got no result, and the conversation went on."
+            yield _at(step.location, rules.CALL_WITHOUT_RESULT, message)
+
+
+def _out_of_order(steps: Sequence[Step]) -> Iterator[Diagnostic]:
+    """Results that come before that of a call made earlier in the same turn, or after later calls were answered."""
+    answered = [step for step in steps if step.result_location is not None]
+    earliest: Step | None = None
+    for step in reversed(answered):
+        if earliest is not None and _place(step) > _place(earliest):
+            mine, theirs = tool_named(step.call.name), tool_named(earliest.call.name)
+            message = f"This result of {mine} comes after that of {theirs}, which was called later."
+            yield _at(step.result_location, rules.RESULT_OUT_OF_ORDER, message)
+        elif earliest is None or _place(step) < _place(earliest):
+            earliest = step
+
+
+def _place(step: Step) -> Location:
+    return step.result_location or step.location
+
+
+def _result_faults(steps: Sequence[Step]) -> Iterator[Diagnostic]:
+    for step in steps:
+        if step.result is None:
+            continue
+        tool = tool_named(step.call.name)
+        if step.outcome is StepOutcome.ERROR_RESULT:
+            found = find_error(step.result)
+            words = f": {quoted(found.words)}" if found is not None and found.words else ""
+            sure = ", judged by its words only" if step.certainty is Certainty.TEXTUAL else ""
+            yield _at(step.result_location, rules.ERROR_RESULT, f"{tool} answered with an error{sure}{words}.")
+        elif step.outcome is StepOutcome.OK and is_empty(step.result) and not is_terminal(step.call.name):
+            message = f"{tool} answered with nothing, neither a value nor an error."
+            yield _at(step.result_location, rules.EMPTY_RESULT, message)
+
+
+def _loops(steps: Sequence[Step]) -> Iterator[Diagnostic]:
+    for repetition in repetitions(steps):
+        step, first = repetition.step, repetition.first
+        came = "the same result" if same_result(step, first) else "no better result"
+        message = (
+            f"{tool_named(step.call.name)} is called with the same arguments as in turn {first.location.turn}, "
+            f"for the {_ordinal(repetition.count)} time and with {came}."
+        )
+        yield _at(step.location, rules.REPEATED_CALL, message, "Change the arguments, or stop and say what failed.")
+
+
+def _ordinal(count: int) -> str:
+    if 10 < count % 100 < 14:
+        return f"{count}th"
+    return f"{count}{_ENDINGS.get(count % 10, 'th')}"
+
+
+def _at(place: Location | None, rule: Rule, message: str, hint: str | None = None) -> Diagnostic:
+    assert place is not None
+    return Fault(rule, place.range, message, hint).at(place.turn, place.part)

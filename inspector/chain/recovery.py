@@ -1,0 +1,93 @@
+"""Whether a failed step did harm: who did its work later, or why nobody missed it."""
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from inspector.chain.error_results import find_error, is_empty
+from inspector.chain.intent import Intent, intent_of, same_intent
+from inspector.chain.reaction import Aftermath
+from inspector.chain.steps import Recovery, Step, StepOutcome
+from inspector.chain.substitutes import Substitutes
+
+# A tool may take what its schema forbids, or be there without having been offered; its own answer proves it.
+# A payload that is no call is none, whatever a server made of it.
+_MAY_BE_TAKEN = frozenset((StepOutcome.INVALID, StepOutcome.UNKNOWN_TOOL))
+_CANDIDATES = 8  # how many steps under one key are compared; beyond, calls are alike only by chance
+
+
+def with_recoveries(steps: Sequence[Step], aftermath: Aftermath) -> tuple[Step, ...]:
+    """The steps, the failed ones with what made them good. Looked up by keys, so linear but for a logarithm."""
+    failed = [step for step in steps if step.outcome.failed]
+    if not failed:
+        return tuple(steps)
+    found: dict[int, Recovered] = {}
+    intents = {step.number: intent_of(step.call) for step in steps if step.outcome.failed or _did_work(step)}
+    same = _SameIntent(steps, intents)
+    for step in failed:
+        if (recovered := _answered(step) or same.after(step)) is not None:
+            found[step.number] = recovered
+    left = [step for step in failed if step.number not in found]
+    substitutes = Substitutes(steps, [(step, intents[step.number]) for step in left])
+    for step in left:
+        if (number := substitutes.of(step, intents[step.number])) is not None:
+            found[step.number] = Recovered(Recovery.OTHER_TOOL, number)
+        elif (how := aftermath.harmless(step, intents[step.number])) is not None:
+            found[step.number] = Recovered(how)
+    return tuple(_marked(step, found.get(step.number)) for step in steps)
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    """How a failed step was made good, and by which."""
+
+    how: Recovery
+    by: int | None = None
+
+
+class _SameIntent:
+    """The good steps under every key of their intent."""
+
+    def __init__(self, steps: Sequence[Step], intents: dict[int, Intent]) -> None:
+        self._steps, self._intents = steps, intents
+        self._by_key: defaultdict[str, list[int]] = defaultdict(list)
+        self._good = [step.number for step in steps if _did_work(step)]
+        for number in self._good:
+            for key in set(intents[number].keys()):
+                self._by_key[key].append(number)
+
+    def after(self, failed: Step) -> Recovered | None:
+        """The first later step of the same intent that did its work, made when the failure could be known."""
+        intent = self._intents[failed.number]
+        candidates = sorted(set(self._candidates(failed, intent)))
+        later = (number for number in candidates if same_intent(intent, self._intents[number]))
+        by = next(later, None)
+        return None if by is None else Recovered(Recovery.SAME_INTENT, by)
+
+    def _candidates(self, failed: Step, intent: Intent) -> Iterator[int]:
+        nameless = intent.tool is None
+        for numbers in [self._good] if nameless else (self._by_key.get(key, []) for key in set(intent.keys())):
+            first = bisect_right(numbers, failed.number)
+            known = (number for number in numbers[first : first + 4 * _CANDIDATES] if self._is_after(failed, number))
+            yield from (number for number, _ in zip(known, range(_CANDIDATES), strict=False))
+
+    def _is_after(self, failed: Step, number: int) -> bool:
+        turn = self._steps[number - 1].location.turn
+        if failed.result_location is not None:
+            return turn > failed.result_location.turn or failed.result_location.turn == failed.location.turn
+        return turn > failed.location.turn or failed.outcome is StepOutcome.MALFORMED
+
+
+def _did_work(step: Step) -> bool:
+    return step.outcome is StepOutcome.OK
+
+
+def _answered(step: Step) -> Recovered | None:
+    if step.outcome not in _MAY_BE_TAKEN or step.result is None:
+        return None
+    return None if find_error(step.result) or is_empty(step.result) else Recovered(Recovery.ANSWERED)
+
+
+def _marked(step: Step, recovered: Recovered | None) -> Step:
+    return step if recovered is None else replace(step, recovery=recovered.how, recovered_by=recovered.by)

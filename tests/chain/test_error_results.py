@@ -1,0 +1,155 @@
+"""How sure it is that a result is an error, and what is none although it speaks of errors."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inspector.chain.error_results import find_error, is_empty
+from inspector.json_text import write_json
+from inspector.model import ToolResult
+from inspector.text import Range
+from tests.strategies import json_values, texts
+
+
+def certainty(content: str, *, flag: bool | None = None) -> str | None:
+    found = find_error(ToolResult(content, Range(0, len(content)), is_error=flag))
+    return found.certainty.value if found else None
+
+
+@pytest.mark.parametrize(
+    "content", ['{"isError": true}', '{"is_error": true, "content": "no"}', '{"error": true, "message": "no"}']
+)
+def test_flagged(content: str) -> None:
+    assert certainty(content) == "flagged"
+    assert certainty("4 degrees", flag=True) == "flagged"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '{"error": "timeout"}',
+        '{"error": {"message": "timeout"}}',
+        '{"errors": ["a"], "data": null}',
+        '{"exit_code": 1, "output": ""}',
+        '{"output": "x", "metadata": {"exit_code": 127}}',
+        '{"returncode": -9}',
+        '{"status": 404, "body": "x"}',
+        '{"status_code": 500}',
+        '{"code": 429, "message": "slow down"}',
+        '{"success": false}',
+        '{"ok": false, "reason": "closed"}',
+        '{"status": "error"}',
+        '{"status": "failed", "message": "no seats"}',
+        '{"name": "f", "content": {"error": "timeout"}}',
+        '{"name": "f", "content": "{\\"error\\": \\"timeout\\"}"}',
+        '[{"type": "text", "text": "{\\"error\\": \\"timeout\\"}"}]',
+        "Exit code: 2\nfile not there",
+        "make: *** [all] Error 2\n[exit code: 2]",
+        "<returncode>1</returncode>\n<output>\n</output>",
+    ],
+)
+def test_structured(content: str) -> None:
+    assert certainty(content) == "structured"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "Error: user not found",
+        "ERROR: relation does not exist",
+        "error[E0425]: cannot find value",
+        "Error executing tool: boom",
+        "ValueError: x must be positive",
+        "Traceback (most recent call last):\n  File x\nKeyError: 'a'",
+        "starting\n" * 500 + "Traceback (most recent call last):\n  File x\njson.decoder.JSONDecodeError: a",
+        "Failed to open the page",
+        "bash: foo: command not found",
+        "cat: x: No such file or directory",
+        "ls: cannot open directory: Permission denied",
+        "Permission denied",
+        "Tool get_weather not found",
+        "Request timed out",
+        "404 Not Found",
+        "HTTP 503",
+        "Invalid city",
+        "could not parse the call",
+        "Access denied.",
+        "{'error': 'no such thing'}",
+        '{"name": "f", "content": "Error: no"}',
+        "An error occurred while booking",
+        "Rate limit exceeded",
+    ],
+)
+def test_textual(content: str) -> None:
+    assert certainty(content) == "textual"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "4 degrees, clear",
+        "450",
+        "404",
+        "500 miles",
+        "Error rates fell by half in 2024, the report says.",
+        "Errors and how to avoid them: a guide",
+        "12:00 INFO start\n12:01 INFO load\n12:02 ERROR: disk full\n12:03 INFO stop",
+        "import sys\n\nclass ParseError(Exception):\n    pass\n",
+        "def fail():\n    raise ValueError('Error: no')",
+        "# Troubleshooting\n\nIf you see `command not found`, install it.",
+        "3 failed tests were fixed last week, none is left\n" * 3,
+        "line one\nTraceback (most recent call last):\n  File x\nKeyError: 'a'\nretrying\nall good",
+        "Failed states: a study of seven countries, by many authors. " * 20,
+        '{"error": null, "output": "x"}',
+        '{"error": "", "data": 1}',
+        '{"error": false}',
+        '{"errors": []}',
+        '{"errors": 3, "file": "a.py"}',
+        '{"exit_code": 0, "output": "grep: x: No such file or directory"}',
+        '{"build": 7, "status": "failed"}',
+        '{"status": 200}',
+        '{"status": "ok", "error_count": 4}',
+        '{"code": 450, "product": "screw"}',
+        '{"log": "Error: disk full", "lines": 400}',
+        '{"results": [{"title": "Error: a film", "error": "x"}]}',
+        "Exit code: 0\nOutput:\nError: this is only printed",
+        "The book was not found guilty of plagiarism",
+    ],
+)
+def test_no_error(content: str) -> None:
+    assert certainty(content) is None
+
+
+def test_the_words_of_an_error_are_the_ones_that_tell() -> None:
+    def words(content: str) -> str:
+        found = find_error(ToolResult(content, Range(0, 0)))
+        return found.words if found else ""
+
+    assert words('{"error": {"type": "x", "message": "timeout"}}') == "timeout"
+    assert words("Traceback (most recent call last):\n  File x\nKeyError: 'a'") == "KeyError: 'a'"
+    assert words('{"status_code": 503}') == "status_code 503"
+    assert words('{"output": "a\\nb", "exit_code": 1, "error": null}') == "a\nb"
+
+
+_KEYS = st.sampled_from(["error", "errors", "status", "code", "content", "exit_code", "metadata", "output", "ok"])
+_RESULTS = st.recursive(
+    json_values(), lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_KEYS, inner, max_size=4), max_leaves=8
+)
+
+
+@given(texts() | _RESULTS.map(write_json))
+def test_nothing_raises(content: str) -> None:
+    result = ToolResult(content, Range(0, len(content)))
+    assert find_error(result) is None or find_error(result)
+    assert is_empty(result) in (True, False)
+
+
+@pytest.mark.parametrize("piece", ["a", " ", "\n", "[", '{"content":', "Error ", "a.", "1,", ": not found "])
+def test_time_is_linear(piece: str) -> None:
+    text = piece * (2_000_000 // len(piece))
+    begin = time.perf_counter()
+    find_error(ToolResult(text, Range(0, len(text))))
+    assert time.perf_counter() - begin < 2

@@ -1,0 +1,88 @@
+"""What holds for every chain: a story told is a story read, nothing raises, and time is linear."""
+
+import time
+from dataclasses import dataclass
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inspector.inspection import inspect_trace
+from inspector.model import Trace
+from tests.chain.building import chain_of, codes, inspection_of, outcomes
+from tests.strategies import traces
+
+_CALLS = {"malformed": "f {'a'; 1", "other": "f {}"}
+_RESULTS = {"malformed": "Error: bad JSON", "error-result": '{"error": "no"}', "ok": "fine"}
+
+
+@dataclass(frozen=True)
+class Round:
+    """One turn of calls with the outcomes they are meant to have, and how its results come."""
+
+    outcomes: tuple[str, ...]
+    order: tuple[int, ...]
+    has_ids: bool
+
+
+@st.composite
+def rounds(draw: st.DrawFn) -> Round:
+    has_ids = draw(st.booleans())
+    kinds = ["malformed", "error-result", "ok", *(["unanswered"] if has_ids else [])]
+    chosen = draw(st.lists(st.sampled_from(kinds), min_size=1, max_size=4))
+    order = range(len(chosen))
+    return Round(tuple(chosen), tuple(draw(st.permutations(order)) if has_ids else order), has_ids)
+
+
+def told(story: list[Round], *, pending: int) -> list[str]:
+    """The lines of a story. Ids come again in every round, as real logs have them."""
+    lines = ["user: Go"]
+    for number, one in enumerate(story):
+        stale = any("unanswered" in before.outcomes for before in story[:number])
+        ids = [f" c{number if stale else 0}-{index}" if one.has_ids else "" for index in range(len(one.outcomes))]
+        for index, outcome in enumerate(one.outcomes):
+            lines.append(f"{'also' if index else 'call'}{ids[index]}: {_CALLS.get(outcome, _CALLS['other'])}")
+        lines += [f"result{ids[at]}: {_RESULTS[one.outcomes[at]]}" for at in one.order if one.outcomes[at] in _RESULTS]
+        lines.append("say: Next.")
+    return lines + ["call: f {}"] * (pending > 0) + ["also: f {}"] * (pending - 1)
+
+
+@given(st.lists(rounds(), max_size=5), st.integers(0, 2))
+def test_a_story_told_is_a_story_read(story: list[Round], pending: int) -> None:
+    inspection = inspection_of(*told(story, pending=pending))
+    assert outcomes(inspection.chain) == [o for one in story for o in one.outcomes] + ["pending"] * pending
+    assert not {"T402", "T403"} & set(codes(inspection))
+
+
+@given(traces())
+def test_nothing_raises_and_links_lead_somewhere(trace: Trace) -> None:
+    chain = inspect_trace(trace, format="hermes").chain
+    for number, step in enumerate(chain.steps, 1):
+        assert step.number == number
+        assert step.retry_of is None or step.retry_of < number
+        assert step.recovered_by is None or number < step.recovered_by <= len(chain.steps)
+        assert step.recovery is None or step.outcome.failed
+    assert (chain.broken is not None) == (chain.status == "broken")
+
+
+def _seconds(lines: list[str]) -> float:
+    begin = time.perf_counter()
+    chain_of(*lines)
+    return time.perf_counter() - begin
+
+
+def test_time_is_linear_in_the_steps() -> None:
+    shapes = {
+        "a loop": ['call: get {"city": "Oslo", "id": 4711}', "result: Error: no"],
+        "failures": ['call: get_%d {"city": "Oslo", "id": "x%d"}', "result: Error: x%d"],
+        "turns": ['call: get {"city": "Oslo %d"}', "result: Error: no", 'call: get {"city": "Paris %d"}', "result: 4"],
+        "unanswered": ["call: get", "say: Hm %d"],
+        "results": ["call: get", "result: 1", "result: 2"],
+        "parallel": ['also: get {"city": "Oslo"}'],
+    }
+    for name, lines in shapes.items():
+        few, many = (
+            ["call: start", *(line.replace("%d", str(n)) for n in range(size) for line in lines), "say: x"]
+            for size in (400, 1600)
+        )
+        _seconds(few)
+        assert _seconds(many) < 12 * max(_seconds(few), 0.02), name

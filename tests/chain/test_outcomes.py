@@ -1,0 +1,79 @@
+"""What becomes of a call: the first outcome that holds."""
+
+import pytest
+
+from inspector.chain.analysis import analyse
+from inspector.chain.pairing import PlacedCall, PlacedResult, pair
+from inspector.diagnostics import Diagnostic, Fault, Location
+from inspector.model import Role, ToolCall, ToolResult
+from inspector.rules.rule import Rule, Severity
+from inspector.text import Range
+from tests.chain.building import chain_of, codes, inspection_of, outcomes, trace_of
+
+
+@pytest.mark.parametrize(
+    ("lines", "outcome"),
+    [
+        (("call: f {'a': 1}", "result: 1", "say: Done."), "malformed"),
+        (("call: f {'a': 1}", "result: Error: bad JSON", "say: Done."), "malformed"),
+        (("call: f", "result: Error: no", "say: Done."), "error-result"),
+        (("call: f", "say: Done."), "unanswered"),
+        (("call: f", "user: Well?"), "unanswered"),
+        (("user: Go", "call: f"), "pending"),
+        (("call: f", "result: 1", "say: Done."), "ok"),
+        (("call: f", "result: ", "say: Done."), "ok"),
+    ],
+)
+def test_the_first_that_holds(lines: tuple[str, ...], outcome: str) -> None:
+    assert outcomes(chain_of(*lines)) == [outcome]
+
+
+def by_diagnostic(code: str, place: Range, *, severity: Severity = Severity.ERROR) -> str:
+    """The outcome of `f`, which stands at 2 to 20 and failed, where a check reports `code` at `place`."""
+    rule = Rule(code, "some-fault", severity, "One.", "Two.")
+    call = PlacedCall(ToolCall("f", {}, "{}", True, Range(2, 20)), Location(1, "text", Range(2, 20)))
+    result = PlacedResult(ToolResult("Error: no", Range(0, 9)), Location(2, "text", Range(0, 9)))
+    found = Diagnostic(Location(1, "text", place), Fault(rule, place, "One."))
+    return outcomes(analyse(trace_of("say: x", "result: x", "say: x"), pair([call, result]), [found]))[0]
+
+
+def test_an_error_by_schema_or_by_name_that_lies_on_the_call() -> None:
+    assert by_diagnostic("S202", Range(10, 12)) == "invalid"
+    assert by_diagnostic("T401", Range(3, 5)) == "unknown-tool"
+
+
+def test_what_lies_elsewhere_or_is_a_warning_does_not_count() -> None:
+    assert by_diagnostic("S202", Range(20, 30)) == "error-result"
+    assert by_diagnostic("S202", Range(10, 12), severity=Severity.WARNING) == "error-result"
+    assert by_diagnostic("J104", Range(10, 12)) == "error-result"
+
+
+def test_a_call_that_waits_only_for_its_results_is_pending() -> None:
+    assert outcomes(chain_of("call a: f", "also b: g", "result a: 1")) == ["ok", "pending"]
+
+
+@pytest.mark.parametrize("tool", ["finish", "submit", "final_result", "transfer_to_billing", "functions.finalAnswer"])
+def test_a_terminal_tool_needs_no_result(tool: str) -> None:
+    inspection = inspection_of("user: Go", f"call: {tool}", "user: Thanks!")
+    assert outcomes(inspection.chain) == ["ok"]
+    assert (inspection.chain.status, codes(inspection)) == ("ok", [])
+
+
+def test_a_call_passed_over_is_reported() -> None:
+    assert codes(inspection_of("call: f", "user: Well?")) == ["T404"]
+
+
+def test_an_empty_result_is_ok_with_a_warning() -> None:
+    for nothing in ("", "  \n", "null", "[]", "{}", '{"content": ""}'):
+        inspection = inspection_of("call: f", f"result: {nothing}", "say: Done.")
+        assert inspection.chain.status == "ok", nothing
+        assert codes(inspection) == ["T407"], nothing
+    assert not codes(inspection_of("call: f", 'result: {"output": "", "exit_code": 0}', "say: Done."))
+
+
+def test_roles_of_the_builder() -> None:
+    assert [turn.role for turn in trace_of("user: a", "call: f", "result: 1").turns] == [
+        Role.USER,
+        Role.ASSISTANT,
+        Role.TOOL,
+    ]

@@ -1,0 +1,122 @@
+"""What makes a failed step good: section 5's words, one by one."""
+
+import pytest
+
+from inspector.chain.analysis import analyse
+from inspector.chain.pairing import PlacedCall, PlacedResult, pair
+from inspector.chain.steps import Chain, Recovery
+from inspector.diagnostics import Diagnostic, Fault, Location
+from inspector.model import Outcome, ToolCall, ToolResult
+from inspector.rules.rule import Rule, Severity
+from inspector.text import Range
+from tests.chain.building import chain_of, trace_of
+
+ERROR = "result: Error: service unavailable"
+ASK = "user: Please."
+
+
+def recovery(*lines: str, outcome: Outcome | None = None) -> tuple[str | None, int | None]:
+    """How the first step was made good, and by which."""
+    step = chain_of(ASK, *lines, outcome=outcome).steps[0]
+    assert step.outcome.failed
+    return step.recovery and step.recovery.value, step.recovered_by
+
+
+@pytest.mark.parametrize(
+    ("failed", "later"),
+    [
+        ('get_quote {"symbol": "FJRD"}', 'get_quote {"symbol": "FJRD.OL"}'),
+        ('get_weather {"city": "Oslo", "unit": "kelvin"}', 'get_weather {"city": "Oslo", "unit": "celsius"}'),
+        ('book {"table": "r_118", "guests": "five"}', 'book {"table": "r_118", "guests": 5}'),
+        ('get_user {"user_id": "4711"}', 'get_user {"user_id": 4711}'),
+        ('web_search {"query": "heat pump retrofit"}', 'web_search {"query": "heat pump retrofit old house"}'),
+        ('read_file {"path": "src/app.py"}', 'read_file {"path": "/work/src/app.py"}'),
+        ('bash {"command": "python test.py"}', 'bash {"command": "cd src && python3 ./test.py -v"}'),
+        ('bash {"command": "git stauts"}', 'bash {"command": "git stauts"}'),
+        ('python {"code": "import numpas\\nprint(total)"}', 'python {"code": "import numpy\\nprint(total)"}'),
+        ("list_orders {}", "list_orders {}"),
+        ("run {'sql': 'SELECT name FROM users'", 'run {"sql": "SELECT name FROM users"}'),
+    ],
+)
+def test_a_later_good_step_of_the_same_intent(failed: str, later: str) -> None:
+    assert recovery(f"call: {failed}", ERROR, f"call: {later}", "result: fine", "say: x") == ("same-intent", 2)
+
+
+@pytest.mark.parametrize(
+    ("failed", "later"),
+    [
+        ('get_weather {"city": "Oslo", "unit": "celsius"}', 'get_weather {"city": "Paris", "unit": "celsius"}'),
+        ('get_weather {"city": "Oslo"}', 'get_time {"city": "Oslo"}'),
+        ('bash {"command": "foo --version"}', 'bash {"command": "ls"}'),
+        ('bash {"command": "cat a.txt"}', 'bash {"command": "cat b.txt"}'),
+        ('bash {"command": "pip install numpy"}', 'bash {"command": "pip install pandas"}'),
+        ('get_invoice {"number": "2025-0114"}', 'refund {"invoice": "2025-0114"}'),
+    ],
+)
+def test_another_intent_does_no_work_of_this_one(failed: str, later: str) -> None:
+    answer = f"say: Here is what you asked for, {failed}."
+    assert recovery(f"call: {failed}", ERROR, f"call: {later}", "result: fine", answer) == (None, None)
+
+
+def test_calls_made_before_the_failure_was_known_are_no_recovery() -> None:
+    lines = ('call a: get {"city": "Oslo"}', 'also b: get {"city": "Oslo, NO"}', "result a: Error: no", "result b: 4")
+    assert recovery(*lines, "say: Oslo has 4.") == (None, None)
+
+
+def test_repeating_the_identical_call_is_none_unless_it_works() -> None:
+    call = 'call: get {"city": "Oslo"}'
+    assert recovery(call, ERROR, call, ERROR, "say: No.") == (None, None)
+    assert recovery(call, ERROR, call, "result: 4", "say: 4.") == ("same-intent", 2)
+
+
+def test_another_tool_whose_result_holds_what_was_asked_for() -> None:
+    failed = 'call: get_order {"order_id": "SO-1042"}'
+    found = ('call: list_orders {"user": "u_77"}', 'result: [{"id": "SO-1042", "order": "2 lamps"}]')
+    assert recovery(failed, ERROR, *found, "say: SO-1042: 2 lamps.") == ("other-tool", 2)
+    assert recovery('call: read_file {"path": "a/b.txt"}', ERROR, 'call: bash {"command": "cat a/b.txt"}', "result: x")[
+        0
+    ] == ("other-tool")
+
+
+def test_the_source_recorded_success_and_nothing_depends_on_it() -> None:
+    lines = ('call: get {"city": "Oslo"}', ERROR, "say: Oslo is fine.")
+    assert recovery(*lines, outcome=Outcome(reward=1.0))[0] == "source-success"
+    assert recovery(*lines, outcome=Outcome(completed=True, exit_status="submitted"))[0] == "source-success"
+    assert recovery(*lines, outcome=Outcome(reward=0.0, exit_status="submitted"))[0] is None
+    assert recovery(*lines, outcome=Outcome(completed=False, exit_status="submitted"))[0] is None
+
+
+def test_success_does_not_count_where_a_later_call_uses_the_failed_result() -> None:
+    lines = ('call: get {"city": "Oslo"}', "result: Error: see ticket T4711", 'call: open {"ticket": "T4711"}')
+    assert recovery(*lines, "result: x", "say: Done.", outcome=Outcome(reward=1.0))[0] is None
+
+
+def test_an_answer_that_quotes_nothing_from_it_with_lower_certainty() -> None:
+    other = ('call: get_rain {"region": "Bavaria"}', "result: much")
+    lines = ('call: lookup {"town": "Hof"}', ERROR, *other)
+    assert recovery(*lines, "say: Bavaria gets much rain.") == ("not-needed", None)
+    assert not Recovery("not-needed").is_sure
+    assert recovery(*lines, "say: Hof, like all Bavaria, gets much rain.")[0] is None
+    assert recovery(*lines, "say: Bavaria gets much rain, but one lookup failed.")[0] is None
+    assert recovery(*lines, "say: Bavaria gets 812 mm of rain.")[0] is None
+    assert recovery('call: lookup {"town": "Hof"}', ERROR, "say: Much rain.")[0] is None
+
+
+def test_a_call_against_its_schema_that_the_tool_took_all_the_same() -> None:
+    def judged(code: str, answer: str) -> Chain:
+        rule = Rule(code, "some-fault", Severity.ERROR, "One.", "Two.")
+        place = Location(1, "text", Range(2, 20))
+        call = PlacedCall(ToolCall("f", {}, "{}", True, place.range), place)
+        result = PlacedResult(ToolResult(answer, Range(0, len(answer))), Location(2, "text", Range(0, len(answer))))
+        fault = Diagnostic(place, Fault(rule, place.range, "One."))
+        return analyse(trace_of("say: x", f"result: {answer}", "say: x"), pair([call, result]), [fault])
+
+    for code in ("S203", "T401"):
+        chain = judged(code, "fine")
+        assert (chain.status, chain.steps[0].recovery) == ("recovered", Recovery.ANSWERED)
+        assert judged(code, "Error: unknown argument").status == "broken"
+        assert judged(code, "").status == "broken"
+
+
+def test_a_payload_that_is_no_call_is_broken_whatever_a_server_made_of_it() -> None:
+    assert chain_of("call: f {'a': 1}", "result: fine", "say: Fine.").status == "broken"

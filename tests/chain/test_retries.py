@@ -1,0 +1,46 @@
+"""Identical calls made again."""
+
+from tests.chain.building import chain_of, codes, inspection_of
+
+
+def retries(*lines: str) -> list[int | None]:
+    return [step.retry_of for step in chain_of(*lines).steps]
+
+
+CALL, ERROR = 'call: book {"seat": "12A", "day": 3}', "result: Error: no such seat"
+
+
+def test_each_names_the_first_of_its_run() -> None:
+    assert retries(CALL, ERROR, CALL, ERROR, CALL, ERROR) == [None, 1, 1]
+
+
+def test_the_order_of_arguments_and_white_space_does_not_matter() -> None:
+    assert retries(CALL, ERROR, 'call: book { "day":3,"seat":"12A" }', ERROR) == [None, 1]
+
+
+def test_another_argument_or_type_is_another_call() -> None:
+    assert retries(CALL, ERROR, 'call: book {"seat": "12A", "day": "3"}', ERROR) == [None, None]
+    assert retries(CALL, ERROR, 'call: hold {"seat": "12A", "day": 3}', ERROR) == [None, None]
+
+
+def test_the_same_call_that_brings_something_new_is_a_new_request() -> None:
+    assert retries("call: tests", "result: 3 pass", "call: tests", "result: 4 pass") == [None, None]
+    assert retries("call: state", "result: running", "call: state", "result: running") == [None, 1]
+
+
+def test_a_broken_call_is_compared_by_its_text() -> None:
+    assert retries("call: f {'a'", "say: Hm", "call: f {'a'", "say: Hm", "call: f {'b'") == [None, 1, None]
+
+
+def test_going_in_circles_is_reported_at_the_second_call_and_later() -> None:
+    inspection = inspection_of(CALL, ERROR, CALL, ERROR, CALL, ERROR, "say: I could not book it.")
+    found = [one for one in inspection.diagnostics if one.rule.code == "T408"]
+    assert [one.location.turn for one in found] == [3, 5]
+    assert "for the 3rd time and with the same result" in found[1].fault.message
+
+
+def test_a_repetition_that_works_or_comes_after_other_work_is_no_circle() -> None:
+    assert "T408" not in codes(inspection_of(CALL, ERROR, CALL, "result: booked"))
+    edit = ('call: edit {"file": "a.py"}', "result: saved")
+    assert "T408" not in codes(inspection_of("call: test", "result: Error: 3", *edit, "call: test", "result: Error: 2"))
+    assert "T408" in codes(inspection_of("call: test", "result: Error: 3", *edit, "call: test", "result: Error: 3"))
