@@ -3,17 +3,23 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from inspector.chain.analysis import analyse, pairing_diagnostics
+from inspector.chain.analysis import analyse
+from inspector.chain.faults import chain_diagnostics
 from inspector.chain.pairing import PlacedCall, PlacedResult, pair
+from inspector.chain.speech import Speech
 from inspector.chain.steps import Chain
+from inspector.checks.arguments import check_arguments
 from inspector.checks.recording import check_recording
+from inspector.checks.tools import OfferedTools
 from inspector.diagnostics import Diagnostic, Location
 from inspector.formats.format import Format
 from inspector.formats.registry import detect_format, find_format
 from inspector.formats.structured import read_structured_part
-from inspector.model import Part, Role, Span, ToolCall, ToolDefinition, ToolResult, Trace, Turn
+from inspector.model import Part, Role, Span, SpanKind, ToolCall, ToolDefinition, ToolResult, Trace, Turn
 from inspector.rules.catalogue import select_rules
+from inspector.rules.rule import Severity
 from inspector.segmentation import AUTO, Segmenter
+from inspector.text import Range
 from inspector.version import __version__
 
 _SAMPLE = 65_536
@@ -58,14 +64,14 @@ def inspect_trace(
     trace itself, whatever it holds.
     """
     chosen = _format_of(trace, format)
-    read = [_read_part(turn, number, part, chosen) for number, turn in enumerate(trace.turns, 1) for part in turn.parts]
+    read = list(_read_turns(trace, chosen))
     parts = tuple(inspected for inspected, _ in read)
     pairing = pair(_events(parts))
     diagnostics = [diagnostic for _, found in read for diagnostic in found]
     for number, turn in enumerate(trace.turns, 1):
         diagnostics += check_recording(turn, number)
-    chain = analyse(trace, pairing, diagnostics)
-    diagnostics += pairing_diagnostics(pairing, len(trace.turns))
+    chain = analyse(trace, pairing, diagnostics, tuple(_speeches(trace, parts)))
+    diagnostics += chain_diagnostics(trace, pairing, chain)
     ordered = _in_order(trace, _chosen(diagnostics, select, ignore))
     return Inspection(__version__, chosen.name, parts, chain, tuple(ordered))
 
@@ -83,20 +89,44 @@ def _format_of(trace: Trace, format: str) -> Format:
     return detect_format("\n".join(sample), trace.model).format
 
 
-def _read_part(turn: Turn, number: int, part: Part, chosen: Format) -> tuple[PartInspection, Sequence[Diagnostic]]:
+def _read_turns(trace: Trace, chosen: Format) -> Iterator[tuple[PartInspection, Sequence[Diagnostic]]]:
+    """Every part, checked against the tools that its turn's request offered, else those that texts before it define."""
+    told: set[str] = set()
+    defined, requested = OfferedTools(), OfferedTools(told=told)
+    for number, turn in enumerate(trace.turns, 1):
+        tools = turn.generation.tools if turn.generation is not None else ()
+        if tools and tools != requested.definitions:
+            requested = OfferedTools(tools, told=told)
+        for part in turn.parts:
+            inspected, found = _read_part(turn, number, part, chosen, requested if tools else defined)
+            if inspected.definitions and turn.role in (Role.SYSTEM, Role.USER):
+                is_whole = defined.is_whole and not any(one.rule.severity is Severity.ERROR for one in found)
+                defined = OfferedTools((*defined.definitions, *inspected.definitions), told=told, is_whole=is_whole)
+            yield inspected, found
+
+
+def _read_part(
+    turn: Turn, number: int, part: Part, chosen: Format, offered: OfferedTools
+) -> tuple[PartInspection, Sequence[Diagnostic]]:
     if part.name != "text":
         reading = read_structured_part(turn, part)
+        faults = [*reading.faults, *(fault for call in reading.calls for fault in check_arguments(call, offered))]
         inspected = PartInspection(number, part.name, chosen.name, reading.spans, reading.calls)
-        return inspected, [fault.at(number, part.name) for fault in reading.faults]
-    segmenter = Segmenter(chosen, role=turn.role, turn=number)
+        return inspected, [fault.at(number, part.name) for fault in faults]
+    segmenter = Segmenter(chosen, tools=offered, role=turn.role, turn=number)
     segmenter.feed(part.text)
     segmenter.close()
     found = segmenter.segmentation(part.text)
-    results = tuple(_with_header(result, turn) for result in found.results)
+    results = tuple(_with_header(result, turn) for result in found.results or _silence(turn, part.text))
     return (
         PartInspection(number, part.name, chosen.name, found.spans, found.calls, results, found.definitions),
         found.diagnostics,
     )
+
+
+def _silence(turn: Turn, text: str) -> tuple[ToolResult, ...]:
+    """A tool that said nothing has answered all the same."""
+    return (ToolResult(text, Range(0, len(text))),) if turn.role is Role.TOOL and not text.strip() else ()
 
 
 def _with_header(result: ToolResult, turn: Turn) -> ToolResult:
@@ -119,6 +149,16 @@ def _events(parts: Iterable[PartInspection]) -> Iterator[PlacedCall | PlacedResu
         ]
         places += (PlacedResult(result, Location(part.turn, part.part, result.range)) for result in part.results)
         yield from sorted(places, key=lambda placed: placed.location.range)
+
+
+def _speeches(trace: Trace, parts: Iterable[PartInspection]) -> Iterator[Speech]:
+    """What the agent said in words, neither in calls nor in its reasoning."""
+    for inspected in parts:
+        turn = trace.turns[inspected.turn - 1]
+        part = turn.part(inspected.part) if turn.role is Role.ASSISTANT and inspected.part == "text" else None
+        if part is not None:
+            said = (span.inner.of(part.text) for span in inspected.spans if span.kind is SpanKind.TEXT)
+            yield Speech(inspected.turn, "".join(said))
 
 
 def _chosen(found: Iterable[Diagnostic], select: Sequence[str], ignore: Sequence[str]) -> Iterable[Diagnostic]:

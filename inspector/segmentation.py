@@ -1,13 +1,18 @@
 """One text into spans, calls and diagnostics: whole by `segment`, piece by piece by `Segmenter`."""
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from inspector.checks.arguments import check_arguments
+from inspector.checks.tools import OfferedTools, check_definition
 from inspector.diagnostics import Diagnostic
 from inspector.formats.format import Format
 from inspector.formats.registry import detect_format, find_format
 from inspector.model import Role, Span, SpanKind, ToolCall, ToolDefinition, ToolResult
+from inspector.rules.rule import Severity
 from inspector.segmenter.assembler import Assembler
+from inspector.segmenter.events import ParseEvent
 from inspector.segmenter.feeding import feeder
 
 AUTO = "auto"
@@ -47,8 +52,9 @@ class Segmenter:
     """Reads one part as it arrives.
 
     `format` is a format's name, not "auto": guessing needs the whole text. `prompt` is what stood before the text (its
-    last lines are enough): what it left open belongs to the text. `turn` and `part` are put into the diagnostics.
-    Raises UnknownFormatError.
+    last lines are enough): what it left open belongs to the text. `tools` are those offered with the request; where
+    there are none, calls are checked against those that the text itself defines before them. `turn` and `part` are put
+    into the diagnostics. Raises UnknownFormatError.
     """
 
     def __init__(
@@ -56,6 +62,7 @@ class Segmenter:
         format: str | Format,
         *,
         prompt: str = "",
+        tools: Iterable[ToolDefinition] | OfferedTools = (),
         role: Role = Role.ASSISTANT,
         turn: int = 1,
         part: str = "text",
@@ -65,12 +72,15 @@ class Segmenter:
         self._parser = self.format.new_parser(prompt, role)
         self._assembler = Assembler(self.format.readers)
         self._taken = (0, 0)
-        self.feed: Callable[[str], list[Span]] = feeder(self._parser, self._assembler.take)
+        self._given = tools if isinstance(tools, OfferedTools) else OfferedTools(tools)
+        self._defined = OfferedTools()
+        self._checked = (0, 0)
+        self.feed: Callable[[str], list[Span]] = feeder(self._parser, self._take_events)
         """`feed(text)`: the top-level spans that closed with this piece, which may be cut anywhere. Never raises."""
 
     def close(self) -> list[Span]:
         """The spans that the end of the text closes. Nothing may be fed after it."""
-        spans = self._assembler.take(self._parser.close())
+        spans = self._take_events(self._parser.close())
         self._assembler.end()
         return spans
 
@@ -85,6 +95,34 @@ class Segmenter:
         assembler = self._assembler
         self._taken = len(assembler.calls), len(assembler.faults)
         return assembler.calls[calls:], [fault.at(self._turn, self._part) for fault in assembler.faults[faults:]]
+
+    def _take_events(self, events: list[ParseEvent]) -> list[Span]:
+        spans = self._assembler.take(events)
+        if spans and (self._given or self._assembler.definitions):
+            self._check()
+        return spans
+
+    def _check(self) -> None:
+        """Check the definitions and calls that are new, each call against the tools that were offered before it."""
+        assembler, (defined, called) = self._assembler, self._checked
+        for tool in assembler.definitions[defined:]:
+            assembler.faults += check_definition(tool)
+        for call in assembler.calls[called:]:
+            assembler.faults += check_arguments(call, self._given or self._defined_before(call))
+        self._checked = len(assembler.definitions), len(assembler.calls)
+
+    def _defined_before(self, call: ToolCall) -> OfferedTools:
+        found = self._assembler.definitions
+        count = bisect_left(found, call.range.start, key=_start)
+        if count != len(self._defined.definitions):
+            self._defined = OfferedTools(found[:count], is_whole=not self._has_unread_definitions())
+        return self._defined
+
+    def _has_unread_definitions(self) -> bool:
+        """Whether a list of tools has faults, so that it may have named more than were read."""
+        lists = [span.range for span in self._assembler.spans if span.kind is SpanKind.TOOL_DEFINITIONS]
+        errors = [fault.range for fault in self._assembler.faults if fault.rule.severity is Severity.ERROR]
+        return any(place.covers(error) for place in lists for error in errors)
 
     def segmentation(self, text: str) -> Segmentation:
         """Everything so far as one value; `text` is what was fed."""
@@ -116,7 +154,11 @@ def segment(
     anything for the text itself, whatever it holds.
     """
     chosen = detect_format(text[:65_536], model).format if format == AUTO else find_format(format)
-    segmenter = Segmenter(chosen, prompt=prompt, role=role)
+    segmenter = Segmenter(chosen, prompt=prompt, tools=tools, role=role)
     segmenter.feed(text)
     segmenter.close()
     return segmenter.segmentation(text)
+
+
+def _start(tool: ToolDefinition) -> int:
+    return tool.range.start if tool.range is not None else 0

@@ -12,11 +12,13 @@ from inspector.errors import UnknownRuleError
 from inspector.inspection import inspect_trace
 from inspector.model import (
     BodyState,
+    CallHeader,
     ErrorPhase,
     FinishReason,
     Generation,
     GenerationError,
     Part,
+    ResultHeader,
     Role,
     Trace,
     Turn,
@@ -24,6 +26,7 @@ from inspector.model import (
 from inspector.rules.catalogue import FAMILIES, RULES, find_rule, select_rules
 from inspector.rules.rule import Rule, Severity
 from inspector.segmentation import segment
+from inspector.wire.openai_messages import read_tools
 
 ROOT = Path(__file__).parent
 CASES = (ROOT / "cases" / "rules", ROOT / "cases" / "json")
@@ -50,10 +53,13 @@ def turn_of(row: dict[str, Any]) -> Turn:
         finish=FinishReason(facts["finish"]) if "finish" in facts else None,
         body=BodyState(facts.get("body", "complete")),
         error=GenerationError(ErrorPhase(error["phase"]), error["message"], error.get("status")) if error else None,
+        tools=read_tools(facts.get("tools")),
     )
     role = Role(row["role"])
     parts = (Part("text", row["text"]), *(Part(name, text) for name, text in row.get("parts", {}).items()))
-    return Turn(role, parts, generation=generation if role is Role.ASSISTANT else None)
+    calls = tuple(CallHeader(call["part"], call["name"], call.get("id")) for call in row.get("calls", ()))
+    result = ResultHeader(**row["result"]) if "result" in row else None
+    return Turn(role, parts, calls=calls, result=result, generation=generation if role is Role.ASSISTANT else None)
 
 
 def found_in(row: dict[str, Any]) -> tuple[str, list[Diagnostic]]:
@@ -62,7 +68,8 @@ def found_in(row: dict[str, Any]) -> tuple[str, list[Diagnostic]]:
         turn, part = row.get("turn", 1), row.get("part", "text")
         text = row["turns"][turn - 1].get("parts", {}).get(part, row["turns"][turn - 1]["text"])
         return text, [one for one in inspection.diagnostics if (one.location.turn, one.location.part) == (turn, part)]
-    return row["text"], list(segment(row["text"], "hermes", prompt=row.get("prompt", "")).diagnostics)
+    tools = read_tools(row.get("tools"))
+    return row["text"], list(segment(row["text"], "hermes", prompt=row.get("prompt", ""), tools=tools).diagnostics)
 
 
 @EVERY_RULE

@@ -7,7 +7,7 @@ turn starts, its chunks arrive in order, and it ends; turns count from 1.
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-from inspector.model import Chunk, Outcome, Role, Trace, Turn
+from inspector.model import Chunk, Generation, Outcome, Role, Trace, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,11 +20,12 @@ class TraceStarted:
 
 @dataclass(frozen=True, slots=True)
 class TurnStarted:
-    """The session's turn number `turn` begins."""
+    """The session's turn number `turn` begins; `generation` is what its request already says (model, tools, start)."""
 
     key: str
     turn: int
     role: Role
+    generation: Generation | None = None
 
 
 @dataclass(frozen=True, slots=True)

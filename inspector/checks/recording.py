@@ -17,11 +17,11 @@ def check_recording(turn: Turn, number: int) -> Iterator[Diagnostic]:
         return
     unread = turn.part(UNREAD_PART)
     if unread is not None and unread.text and generation.body is not BodyState.TRUNCATED:
-        message = f"The decoder does not know this, and kept it word for word: `{_short(unread.text)}`"
+        message = f"The decoder does not know this, and kept it word for word: `{_short(unread.text)}`."
         yield Fault(rules.UNKNOWN_WIRE_EVENT, Range(0, len(unread.text)), message).at(number, UNREAD_PART)
     if generation.error is not None:
         status = f" (status {generation.error.status})" if generation.error.status is not None else ""
-        message = f"{_ERROR_WORDS[generation.error.phase]}{status}: `{_short(generation.error.message)}`"
+        message = f"{_ERROR_WORDS[generation.error.phase]}{status}: `{_short(generation.error.message)}`."
         yield _at_end(turn, number, _ERROR_RULES[generation.error.phase], message)
     elif generation.finish is FinishReason.LENGTH:
         message = "The server stopped here at its length limit; what is open was not finished by the model."

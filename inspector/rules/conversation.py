@@ -2,6 +2,27 @@
 
 from inspector.rules.rule import Rule, Severity
 
+_WEATHER = '<|im_start|>system\n<tools>\n[{"name": "get_weather"}]\n</tools><|im_end|>\n<|im_start|>assistant\n'
+
+UNKNOWN_TOOL = Rule(
+    "T401",
+    "unknown-tool",
+    Severity.ERROR,
+    "A call names a tool that was not offered.",
+    "The model invented the tool, misspelled it, or remembers it from another conversation. Servers answer with an "
+    "error or drop the call. The nearest name among the tools of that very request is given where there is one. Where "
+    "no tools are known, nothing is said.",
+    bad=_WEATHER + '<tool_call>\n{"name": "get_wether", "arguments": {}}\n</tool_call>',
+    good=_WEATHER + '<tool_call>\n{"name": "get_weather", "arguments": {}}\n</tool_call>',
+)
+DUPLICATE_CALL_ID = Rule(
+    "T402",
+    "duplicate-call-id",
+    Severity.WARNING,
+    "A call bears the id of an earlier call that still waits for its result.",
+    "A result under this id could answer either call. Some providers refuse such a history, others mix the results up. "
+    "An id may come again once its call is answered: real logs do so.",
+)
 RESULT_WITHOUT_CALL = Rule(
     "T403",
     "result-without-call",
@@ -18,5 +39,46 @@ CALL_WITHOUT_RESULT = Rule(
     "The client did not see the call (its parser missed it), or dropped the answer. The model goes on without what it "
     "asked for.",
 )
+RESULT_OUT_OF_ORDER = Rule(
+    "T405",
+    "result-out-of-order",
+    Severity.INFO,
+    "A result comes after the result of a call that was made later.",
+    "With ids nothing is lost. Templates and clients that pair by order hand the model the wrong answer to each of "
+    "its calls.",
+)
+ERROR_RESULT = Rule(
+    "T406",
+    "error-result",
+    Severity.WARNING,
+    "A tool answered with an error.",
+    "A flag, an exit code, an error object or only the result's words say so; the step's certainty tells which. The "
+    "chain broke here if no later call did the work. A test that should fail is an error result too.",
+)
+EMPTY_RESULT = Rule(
+    "T407",
+    "empty-result",
+    Severity.WARNING,
+    "A tool answered with nothing at all.",
+    "The model cannot tell silence from success, and tends to fill the gap with a value of its own. Let the tool say "
+    "what it did, or that it found nothing.",
+)
+REPEATED_CALL = Rule(
+    "T408",
+    "repeated-call",
+    Severity.WARNING,
+    "The same call is made again, although it failed or gave the same result before.",
+    "The agent goes in circles: the most common shape of a broken chain. An error that does not say what to change "
+    "invites it.",
+)
 
-RULES = (RESULT_WITHOUT_CALL, CALL_WITHOUT_RESULT)
+RULES = (
+    UNKNOWN_TOOL,
+    DUPLICATE_CALL_ID,
+    RESULT_WITHOUT_CALL,
+    CALL_WITHOUT_RESULT,
+    RESULT_OUT_OF_ORDER,
+    ERROR_RESULT,
+    EMPTY_RESULT,
+    REPEATED_CALL,
+)

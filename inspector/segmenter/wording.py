@@ -76,7 +76,7 @@ def unterminated(closed: SpanClosed, *, complete: bool, repeats: Span | None = N
             message = f"{message[:-1]}; what it cuts off repeats an earlier call, so nothing was lost."
     fix = Fix((Edit(Range(end, end), f"\n{closed.wanted}"),), safe=True) if complete else None
     hint = f"Close it with `{closed.wanted}`." if complete else None
-    related = (Related(repeats.range, "the call that is repeated"),) if repeats is not None else ()
+    related = (Related(repeats.range, "The call that is repeated."),) if repeats is not None else ()
     return Fault(markers.UNTERMINATED_SPAN, place, message, hint, fix, related=related)
 
 

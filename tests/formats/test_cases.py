@@ -21,9 +21,10 @@ def answer(name: str, row: dict[str, Any], size: int) -> dict[str, Any]:
     for start in range(0, len(text), size):
         segmenter.feed(text[start : start + size])
     segmenter.close()
-    found = segmentation_object(segmenter.segmentation(text), row["id"])
-    assert "".join(text[span["start"] : span["end"]] for span in found["spans"]) == text, "the spans do not tile"
-    return json.loads(write_json(found))
+    segmentation = segmenter.segmentation(text)
+    assert "".join(span.range.of(text) for span in segmentation.spans) == text, "the spans do not tile"
+    found: dict[str, Any] = json.loads(write_json(segmentation_object(segmentation, row["id"])))
+    return found
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.stem}")

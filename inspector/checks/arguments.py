@@ -1,0 +1,120 @@
+"""S2xx and T401 checks: a call against the tools that were offered, each fault at the characters that show it."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from inspector.checks.json_schema import PreparedSchema, Refusal, Violation
+from inspector.checks.tools import OfferedTools, check_structured_definition, unknown_tool
+from inspector.checks.unsafe_values import DEPTH_OF_VALUES, unsafe_part
+from inspector.checks.violations import told
+from inspector.checks.wording import pointer
+from inspector.diagnostics import Fault
+from inspector.json_scanner import JsonKind, JsonNode, read_json
+from inspector.model import Json, ToolCall, ToolDefinition
+from inspector.rules import schema as rules
+from inspector.text import Range
+
+# A number that may be infinite, a very long one, or an escape that may be half a surrogate pair.
+_SUSPICIOUS = re.compile(r"[0-9][eE]|[0-9]{300}|\\u[dD][89a-fA-F]")
+
+
+def check_arguments(call: ToolCall, offered: OfferedTools) -> Iterator[Fault]:
+    """What is wrong with a call in the light of the tools on offer; nothing where none were, or the call is unread."""
+    if not offered or call.name is None or not (call.valid or call.recovered):
+        return
+    tool = offered.find(call.name)
+    if tool is None:
+        yield from unknown_tool(call, offered)
+        return
+    schema = offered.schema_of(tool)
+    if schema.problems:
+        yield from check_structured_definition(tool, call, offered)
+    yield from _faults(call, tool, schema)
+
+
+def _faults(call: ToolCall, tool: ToolDefinition, schema: PreparedSchema) -> Iterator[Fault]:
+    value = _checked_value(call, schema)
+    if not _is_surely_safe(call):
+        unsafe = unsafe_part(value)
+        if unsafe is not None:
+            message = f"The arguments were not checked against the schema of `{tool.name}`: {unsafe.why}."
+            yield Fault(rules.SCHEMA_NOT_CHECKED, _Places(call).of(unsafe.path), message, path=pointer(unsafe.path))
+            return
+    found = schema.violations(value)
+    formats = schema.format_mismatches(value)
+    if isinstance(found, Refusal):
+        message = f"The arguments were not checked against the schema of `{tool.name}`: {found.why}."
+        yield Fault(rules.SCHEMA_NOT_CHECKED, _Places(call).of(()), message, path="")
+        return
+    if schema.schema is None and schema.takes_objects and not isinstance(value, dict):
+        found = (Violation("type", (), ["object"]),)
+    if found or formats:
+        yield from told((*found, *formats), value, _Places(call))
+
+
+def _checked_value(call: ToolCall, schema: PreparedSchema) -> Json:
+    """The arguments; but the string itself where they are one that was decoded, and the tool may well take a string."""
+    if call.recovered and call.raw_arguments.startswith('"'):
+        nodes = read_json(call.raw_arguments).nodes if not schema.takes_objects else ()
+        if nodes and nodes[0].kind is JsonKind.STRING:
+            return nodes[0].scalar
+    return call.arguments
+
+
+def _is_surely_safe(call: ToolCall) -> bool:
+    """Whether the text alone shows that the arguments may reach the library."""
+    raw = call.raw_arguments
+    if not call.valid or raw.count("[") + raw.count("{") > DEPTH_OF_VALUES or _SUSPICIOUS.search(raw):
+        return False
+    if not raw.isascii():
+        try:
+            raw.encode()
+        except UnicodeEncodeError:
+            return False
+    return True
+
+
+@dataclass
+class _Places:
+    """Where the parts of a call's arguments stand in its text; read when first asked."""
+
+    call: ToolCall
+    _root: JsonNode | None = None
+    _is_read: bool = False
+
+    def of(self, path: Sequence[str | int]) -> Range:
+        """The characters of the value at `path`, or the nearest value around it."""
+        return self._node(path, key=False)
+
+    def key(self, path: Sequence[str | int]) -> Range:
+        """The characters of the key at the end of `path`."""
+        return self._node(path, key=True)
+
+    @property
+    def are_exact(self) -> bool:
+        """Whether values have characters of their own, so that an edit of them can be told."""
+        return self.call.arguments_range is not None and self._read() is not None
+
+    def _node(self, path: Sequence[str | int], *, key: bool) -> Range:
+        whole = self.call.arguments_range or self.call.range
+        node = self._read()
+        if node is None or self.call.arguments_range is None:
+            return whole if len(whole) else self.call.range
+        place = node.range
+        for step in path:
+            member = node.member(step) if isinstance(step, str) else None
+            found = member.value if member else node.at(f"/{step}") if isinstance(step, int) else None
+            if found is None:
+                break
+            place = member.key_range if member and key else found.range
+            node = found
+        return place.moved(self.call.arguments_range.start)
+
+    def _read(self) -> JsonNode | None:
+        if not self._is_read:
+            nodes = read_json(self.call.raw_arguments).nodes
+            root = nodes[0] if nodes else None
+            is_same = root is not None and (root.kind is not JsonKind.STRING or isinstance(self.call.arguments, str))
+            self._root, self._is_read = root if is_same else None, True
+        return self._root

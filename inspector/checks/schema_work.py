@@ -1,0 +1,200 @@
+"""How much work a schema may cause: references that multiply are found before anything is checked.
+
+`{"allOf": [{"$ref": "#/$defs/b"}, {"$ref": "#/$defs/b"}]}`, chained twenty times, is a million checks in a few lines.
+What is counted here is at least the checks that a validator makes: every subschema as often as references lead to it.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from inspector.model import Json
+
+DEPTH = 300
+"""How deep references and subschemas may stand in each other."""
+
+_SINGLE = ("not", "if", "then", "else")
+_LISTS = ("allOf", "anyOf", "oneOf")
+_MAPS = ("dependentSchemas", "dependencies")
+_ANY_PROPERTY = ("additionalProperties", "unevaluatedProperties", "propertyNames")
+_ANY_ITEM = ("items", "additionalItems", "unevaluatedItems", "contains", "prefixItems")
+_REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
+_WALKED_AGAIN = 3  # `unevaluated...` walks all that stands beside it again, measured as 2.6 times
+
+Schema: TypeAlias = dict[str, Json]
+
+_ELSEWHERE: Schema = {"allOf": [{} for _ in range(300)]}  # a meta-schema, which the validator brings along
+
+
+class TooMuchWorkError(Exception):
+    """A schema that would cost more than the limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Reached:
+    """A schema that looks at a value, how many times, and the schema that brought it there."""
+
+    schema: Schema
+    times: int
+    by: "_Reached | None" = None
+
+    def is_within(self, schema: Schema) -> bool:
+        """Whether `schema` is already looking at this value on the way here: validators end such a circle."""
+        here: _Reached | None = self
+        while here is not None:
+            if here.schema is schema:
+                return True
+            here = here.by
+        return False
+
+
+class SchemaWork:
+    """The work that a schema causes. Raises TooMuchWorkError where it nests deeper than DEPTH.
+
+    `size` is the number of its subschemas with every reference written out, recursive ones once; `is_recursive` says
+    that there are such, so that the work depends on the value.
+    """
+
+    def __init__(self, schema: Json) -> None:
+        self._root = schema
+        self._named: dict[str, list[Schema]] = {}
+        self._sizes: dict[int, int] = {}
+        self._open: set[int] = set()
+        self.is_recursive = False
+        for node in _objects(schema):
+            for key in ("$id", "id", "$anchor", "$dynamicAnchor"):
+                name = node.get(key)
+                if isinstance(name, str):
+                    self._named.setdefault(name.removeprefix("#"), []).append(node)
+        self.size = self._size(schema, 0)
+
+    def on(self, value: Json, limit: int) -> None:
+        """Raises TooMuchWorkError where checking `value` takes more than `limit` steps."""
+        steps = 0
+        pending: list[tuple[Json, Counter[int], dict[int, Schema]]] = [
+            (value, Counter({id(self._root): 1}), {id(self._root): self._root} if isinstance(self._root, dict) else {})
+        ]
+        while pending:
+            here, counts, nodes = pending.pop()
+            reached = [_Reached(node, counts[key]) for key, node in nodes.items()]
+            members, items = (here if isinstance(here, dict) else {}), (here if isinstance(here, list) else [])
+            below: dict[str | int, tuple[Counter[int], dict[int, Schema]]] = {}
+            for one in reached:
+                steps += one.times
+                if steps > limit or len(reached) > limit:
+                    raise TooMuchWorkError
+                for inner in self._in_place(one.schema):
+                    if not one.is_within(inner):
+                        reached.append(_Reached(inner, one.times, one))
+                for label, inner in _below(one.schema, members, len(items)):
+                    counter, known = below.setdefault(label, (Counter(), {}))
+                    counter[id(inner)] += one.times
+                    known[id(inner)] = inner
+            for label, (counter, known) in below.items():
+                child = members[label] if isinstance(label, str) else items[label]
+                pending.append((child, counter, known))
+
+    def _size(self, node: Json, depth: int) -> int:
+        if not isinstance(node, dict):
+            return 1
+        key = id(node)
+        if key in self._open:
+            self.is_recursive = True
+            return 1
+        if key in self._sizes:
+            return self._sizes[key]
+        if depth > DEPTH:
+            raise TooMuchWorkError
+        self._open.add(key)
+        here = 1
+        for inner in self._in_place(node):
+            here += self._size(inner, depth + 1)
+        if "unevaluatedProperties" in node or "unevaluatedItems" in node:
+            here *= _WALKED_AGAIN
+        for below in _all_below(node):
+            here += self._size(below, depth + 1)
+        self._open.discard(key)
+        self._sizes[key] = here
+        return here
+
+    def _in_place(self, node: Schema) -> Iterator[Schema]:
+        """The subschemas that look at the same value."""
+        found: list[Json] = [node.get(key) for key in _SINGLE]
+        for key in _LISTS:
+            listed = node.get(key)
+            found += listed if isinstance(listed, list) else ()
+        for key in _MAPS:
+            mapped = node.get(key)
+            found += mapped.values() if isinstance(mapped, dict) else ()
+        for key in _REFERENCES:
+            reference = node.get(key)
+            if isinstance(reference, str):
+                found += self._targets(reference)
+        return (inner for inner in found if isinstance(inner, dict))
+
+    def _targets(self, reference: str) -> list[Schema]:
+        """Where a reference may lead: with several schemas of that name, all of them."""
+        place, _, fragment = reference.partition("#")
+        if not place and (not fragment or fragment.startswith("/")):
+            target = at_pointer(self._root, fragment)
+            if isinstance(target, dict):
+                return [target]
+        name = fragment if fragment and not fragment.startswith("/") else place
+        ending = name.rpartition("/")[2]
+        found = [node for known, nodes in self._named.items() if known.endswith(ending) for node in nodes]
+        return found if name and found else [_ELSEWHERE] if place else []
+
+
+def at_pointer(root: Json, pointer: str) -> Json:
+    """The value that a JSON Pointer names within `root`, None where there is none."""
+    for token in pointer.split("/")[1:]:
+        key = token.replace("~1", "/").replace("~0", "~")
+        if isinstance(root, dict):
+            root = root.get(key)
+        elif isinstance(root, list) and key.isdecimal() and int(key[:9]) < len(root):
+            root = root[int(key[:9])]
+        else:
+            return None
+    return root
+
+
+def _objects(root: Json) -> Iterator[Schema]:
+    pending = [root]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, dict):
+            yield node
+            pending += node.values()
+        elif isinstance(node, list):
+            pending += node
+
+
+def _all_below(node: Schema) -> Iterator[Schema]:
+    found: list[Json] = []
+    for key in (*_ANY_PROPERTY, *_ANY_ITEM):
+        inner = node.get(key)
+        found += inner if isinstance(inner, list) else (inner,)
+    for key in ("properties", "patternProperties"):
+        named = node.get(key)
+        found += named.values() if isinstance(named, dict) else ()
+    return (inner for inner in found if isinstance(inner, dict))
+
+
+def _below(node: Schema, members: Mapping[str, Json], items: int) -> Iterator[tuple[str | int, Schema]]:
+    """The subschemas that look at parts of the value, each with the key or index of the part."""
+    for key in ("additionalProperties", "unevaluatedProperties"):
+        inner = node.get(key)
+        if isinstance(inner, dict):
+            yield from ((name, inner) for name in members)
+    properties, patterns = node.get("properties"), node.get("patternProperties")
+    if isinstance(properties, dict):
+        yield from ((name, inner) for name in members if isinstance(inner := properties.get(name), dict))
+    if isinstance(patterns, dict):
+        yield from ((name, inner) for inner in patterns.values() if isinstance(inner, dict) for name in members)
+    for key in _ANY_ITEM:
+        inner = node.get(key)
+        if isinstance(inner, dict):
+            yield from ((index, inner) for index in range(items))
+        elif isinstance(inner, list):
+            yield from ((index, one) for index, one in zip(range(items), inner, strict=False) if isinstance(one, dict))

@@ -1,0 +1,68 @@
+"""Values that no JSON Schema library may see: too deep, too large, or holding what it refuses."""
+
+import math
+from dataclasses import dataclass
+from decimal import Decimal
+
+from inspector.model import Json
+
+DEPTH_OF_VALUES = 512
+"""The library crashes the process at a depth of 30,000; the JSON reader stops at this one."""
+DEPTH_OF_SCHEMAS = 120
+"""The library refuses schemas that nest deeper than 255 containers, and its meta-schemas cost some of the stack."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnsafePart:
+    """The first part that must not be passed on, by its path, and why."""
+
+    path: tuple[str | int, ...]
+    why: str
+
+
+def unsafe_part(value: Json, *, deepest: int = DEPTH_OF_VALUES, largest: int = 5_000_000) -> UnsafePart | None:
+    """The first part of `value`, level by level, that must not reach the library; None where all may."""
+    level: list[tuple[tuple[str | int, ...], Json]] = [((), value)]
+    seen = 0
+    for _ in range(deepest + 1):
+        below: list[tuple[tuple[str | int, ...], Json]] = []
+        for path, node in level:
+            seen += 1
+            why = _refused(node)
+            if why:
+                return UnsafePart(path, why)
+            if isinstance(node, dict):
+                below += (((*path, key), inner) for key, inner in node.items())
+            elif isinstance(node, list):
+                below += (((*path, index), inner) for index, inner in enumerate(node))
+            if seen + len(below) > largest:
+                return UnsafePart((), f"it holds more than {largest:,} values")
+        if not below:
+            return None
+        level = below
+    return UnsafePart((), f"it nests deeper than {deepest} levels")
+
+
+def _refused(node: Json) -> str | None:
+    if isinstance(node, str):
+        return _LONE if _has_lone_surrogate(node) else None
+    if isinstance(node, dict):
+        return _LONE if any(_has_lone_surrogate(key) for key in node) else None
+    if isinstance(node, float) and not math.isfinite(node):
+        return "a number in it is beyond what numbers can hold, or none"
+    if isinstance(node, Decimal):
+        return "a number in it has more than 4,300 digits"
+    return None
+
+
+_LONE = "a text in it holds half a surrogate pair, which is no Unicode text"
+
+
+def _has_lone_surrogate(text: str) -> bool:
+    if text.isascii():
+        return False
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False

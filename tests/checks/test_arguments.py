@@ -1,0 +1,83 @@
+"""Arguments against schemas: verdicts keyword by keyword, places, and tools of every origin."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema  # type: ignore[import-untyped]  # it ships no types
+import pytest
+
+from inspector.inspection import inspect_trace
+from inspector.model import CallHeader, Generation, Part, Role, ToolDefinition, Trace, Turn
+from inspector.segmentation import Segmentation, Segmenter, segment
+
+CASES = Path(__file__).parents[1] / "cases" / "schema"
+CITY: dict[str, Any] = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+
+
+def rows() -> list[Any]:
+    files = sorted(CASES.glob("*.jsonl"))
+    return [
+        pytest.param(json.loads(line), id=f"{path.stem}-{number}")
+        for path in files
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+    ]
+
+
+def called(arguments: object, parameters: Any, name: str = "f") -> Segmentation:
+    text = f"<tool_call>{json.dumps({'name': name, 'arguments': arguments})}</tool_call>"
+    return segment(text, "hermes", tools=[ToolDefinition("f", parameters=parameters)])
+
+
+def codes(found: Segmentation) -> list[str]:
+    return [one.rule.code for one in found.diagnostics]
+
+
+@pytest.mark.parametrize("row", rows())
+def test_a_keyword_is_checked_as_the_specification_says(row: dict[str, Any]) -> None:
+    parameters = {"type": "object", "properties": {"v": row["schema"]}, "$defs": row.get("defs", {})}
+    found = called({"v": row["value"]}, parameters)
+    assert codes(found) == row["codes"]
+    assert all((one.fault.path or "").startswith("/v") for one in found.diagnostics)
+    is_valid = jsonschema.Draft202012Validator(parameters).is_valid({"v": row["value"]})
+    assert is_valid == (not [code for code in row["codes"] if code != "S209"])
+
+
+def test_pieces_give_what_the_whole_gives_and_faults_come_with_their_call() -> None:
+    text = '<tool_call>{"name": "f", "arguments": {"city": 5}}</tool_call>\n<tool_call>{"name": "g"}</tool_call>'
+    tools = [ToolDefinition("f", parameters=CITY)]
+    segmenter = Segmenter("hermes", tools=tools)
+    told = []
+    for character in text:
+        segmenter.feed(character)
+        calls, faults = segmenter.take()
+        told += [(len(calls), fault.rule.code) for fault in faults]
+    segmenter.close()
+    assert told == [(1, "S202"), (1, "T401")]
+    assert segmenter.segmentation(text) == segment(text, "hermes", tools=tools)
+
+
+def test_structured_calls_are_checked_and_a_bad_definition_is_told_once() -> None:
+    tools = (ToolDefinition("f", parameters={"city": {"type": "string"}}),)
+    turn = Turn(
+        Role.ASSISTANT,
+        (Part("call:0", '{"city": 5}'), Part("call:1", '{"city": "Oslo"}')),
+        calls=(CallHeader("call:0", "f", "1"), CallHeader("call:1", "f", "2")),
+        generation=Generation(tools=tools),
+    )
+    found = inspect_trace(Trace((turn, turn)), format="hermes").diagnostics
+    told = [(one.location.turn, one.location.part, one.rule.code) for one in found if one.rule.code[0] == "S"]
+    assert told == [(1, "call:0", "S207"), (1, "call:0", "S202"), (2, "call:0", "S202")]
+
+
+def test_without_tools_nothing_is_said() -> None:
+    found = segment('<tool_call>{"name": "f", "arguments": {"a": 1}}</tool_call>', "hermes")
+    assert not found.diagnostics
+
+
+def test_a_broken_list_of_tools_makes_no_tool_unknown() -> None:
+    text = (
+        '<|im_start|>system\n<tools>[{"name": "f"}, {"name": "g", "parameters": {]</tools><|im_end|>\n'
+        '<|im_start|>assistant\n<tool_call>{"name": "g", "arguments": {}}</tool_call>'
+    )
+    assert "T401" not in codes(segment(text, "hermes"))

@@ -1,0 +1,88 @@
+"""Schemas and arguments that hang, crash or fetch elsewhere: bounded here, and said."""
+
+import json
+import time
+from typing import Any
+
+import pytest
+
+from inspector.model import Json, ToolDefinition
+from inspector.segmentation import Segmentation, segment
+
+
+def doubled(levels: int, keyword: str) -> dict[str, Any]:
+    links: dict[str, Any] = {
+        f"d{at}": {keyword: [{"$ref": f"#/$defs/d{at + 1}"}, {"$ref": f"#/$defs/d{at + 1}"}]} for at in range(levels)
+    }
+    links[f"d{levels}"] = {"type": "integer"}
+    return {"type": "object", "properties": {"a": {"$ref": "#/$defs/d0"}}, "$defs": links}
+
+
+def nested(levels: int, key: str) -> Json:
+    schema: Json = {}
+    for _ in range(levels):
+        schema = {key: schema}
+    return schema
+
+
+def unevaluated(levels: int) -> Json:
+    schema: Json = {"properties": {"a": True}, "unevaluatedProperties": False}
+    for _ in range(levels):
+        schema = {"allOf": [schema], "unevaluatedProperties": False}
+    return schema
+
+
+TWICE = {"properties": {"a": {"$ref": "#/$defs/n"}}}
+NOT_CHECKED = [
+    *(pytest.param(doubled(60, word), '{"a": 1}', id=word) for word in ("allOf", "anyOf", "oneOf")),
+    pytest.param(nested(30_000, "not"), '{"a": 1}', id="30,000 levels"),
+    pytest.param(nested(200, "additionalProperties"), '{"a": 1}', id="200 levels"),
+    pytest.param(unevaluated(60), '{"b": 1}', id="unevaluated"),
+    pytest.param({"properties": {"a": {"pattern": "(x+x+)+y(?!z)"}}}, json.dumps({"a": "x" * 5_000}), id="look-ahead"),
+    pytest.param({"properties": {"a": {"pattern": r"(a*)*\1b"}}}, json.dumps({"a": "a" * 5_000}), id="back-reference"),
+    pytest.param(
+        {"$defs": {"n": {"type": "object", "allOf": [TWICE, TWICE]}}, "$ref": "#/$defs/n"},
+        '{"a": ' * 200 + "1" + "}" * 200,
+        id="recursion that doubles",
+    ),
+    pytest.param({"type": "object"}, '{"a": "\\ud83d"}', id="half a surrogate pair"),
+    pytest.param({"type": "object"}, '{"a": 1e400}', id="beyond numbers"),
+    pytest.param({"type": "object"}, '{"a": ' + "1" * 5_000 + "}", id="5,000 digits"),
+    pytest.param({"type": "object", "const": "\ud83d"}, "{}", id="half a pair in the schema"),
+    pytest.param({"type": "object", "maximum": float("inf")}, "{}", id="infinity in the schema"),
+]
+
+
+def found_in(parameters: Json, arguments: str) -> Segmentation:
+    text = f'<tool_call>{{"name": "f", "arguments": {arguments}}}</tool_call>'
+    return segment(text, "hermes", tools=[ToolDefinition("f", parameters=parameters)])
+
+
+@pytest.mark.parametrize(("parameters", "arguments"), NOT_CHECKED)
+def test_what_would_hang_or_crash_is_not_checked_and_that_is_said(parameters: Json, arguments: str) -> None:
+    begun = time.perf_counter()
+    told = {one.rule.code for one in found_in(parameters, arguments).diagnostics}
+    assert "S210" in told
+    assert not told & {"S201", "S202", "S203", "S204", "S205", "S206"}
+    assert time.perf_counter() - begun < 5
+
+
+@pytest.mark.parametrize(
+    "reference", ["http://127.0.0.1:9/x", "file:///etc/passwd", "other.json#/x", "#/$defs/no", "#no", "::::"]
+)
+def test_a_reference_is_never_followed_out_and_the_rest_is_checked(reference: str) -> None:
+    schema: Json = {"type": "object", "properties": {"a": {"$ref": reference}, "b": {"type": "integer"}}}
+    assert [one.rule.code for one in found_in(schema, '{"a": 1, "b": "x"}').diagnostics] == ["S208", "S202"]
+
+
+@pytest.mark.parametrize(
+    "schema", [{"$ref": "#"}, {"type": "object", "allOf": [{"$ref": "#"}, {"$ref": "#"}]}, {"$recursiveRef": "#"}]
+)
+def test_a_schema_that_is_itself_ends(schema: Json) -> None:
+    assert not [one for one in found_in(schema, '{"a": 1}').diagnostics if one.rule.code != "S207"]
+
+
+def test_a_pattern_that_needs_no_looking_around_is_decided_however_it_is_written() -> None:
+    schema: Json = {"type": "object", "properties": {"a": {"pattern": "^(a+)+$"}}}
+    found = found_in(schema, json.dumps({"a": "a" * 5_000 + "!"}))
+    assert [one.rule.code for one in found.diagnostics] == ["S205"]
