@@ -20,7 +20,7 @@ APT_INSTALL := apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get inst
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check lint types fuzz bench wheel constraints clean install dev system-packages
+.PHONY: help demo test check lint types fuzz bench bench-store wheel constraints clean install dev system-packages
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,6 +47,9 @@ fuzz: dev ## Run the invariants on EXAMPLES made-up texts (a million)
 
 bench: dev ## Measure against limits and peers; prints ratios
 	$(BIN)/python -m benchmarks
+
+bench-store: dev ## Measure the store over WEAKLINK_BENCH_TRACES traces (a million: 2.3 GB in build/, made once)
+	$(BIN)/python -m benchmarks store
 
 wheel: dev ## Build the source distribution and the wheel into dist/
 	$(BIN)/python -m build --no-isolation

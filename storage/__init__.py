@@ -2,6 +2,7 @@
 
 from storage.excerpts import SearchHit, SearchResults
 from storage.filter import FilterError
+from storage.live import StoreSink
 from storage.location import Place, place_of
 from storage.store import Store, open_store, upgrade_store
 from storage.summaries import Cursor, TraceSummary
@@ -16,6 +17,7 @@ __all__ = [
     "SearchHit",
     "SearchResults",
     "Store",
+    "StoreSink",
     "StoreStats",
     "TraceSummary",
     "Verdict",

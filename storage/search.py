@@ -7,6 +7,7 @@ Both know words without case, accents and punctuation; both find a word however 
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import sqlalchemy as sa
 
@@ -15,6 +16,7 @@ from storage.groups import in_groups
 from storage.packing.blobs import from_blob, text_from_bytes
 
 _PIECE = 100_000  # characters; PostgreSQL bounds a tsvector to 1 MB
+_CLOSE = 100  # see `holding_among`
 _SAMPLE, _COMMON_IN_SAMPLE = 500, 25  # one trace in twenty
 _BETWEEN_PARTS = "\n\ue000\n"  # a word of its own, so that no phrase reaches over two parts
 _NOT_INDEXED = re.compile("[\0\ud800-\udfff]")
@@ -77,39 +79,76 @@ def forget(connection: sa.Connection, ids: Sequence[int]) -> None:
             connection.execute(sa.insert(_sqlite), rows)
 
 
-def holds(connection: sa.Connection, phrase: str, *, prefix: bool = False) -> sa.Select[int]:
-    """The ids of the traces that hold the words of `phrase` in this order; with `prefix` the last may go on."""
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """Words that stand one behind the other; with `prefix` the last may go on."""
+
+    words: str
+    prefix: bool = False
+
+
+def holding(connection: sa.Connection, phrases: Sequence[Phrase]) -> sa.Select[int]:
+    """The ids of the traces that hold all these phrases."""
     if connection.dialect.name == "sqlite":
-        return sa.select(_sqlite.c.rowid).where(_match(phrase, prefix=prefix))
-    return sa.select(_postgresql.c.trace_id).where(_found(phrase, prefix=prefix)).distinct()
+        return sa.select(_sqlite.c.rowid).where(_match(phrases))
+    each = (sa.select(_postgresql.c.trace_id).where(_found(phrase)) for phrase in phrases)
+    return sa.select(sa.intersect(*each).subquery().c.trace_id)
 
 
-def count_up_to(connection: sa.Connection, phrase: str, enough: int, *, prefix: bool = False) -> int:
-    """How many traces hold the words of `phrase`: exact below `enough`, and `enough` from there on or where likely.
+def count_up_to(connection: sa.Connection, phrases: Sequence[Phrase], enough: int) -> int:
+    """How many traces hold all these phrases: exact below `enough`, and `enough` from there on or where likely.
 
     An FTS5 index is read until it is enough. A GIN index gives all that it holds or nothing, so the newest traces are
     asked first, and words that are common among them count as common.
     """
     if connection.dialect.name == "postgresql":
         newest = sa.select(tables.trace.c.id).order_by(tables.trace.c.sort_at_s.desc(), tables.trace.c.id.desc())
-        sample = newest.limit(_SAMPLE).cte("newest")
-        held = sa.select(sa.func.count()).select_from(sample)
-        held = held.where(holds_in(connection, sample.c.id, phrase, prefix=prefix))
-        if (connection.scalar(held) or 0) >= _COMMON_IN_SAMPLE:
+        sample = connection.scalars(newest.limit(_SAMPLE)).all()
+        if len(holding_among(connection, sample, phrases)) >= _COMMON_IN_SAMPLE:
             return enough
-    found = holds(connection, phrase, prefix=prefix).limit(enough).subquery()
+    found = holding(connection, phrases).limit(enough).subquery()
     return connection.scalar(sa.select(sa.func.count()).select_from(found)) or 0
 
 
-def holds_in(
-    connection: sa.Connection, id_: sa.ColumnElement[int], phrase: str, *, prefix: bool = False
-) -> sa.ColumnElement[bool]:
-    """Whether the trace with this id holds the words of `phrase`; looked up for one trace after the other."""
-    if connection.dialect.name == "sqlite":
-        return sa.exists().select_from(_sqlite).where(_match(phrase, prefix=prefix), _sqlite.c.rowid == id_)
-    # An aggregate, since PostgreSQL would turn EXISTS into a join that reads all that the index holds of a word.
-    held = sa.select(sa.func.bool_or(_found(phrase, prefix=prefix))).where(_postgresql.c.trace_id == id_)
-    return sa.func.coalesce(held.correlate_except(_postgresql).scalar_subquery(), sa.false())
+def holding_among(connection: sa.Connection, ids: Sequence[int], phrases: Sequence[Phrase]) -> set[int]:
+    """Which of these traces hold all these phrases.
+
+    An FTS5 index is read along ids that lie close together, and asked for single ids only where they lie alone: to ask
+    costs as much as to read on over a hundred. A GIN index would be read whole, so each trace's own row is asked.
+    """
+    if connection.dialect.name == "postgresql":
+        return set.intersection(*(_holding_among(connection, ids, phrase) for phrase in phrases))
+    held: set[int] = set()
+    alone: list[int] = []
+    for run in _runs(sorted(ids)):
+        if len(run) == 1:
+            alone += run
+        else:
+            between = _sqlite.c.rowid.between(run[0], run[-1])
+            held.update(connection.scalars(sa.select(_sqlite.c.rowid).where(_match(phrases), between)))
+    for group in in_groups(alone):
+        held.update(connection.scalars(sa.select(_sqlite.c.rowid).where(_match(phrases), _sqlite.c.rowid.in_(group))))
+    return held.intersection(ids)
+
+
+def _holding_among(connection: sa.Connection, ids: Sequence[int], phrase: Phrase) -> set[int]:
+    id_, found = _postgresql.c.trace_id, sa.case((_found(phrase), sa.true()), else_=sa.false())
+    held: set[int] = set()
+    for group in in_groups(ids):
+        held.update(connection.scalars(sa.select(id_).where(id_.in_(group), found)))
+    return held
+
+
+def _runs(ids: Sequence[int]) -> Iterator[list[int]]:
+    """Ascending ids in runs without a wide gap."""
+    run: list[int] = []
+    for id_ in ids:
+        if run and id_ - run[-1] > _CLOSE:
+            yield run
+            run = []
+        run.append(id_)
+    if run:
+        yield run
 
 
 def _index(connection: sa.Connection, ids: Sequence[int]) -> None:
@@ -129,14 +168,16 @@ def _index(connection: sa.Connection, ids: Sequence[int]) -> None:
         connection.execute(sa.insert(_postgresql).values(body=body), pieces)
 
 
-def _match(phrase: str, *, prefix: bool) -> sa.ColumnElement[bool]:
-    quoted = '"' + _NOT_INDEXED.sub(" ", phrase).replace('"', " ") + '"' + "*" * prefix
-    return _sqlite.c.search_text.op("MATCH")(quoted)
+def _match(phrases: Sequence[Phrase]) -> sa.ColumnElement[bool]:
+    quoted = (
+        '"' + _NOT_INDEXED.sub(" ", phrase.words).replace('"', " ") + '"' + "*" * phrase.prefix for phrase in phrases
+    )
+    return _sqlite.c.search_text.op("MATCH")(" AND ".join(quoted))
 
 
-def _found(phrase: str, *, prefix: bool) -> sa.ColumnElement[bool]:
-    words = _words(phrase).split()
-    query = " <-> ".join(words) + ":*" * (prefix and bool(words))
+def _found(phrase: Phrase) -> sa.ColumnElement[bool]:
+    words = _words(phrase.words).split()
+    query = " <-> ".join(words) + ":*" * (phrase.prefix and bool(words))
     return _postgresql.c.body.op("@@")(sa.func.to_tsquery("simple", query))
 
 

@@ -1,7 +1,7 @@
 """The store: traces and their inspections in a database, and the only door to it."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -9,8 +9,8 @@ from typing import Self
 
 import sqlalchemy as sa
 
-from inspector.inspection import Inspection
-from inspector.model import Trace
+from inspector.inspection import Inspection, inspect_trace
+from inspector.model import Trace, Turn
 from inspector.version import __version__
 from storage import tables
 from storage.drafts import draft
@@ -24,6 +24,9 @@ from storage.listing import page
 from storage.location import Place, place_of
 from storage.packing.inspections import texts_of
 from storage.reading import find_id, read_inspection, read_trace
+from storage.running.recovery import broken_off, end_where_it_broke, read_open_turns
+from storage.running.rows import write_steps
+from storage.running.session import Step
 from storage.schema import check_file, ensure_current, upgrade
 from storage.search import index_some
 from storage.summaries import Cursor, TraceSummary, summaries
@@ -33,6 +36,7 @@ from storage.writing import Saved, write
 
 _GROUP = 200  # traces whose rows are in memory at a time
 _INSPECTED = 20  # traces that are inspected while other writers wait
+_RECOVERED = 5  # the same, where their rows are written one by one
 
 
 def open_store(where: str | Path | None = None, *, create: bool = True, busy_timeout_s: float = 10.0) -> "Store":
@@ -105,6 +109,35 @@ class Store:
             for group in drafts:
                 saved += write(connection, group, now_s)
         return saved
+
+    def keep_running(self, owner: str, steps: Sequence[Step]) -> list[int | None]:
+        """Keep what sessions that `owner` records have come to, in one transaction: for `storage.live.StoreSink`.
+
+        The id of each session's trace; None where that is no longer there, and nothing of its step was kept.
+        """
+        with sentences(self.place), writing(self._engine) as connection:
+            return write_steps(connection, owner, steps, time.time())
+
+    def open_turns(self, id: int | str) -> tuple[Turn, ...]:
+        """The turns of a running trace that have begun and not ended, as far as they are written; cut there."""
+        with self._reads() as connection:
+            number = find_id(connection, id)
+            with reading(self.place, f"the open turn of trace {number}"):
+                return read_open_turns(connection, number)
+
+    def recover(self, inspect: Callable[[Trace], Inspection] = inspect_trace) -> int:
+        """End the running traces whose recorder was killed, their open turns cut; how many there were.
+
+        A recorder is gone when its process is, on this machine, or gave no sign of life for a minute.
+        """
+        done = 0
+        while self._broken_off():
+            with sentences(self.place), writing(self._engine) as connection:
+                for id_ in broken_off(connection, time.time())[:_RECOVERED]:
+                    with reading(self.place, f"trace {id_}"):
+                        end_where_it_broke(connection, inspect, id_, time.time())
+                    done += 1
+        return done
 
     def trace(self, id: int | str) -> Trace:
         """The trace, equal to the one that was saved."""
@@ -194,6 +227,11 @@ class Store:
         """Give back the room that deleted traces took."""
         with sentences(self.place):
             vacuum(self._engine)
+
+    def _broken_off(self) -> list[int]:
+        """Asked before writing, which a reader may not be allowed."""
+        with self._reads() as connection:
+            return broken_off(connection, time.time())
 
     def _waiting(self) -> int:
         """How many traces the text index has still to read; asked before writing, which a reader may not be allowed."""

@@ -29,7 +29,7 @@ class TraceSummary:
     `source`, `model` and `format` are as kept for filters: beyond 400 characters cut, with a hash. `model` is the
     trace's own or else the first that answered; `format` the one it was read in. Times are seconds since 1970-01-01
     UTC; `started_at_s`, `duration_s` and the token counts are None where the source does not say. `cursor` is where
-    the list goes on behind this trace.
+    the list goes on behind this trace. `running` says that it is still being recorded: all else is what it has come to.
     """
 
     id: int
@@ -55,6 +55,7 @@ class TraceSummary:
     abort_reason: str | None
     broken: Break | None
     cursor: Cursor
+    running: bool = False
 
 
 _AS_THEY_ARE = (
@@ -71,13 +72,15 @@ _COLUMNS = [
 def summaries(connection: sa.Connection, ids: Sequence[int]) -> list[TraceSummary]:
     """The summaries of these traces, in this order; those that are not there are left out."""
     found: dict[int, TraceSummary] = {}
+    live = tables.live.c.trace_id
     for group in in_groups(ids):
+        running = set(connection.scalars(sa.select(live).where(live.in_(group))))
         for row in connection.execute(sa.select(*_COLUMNS).where(tables.trace.c.id.in_(group))).mappings():
-            found[row["id"]] = _summary(row)
+            found[row["id"]] = _summary(row, running=row["id"] in running)
     return [found[id_] for id_ in ids if id_ in found]
 
 
-def _summary(row: sa.RowMapping) -> TraceSummary:
+def _summary(row: sa.RowMapping, *, running: bool) -> TraceSummary:
     ids: list[tuple[str, str]] = unpack(from_blob(row["facts"])).get("external_ids", [])
     return TraceSummary(
         **_plain(row),
@@ -86,6 +89,7 @@ def _summary(row: sa.RowMapping) -> TraceSummary:
         abort_reason=_unescaped(row["abort_reason"]),
         broken=_break(*(row[name] for name in _BREAK)),
         cursor=Cursor(row["sort_at_s"], row["id"]),
+        running=running,
     )
 
 

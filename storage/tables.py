@@ -9,6 +9,9 @@ searched; packed with their calls and diagnostics they are a tenth of the bytes 
 in rows besides: `call` (with what became of it) and `diagnostic`; and `trace_tool` and `trace_code`, once per trace
 and clustered by name and time, so that the newest traces with a tool or a code are a walk along one index.
 
+While a trace is recorded it has a row in `live`, with its recorder and when that last gave a sign of life; what came
+of its open turns lies in `live_piece`, in the order it arrived. Both go when it ends.
+
 Text columns hold escaped text (`packing.escapes`), those with an index its bounded key; blobs hold the exact values.
 `sort_at_s` is when a trace started, or was imported where no start is known; lists go from the newest down.
 """
@@ -218,6 +221,10 @@ trace_code = sa.Table(
 )
 
 search_pending = sa.Table("search_pending", metadata, _of_trace())
+
+live = sa.Table("live", metadata, _of_trace(), _text("owner"), sa.Column("beat_at_s", sa.Double, nullable=False))
+
+live_piece = sa.Table("live_piece", metadata, _of_trace(), _number("turn"), _number(), _blob("body"))
 
 RECORD = (external_id, turn, part)
 """What goes when a trace is replaced; `search_pending` says which traces the text index has yet to read."""

@@ -3,6 +3,8 @@
 Of what a filter asks, the rarest thing drives: its index is walked, and the rest is looked up for each trace met. How
 rare a thing is, is counted up to a bound, which is cheap; so a page costs about the same in a large store as in a
 small one, whatever the filter. What drives may be several values (`code:J1`): then each gets a select of its own.
+All the words of a filter are one thing, which the text index knows together; where they are common they neither drive
+nor stand in the selects, but are left to the caller, who asks the text index for many traces at once.
 """
 
 import re
@@ -16,7 +18,7 @@ from inspector.chain.steps import Status
 from storage import tables
 from storage.filter.terms import Field, Filter, Key, Words
 from storage.packing.escapes import key as key_of
-from storage.search import count_up_to, holds, holds_in
+from storage.search import Phrase, count_up_to, holding
 from storage.summaries import Cursor
 
 Page: TypeAlias = sa.Select[int, float]
@@ -34,35 +36,54 @@ _TABLES = {
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """One thing asked, and how often it is found, up to the bound; `values` are the stored spellings of a field."""
+    """A field that is asked for, and how often it is found, up to the bound; `values` are its stored spellings."""
 
-    term: Field | Words
+    field: Field
     found: int
-    values: tuple[str, ...] = ()
+    values: tuple[str, ...]
 
 
-def branches(connection: sa.Connection, wanted: Filter, *, after: Cursor | None, limit: int) -> list[Page]:
-    """The selects that together give the page behind `after`; none where the filter lets nothing through."""
-    asked = [_asked(connection, term) for term in wanted]
-    if any(not one.found for one in asked):
-        return []
-    drives = min(asked, key=lambda one: one.found, default=None)
-    if drives is not None and (drives.found >= _ENOUGH and isinstance(drives.term, Words)):
-        drives = min((one for one in asked if one.values), key=lambda one: one.found, default=None)
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How a page is found: what drives, what is asked of each trace met, and the common words to ask of all those.
+
+    `ids` are the traces that hold the words, where those drive.
+    """
+
+    drives: _Asked | None
+    rest: tuple[sa.ColumnElement[bool], ...]
+    words: tuple[Phrase, ...] = ()
+    ids: tuple[int, ...] | None = None
+
+    def selects(self, *, after: Cursor | None, limit: int) -> list[Page]:
+        """The selects that together give the next `limit` traces behind `after`, but for `words`."""
+        return [select.limit(limit) for select in _walks(self, after)]
+
+
+def plan_of(connection: sa.Connection, wanted: Filter) -> Plan | None:
+    """How to find what the filter lets through; None where it lets nothing through."""
+    fields = [_asked(connection, term) for term in wanted if isinstance(term, Field)]
+    words = tuple(Phrase(term.phrase, term.prefix) for term in wanted if isinstance(term, Words))
+    drives = min(fields, key=lambda one: one.found, default=None)
+    if drives is not None and not drives.found:
+        return None
+    held = count_up_to(connection, words, _ENOUGH) if words else _ENOUGH
+    if not held:
+        return None
+    if held < min(_ENOUGH, drives.found if drives else _ENOUGH):
+        ids = tuple(connection.scalars(holding(connection, words).limit(_ENOUGH)))
+        return Plan(None, tuple(map(_condition, fields)), ids=ids)
     if drives is not None and len(drives.values) > _MOST_BRANCHES:
         drives = None
-    rest = [_condition(connection, one) for one in asked if one is not drives]
-    return [select.limit(limit) for select in _walks(connection, drives, rest, after)]
+    return Plan(drives, tuple(_condition(one) for one in fields if one is not drives), words)
 
 
-def _asked(connection: sa.Connection, term: Field | Words) -> _Asked:
-    if isinstance(term, Words):
-        return _Asked(term, count_up_to(connection, term.phrase, _ENOUGH, prefix=term.prefix))
+def _asked(connection: sa.Connection, term: Field) -> _Asked:
     values = _spellings(connection, term)
     if not values:
-        return _Asked(term, 0)
-    column = _column(term.key)
-    return _Asked(term, _count(connection, sa.select(sa.literal(1)).where(column.in_(values))), values)
+        return _Asked(term, 0, ())
+    found = sa.select(sa.literal(1)).where(_column(term.key).in_(values))
+    return _Asked(term, _count(connection, found), values)
 
 
 def _count(connection: sa.Connection, found: sa.Select[int]) -> int:
@@ -70,26 +91,22 @@ def _count(connection: sa.Connection, found: sa.Select[int]) -> int:
     return connection.scalar(sa.select(sa.func.count()).select_from(bounded)) or 0
 
 
-def _walks(
-    connection: sa.Connection, drives: _Asked | None, rest: Sequence[sa.ColumnElement[bool]], after: Cursor | None
-) -> list[Page]:
-    match drives:
+def _walks(plan: Plan, after: Cursor | None) -> list[Page]:
+    match plan.drives:
         case _Asked(Field(Key.TOOL | Key.CODE as key), values=values):
             table, column = _TABLES[key]
             source: sa.FromClause = table
-            if rest:
+            if plan.rest:
                 source = table.join(tables.trace, _trace.id == table.c.trace_id)
             return [
-                _walk(source, table.c.sort_at_s, table.c.trace_id, [column == value, *rest], after) for value in values
+                _walk(source, table.c.sort_at_s, table.c.trace_id, [column == value, *plan.rest], after)
+                for value in values
             ]
         case _Asked(Field(key), values=values):
             starts = [[_COLUMNS[key] == value] for value in values]
-        case _Asked(Words() as words):
-            ids = connection.scalars(holds(connection, words.phrase, prefix=words.prefix).limit(_ENOUGH)).all()
-            starts = [[_trace.id.in_(ids)]]
         case _:
-            starts = [[]]
-    return [_walk(tables.trace, _trace.sort_at_s, _trace.id, [*start, *rest], after) for start in starts]
+            starts = [[]] if plan.ids is None else [[_trace.id.in_(plan.ids)]]
+    return [_walk(tables.trace, _trace.sort_at_s, _trace.id, [*start, *plan.rest], after) for start in starts]
 
 
 def _walk(
@@ -104,17 +121,15 @@ def _walk(
     return select.where(*conditions, *behind).order_by(sort_at_s.desc(), id_.desc())
 
 
-def _condition(connection: sa.Connection, asked: _Asked) -> sa.ColumnElement[bool]:
+def _condition(asked: _Asked) -> sa.ColumnElement[bool]:
     """What a trace that was met elsewhere must fulfil, said so that no index tempts the database to begin here."""
-    match asked.term:
-        case Words(phrase, prefix):
-            return holds_in(connection, _trace.id, phrase, prefix=prefix)
-        case Field(Key.TOOL | Key.CODE as key):
-            table = _TABLES[key][0].alias()
-            named = _opaque(table.c[_TABLES[key][1].name].in_(asked.values))
-            return sa.exists().select_from(table).where(table.c.trace_id == _trace.id, named)
-        case Field(key):
-            return _opaque(_COLUMNS[key].in_(asked.values))
+    key = asked.field.key
+    if key not in _TABLES:
+        return _opaque(_COLUMNS[key].in_(asked.values))
+    table, column = _TABLES[key]
+    other = table.alias()
+    named = _opaque(other.c[column.name].in_(asked.values))
+    return sa.exists().select_from(other).where(other.c.trace_id == _trace.id, named)
 
 
 def _opaque(condition: sa.ColumnElement[bool]) -> sa.ColumnElement[bool]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from inspector.chain.steps import Break, Certainty, Chain, Reaction, Status, Step, StepOutcome
+from inspector.chain.steps import Break, Certainty, Chain, Reaction, Recovery, Status, Step, StepOutcome
 from inspector.diagnostics import Diagnostic, Edit, Fault, Fix, Location, Related
 from inspector.errors import UnknownRuleError
 from inspector.inspection import Inspection, PartInspection
@@ -91,6 +91,8 @@ def _step(step: Step, places: Mapping[int, int], texts: Texts) -> list[Any]:
         step.certainty and step.certainty.value,
         step.retry_of,
         step.depends_on,
+        step.recovered_by,
+        step.recovery and step.recovery.value,
     ]
 
 
@@ -99,7 +101,7 @@ def _step_result(result: ToolResult, there: Location | None, places: Mapping[int
 
 
 def _step_from(facts: list[Any], placed: list[Any], texts: Texts) -> Step:
-    number, call, at, outcome, result, there, certainty, retry_of, depends_on = facts
+    number, call, at, outcome, result, there, certainty, retry_of, depends_on, recovered_by, recovery = facts
     location = _location_from(at)
     result_location = None if there is None else _location_from(there)
     if isinstance(result, list):
@@ -116,6 +118,8 @@ def _step_from(facts: list[Any], placed: list[Any], texts: Texts) -> Step:
         Certainty(certainty) if certainty else None,
         retry_of,
         tuple(depends_on),
+        recovered_by,
+        Recovery(recovery) if recovery else None,
     )
 
 

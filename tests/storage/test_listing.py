@@ -1,5 +1,7 @@
 """Lists go from the newest down, in pages; filters let through what they say."""
 
+from random import Random
+
 import pytest
 
 from storage import FilterError, Store
@@ -120,6 +122,60 @@ def test_common_and_rare_things_are_found_alike(store: Store, monkeypatch: pytes
     assert len(_names(store, "weather code:J1")) == 6
     assert len(_names(store, "weather status:broken tool:get_weather")) == 6
     assert len(_names(store, 'oslo "get weather"')) == 12
+
+
+_VOCABULARY = ("sun", "rain", "snow", "wind", "fog")
+
+
+@pytest.mark.parametrize("enough", [1, 3, 1000])
+@pytest.mark.parametrize("close", [0, 2, 100])
+def test_words_are_found_as_if_every_text_were_read(
+    store: Store, monkeypatch: pytest.MonkeyPatch, enough: int, close: int
+) -> None:
+    monkeypatch.setattr("storage.filter.sql._ENOUGH", enough)
+    monkeypatch.setattr("storage.search._CLOSE", close)
+    monkeypatch.setattr("storage.listing._FIRST_WINDOW", 2)
+    monkeypatch.setattr("storage.listing._LARGEST_WINDOW", 8)
+    rng = Random(7)
+    made = {f"s{n}": " ".join(rng.choices(_VOCABULARY, [9, 5, 3, 1, 0.3], k=4)) for n in range(60)}
+    calls = {name: rng.choice((GOOD_CALL, BAD_CALL)) for name in made}
+    times = {name: float(rng.randrange(20)) for name in made}
+    store.save(inspected(*(trace(one, calls[one], words=made[one], started_s=times[one]) for one in made)))
+    store.delete([n for n in range(1, 61) if n % 4 == 0])
+    store.index_pending()
+    order = [one.name for one in store.traces(limit=100)]
+    asked = [
+        "sun",
+        "fog",
+        "sun rain",
+        "rain fog",
+        "sun sn*",
+        '"sun rain"',
+        "wind code:J104",
+        "sun status:ok",
+        "sun !!!",
+    ]
+    for wanted in asked:
+        words = [one for one in wanted.replace('"sun rain"', "sun+rain").split() if ":" not in one]
+        expected = [
+            name
+            for name in order
+            if all(_holds(made[name], word) for word in words)
+            and ("code:" not in wanted or calls[name] == BAD_CALL)
+            and ("status:" not in wanted or calls[name] == GOOD_CALL)
+        ]
+        assert _names(store, wanted) == expected, wanted
+        paged, page = [], store.traces(wanted, limit=3)
+        while page:
+            paged += [one.name for one in page]
+            page = store.traces(wanted, limit=3, after=page[-1].cursor)
+        assert paged == expected, wanted
+
+
+def _holds(text: str, word: str) -> bool:
+    if word.endswith("*"):
+        return any(one.startswith(word[:-1]) for one in text.split())
+    return f" {word.replace('+', ' ')} " in f" {text} " and word != "!!!"
 
 
 def test_a_replaced_trace_is_found_by_its_new_words_alone(filled: Store) -> None:

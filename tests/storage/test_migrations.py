@@ -1,11 +1,14 @@
 """The tables that the migrations make are the tables that the code speaks of."""
 
+import pytest
 import sqlalchemy as sa
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
-from storage import Store, open_store
+from inspector.errors import StoreError
+from storage import Store, open_store, upgrade_store
 from storage.engine import new_engine, writing
 from storage.location import place_of
 from storage.migrating import config, migrate
@@ -28,6 +31,21 @@ def test_migrations_make_the_tables_of_the_code(store: Store) -> None:
 def _is_ours(name: str | None, kind: str, _parents: object) -> bool:
     """The text index is made by hand, in each database's own way."""
     return not (name or "").startswith("search_text")
+
+
+def test_an_older_database_is_lifted_with_what_it_holds(database: str) -> None:
+    with open_store(database) as store:
+        store.save(inspected(trace("a", GOOD_CALL)))
+    engine = new_engine(place_of(database))
+    for revision in REVISIONS[-2::-1]:
+        with writing(engine) as connection:
+            command.downgrade(config(connection), revision)
+    engine.dispose()
+    with pytest.raises(StoreError, match="weaklink db upgrade"):
+        open_store(database)
+    assert upgrade_store(database) is True
+    with open_store(database) as store:
+        assert store.trace("a") == trace("a", GOOD_CALL)
 
 
 def test_down_and_up_again_leaves_an_empty_database_that_works(database: str) -> None:

@@ -12,6 +12,7 @@ from sqlalchemy import event
 
 from inspector.errors import StoreError
 from storage import Store, open_store, place_of, upgrade_store
+from storage.schema import REVISIONS
 from tests.storage.samples import GOOD_CALL, inspected, trace
 
 ROOT = Path(__file__).parents[2]
@@ -119,7 +120,7 @@ def test_a_database_of_a_newer_weaklink(database: str, version: str) -> None:
 
 def test_a_database_of_an_older_weaklink(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     open_store(database).close()
-    monkeypatch.setattr("storage.schema.REVISIONS", ("v0001", "v0002"))
+    monkeypatch.setattr("storage.schema.REVISIONS", (*REVISIONS, "v9998"))
     with pytest.raises(StoreError, match="older weaklink; run `weaklink db upgrade`"):
         open_store(database)
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspector.chain.steps import Break, Certainty, Chain, Reaction, Status, Step, StepOutcome
+from inspector.chain.steps import Break, Certainty, Chain, Reaction, Recovery, Status, Step, StepOutcome
 from inspector.diagnostics import Diagnostic, Edit, Fault, Fix, Location, Related
 from inspector.inspection import Inspection, PartInspection, inspect_trace
 from inspector.model import (
@@ -109,6 +109,8 @@ def _inspections(draw: st.DrawFn) -> Inspection:
         st.none() | st.sampled_from(Certainty),
         st.none() | st.integers(1, 9),
         st.lists(st.integers(1, 9), max_size=2).map(tuple),
+        st.none() | st.integers(1, 9),
+        st.none() | st.sampled_from(Recovery),
     )
     maybe = st.none() | _WORDS
     broken = _made(

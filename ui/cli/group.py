@@ -76,7 +76,7 @@ def weaklink() -> None:
 
     Reads raw model output and the logs of agents, and marks what is wrong with each tool call at the exact characters.
     Data goes to stdout, everything else to stderr. The exit code is 0 when the command ran, whatever it found, and 2
-    when it could not.
+    when it could not; `check` alone exits with 1 when it found what it is to fail on.
     """
 
 

@@ -80,7 +80,7 @@ def _read(request: dict[str, Json], defaults: Defaults) -> Segmentation:
     tools = _tools(request, defaults)
     if text is not None:
         return segment(_words(request, "text", ""), format, prompt=prompt, tools=tools, model=model)
-    return _fed(_pieces(deltas), format, prompt, model)
+    return _fed(_pieces(deltas), format, prompt, model, tools)
 
 
 def _words(request: dict[str, Json], key: str, default: str) -> str:
@@ -106,11 +106,11 @@ def _pieces(deltas: Json) -> list[str]:
     return [piece for piece in deltas if isinstance(piece, str)]
 
 
-def _fed(deltas: list[str], format: str, prompt: str, model: str) -> Segmentation:
+def _fed(deltas: list[str], format: str, prompt: str, model: str, tools: tuple[ToolDefinition, ...]) -> Segmentation:
     """The deltas fed one by one, as they arrived."""
     whole = "".join(deltas)
     chosen = detect_format(whole[:_DETECTED_BY], model).format if format == AUTO else format
-    segmenter = Segmenter(chosen, prompt=prompt)
+    segmenter = Segmenter(chosen, prompt=prompt, tools=tools)
     for piece in deltas:
         segmenter.feed(piece)
     segmenter.close()

@@ -33,7 +33,7 @@ _REACTIONS = {
 def chain_lines(chain: Chain, width: int) -> Iterator[Line]:
     """One line a step: number, call, outcome, result in short. No lines where no tool was called."""
     digits = len(str(len(chain.steps)))
-    outcomes = max((len(_outcome(step, chain)) for step in chain.steps), default=0)
+    outcomes = max((len(outcome_words(step, chain)) for step in chain.steps), default=0)
     calls = max((width - digits - outcomes - 8) // 2, 16)
     for step in chain.steps:
         glyph = step_glyph(step, chain)
@@ -42,8 +42,8 @@ def chain_lines(chain: Chain, width: int) -> Iterator[Line]:
             glyph,
             Run(" "),
             *padded((Run(call_brief(step.call, calls), Style.TOOL_CALL),), calls),
-            Run(f"  {_outcome(step, chain):{outcomes}}  ", glyph.style),
-            *_result(step, width),
+            Run(f"  {outcome_words(step, chain):{outcomes}}  ", glyph.style),
+            *result_words(step, width),
         )
         yield clipped(line, width)
 
@@ -74,13 +74,15 @@ def ending(chain: Chain) -> str:
             return "" if chain.steps else "no tool was called"
 
 
-def _outcome(step: Step, chain: Chain) -> str:
+def outcome_words(step: Step, chain: Chain) -> str:
+    """What became of a step, how sure that is, and whether it was made good."""
     certainty = f" ({step.certainty.value})" if step.certainty else ""
     recovered = ", recovered" if is_recovered(step, chain) else ""
     return f"{step.outcome.value}{certainty}{recovered}"
 
 
-def _result(step: Step, room: int) -> Line:
+def result_words(step: Step, room: int) -> Line:
+    """The beginning of a step's result on one line, as much of it as `room` code points hold."""
     if step.result is None:
         return (Run("no result", Style.DIM),)
     text = _without_wrapper(step.result.content.strip())

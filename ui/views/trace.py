@@ -47,11 +47,13 @@ def trace_lines(trace: Trace, inspection: Inspection, *, id: int, width: int, fu
 def trace_head(trace: Trace, inspection: Inspection, *, id: int, width: int) -> Iterator[Line]:
     """What a trace is, where it comes from and how it ended, before its turns."""
     yield (Run(f"trace {id}", Style.STRONG), Run(f"  {visible_line(trace.name)}"))
-    for name, said in _facts(trace, inspection):
+    for name, said in trace_facts(trace, inspection):
         yield from _fact(name, (Run(folded_middle(said, _LONGEST)),), width)
     chain = inspection.chain
     status = status_run(chain.status, chain.broken.outcome if chain.broken else None)
-    yield from _fact("status", (status, Run(f" {ending(chain)}".rstrip()), Run(_counts(inspection))), width)
+    counts = fault_counts(inspection)
+    ended = (status, Run(f" {ending(chain)}".rstrip()), Run(f" · {counts}" if counts else ""))
+    yield from _fact("status", ended, width)
     if chain.broken is not None:
         yield from _fact("break", (Run(visible_line(chain.broken.message)),), width)
     if inspection.parts:
@@ -65,7 +67,8 @@ def model_of(trace: Trace) -> str:
     return trace.model or next(filter(None, named), "")
 
 
-def _facts(trace: Trace, inspection: Inspection) -> Iterator[tuple[str, str]]:
+def trace_facts(trace: Trace, inspection: Inspection) -> Iterator[tuple[str, str]]:
+    """What is known of a trace as names and words, as its source wrote them: still to be made visible."""
     came = trace.provenance
     yield "model", f"{model_of(trace) or 'unknown'}, format {inspection.format}"
     where = " ".join(word for word in (came.file, came.record) if word)
@@ -89,12 +92,13 @@ def _fact(name: str, said: Line, width: int) -> Iterator[Line]:
         lead = (Run(" " * _MARGIN),)
 
 
-def _counts(inspection: Inspection) -> str:
+def fault_counts(inspection: Inspection) -> str:
+    """How many errors and warnings there are, in words; empty where there are none."""
     found = Counter(diagnostic.rule.severity for diagnostic in inspection.diagnostics)
     said = [
         counted(found[severity], severity.value) for severity in (Severity.ERROR, Severity.WARNING) if found[severity]
     ]
-    return f" · {', '.join(said)}" if said else ""
+    return ", ".join(said)
 
 
 def _moment(at_s: float) -> str:

@@ -171,6 +171,8 @@ def _step_object(step: Step) -> JsonObject:
         "call": _place(step.location),
         "result": _place(step.result_location) if step.result_location else None,
         "retry_of": step.retry_of,
+        "recovery": step.recovery.value if step.recovery else None,
+        "recovered_by": step.recovered_by,
         "depends_on": list(step.depends_on),
     }
 

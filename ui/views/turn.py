@@ -32,7 +32,7 @@ def turn_lines(
     """
     yield _head(turn, number, width, model)
     if turn.generation is not None and turn.generation.error is not None:
-        yield from wrapped(_error(turn.generation.error), width, indent=4)
+        yield from wrapped(error_words(turn.generation.error), width, indent=4)
     shown = {part.part for part in parts}
     for part in parts:
         found = [one for one in diagnostics if one.location.part == part.part]
@@ -91,12 +91,13 @@ def _call_without_text(call: ToolCall, width: int) -> Iterator[Line]:
 def _head(turn: Turn, number: int, width: int, model: str) -> Line:
     """A rule across the screen with the turn's number and role at the left, its facts at the right."""
     role = (Run(f"── {number} ", Style.GUTTER), Run(turn.role.value, Style.STRONG))
-    facts = " · ".join(visible_line(fact) for fact in _facts(turn, model))
+    facts = " · ".join(visible_line(fact) for fact in turn_facts(turn, model))
     left = clipped((*role, Run(f" {facts} " if facts else " ", Style.DIM)), width - 2)
     return (*left, Run("─" * (width - width_of(left)), Style.GUTTER))
 
 
-def _facts(turn: Turn, model: str) -> Iterator[str]:
+def turn_facts(turn: Turn, model: str) -> Iterator[str]:
+    """What is known of a turn beside its text, to be made visible; the trace's own `model` goes without saying."""
     if turn.source_role and turn.source_role != turn.role.value:
         yield f"({turn.source_role})"
     yield from sorted(flag.value.replace("_", " ") for flag in turn.flags)
@@ -121,7 +122,8 @@ def _generation_facts(generation: Generation, model: str) -> Iterator[str]:
         yield f"finish {finish}"
 
 
-def _error(error: GenerationError) -> Line:
+def error_words(error: GenerationError) -> Line:
+    """What the server or the connection said instead of a generation."""
     facts = " ".join(str(fact) for fact in (error.status, error.code) if fact is not None)
     named = f"✖ {error.phase.value.replace('_', ' ')} error{f' {facts}' if facts else ''}: "
     return (Run(visible_line(named), Style.ERROR), Run(visible_line(error.message[:2000])))

@@ -93,3 +93,15 @@ def test_an_import_shows_progress_and_clears_it_away(folder: Path) -> None:
     (folder / "run.jsonl").write_text('{"conversations": [{"from": "human", "value": "hi"}]}\n', encoding="utf-8")
     written = on_terminal(folder, "import", "--db", "t.db", "run.jsonl")
     assert b"1 file read: 1 trace" in SGR.sub(b"", written)
+
+
+def test_found_words_and_faults_are_coloured_and_progress_goes_away(folder: Path) -> None:
+    call = '<tool_call>{"name": "f", "arguments": {"a": 1,}}</tool_call>'
+    log = {"conversations": [{"from": "human", "value": "call it"}, {"from": "gpt", "value": call}]}
+    (folder / "run.jsonl").write_text(json.dumps(log) + "\n", encoding="utf-8")
+    on_terminal(folder, "import", "--db", "t.db", "run.jsonl")
+    again = on_terminal(folder, "reinspect", "--db", "t.db")
+    assert b"1 trace inspected again" in again
+    assert b"\x1b[1;36m^^^^\x1b[0m" in on_terminal(folder, "search", "call", "--db", "t.db")
+    assert b"\x1b[1;31merror[J104]\x1b[0m" in on_terminal(folder, "check", "--fail-on", "never", "run.jsonl")
+    assert b"\x1b[1;31m" in on_terminal(folder, "list", "--db", "t.db")

@@ -1,0 +1,108 @@
+"""Running traces into the database, step by step, and out of the running ones when they end.
+
+A running trace has a row of its own from its first step on, under an identity that no other has; when it ends, it is
+settled as any trace that is saved: it takes its true identity, or gives way to the trace that bears it already.
+"""
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import replace
+
+import sqlalchemy as sa
+
+from storage import tables
+from storage.drafts import Draft
+from storage.groups import in_groups
+from storage.inserting import (
+    delete_rows,
+    delete_traces,
+    insert_derived,
+    insert_records,
+    insert_traces,
+    rewrite_derived,
+    update_traces,
+)
+from storage.running.session import Step
+from storage.search import forget
+from storage.writing import write
+
+_live, _piece = tables.live.c, tables.live_piece.c
+
+
+def write_steps(connection: sa.Connection, owner: str, steps: Sequence[Step], now_s: float) -> list[int | None]:
+    """Write the steps of the sessions that `owner` records; the id of each, None for a trace that is gone."""
+    connection.execute(sa.update(tables.live).where(_live.owner == owner).values(beat_at_s=now_s))
+    there: set[int] = set()
+    for group in in_groups(step.id for step in steps if step.id is not None):
+        there |= set(connection.scalars(sa.select(_live.trace_id).where(_live.trace_id.in_(group))))
+    return [_write(connection, owner, step, now_s) if step.id in there | {None} else None for step in steps]
+
+
+def settle(connection: sa.Connection, id_: int, made: Draft, kept: int, now_s: float) -> int:
+    """End a running trace, whose first `kept` turns stand already; the id under which it is kept from now on."""
+    trace = tables.trace.c
+    identity = made.record.identity
+    other = connection.scalar(sa.select(trace.id).where(trace.identity == identity, trace.id != id_))
+    if other is not None:
+        delete_traces(connection, [id_])
+        return write(connection, [made], now_s)[0].id
+    _grow(connection, id_, made, kept)
+    update_traces(connection, [{"trace_id": id_, "identity": identity}])
+    delete_rows(connection, (tables.live_piece, tables.live), [id_])
+    return id_
+
+
+def _write(connection: sa.Connection, owner: str, step: Step, now_s: float) -> int:
+    id_ = step.id
+    if id_ is None:
+        assert step.draft is not None  # a session's first step brings its trace
+        if step.ended:
+            return write(connection, [step.draft], now_s)[0].id
+        id_ = _begin(connection, owner, step.draft, now_s)
+    elif step.draft is not None and step.ended:
+        return settle(connection, id_, step.draft, step.kept, now_s)
+    elif step.draft is not None:
+        _grow(connection, id_, step.draft, step.kept)
+    for group in in_groups(step.closed):
+        connection.execute(sa.delete(tables.live_piece).where(_piece.trace_id == id_, _piece.turn.in_(group)))
+    if step.pieces:
+        rows = [{"trace_id": id_, "turn": one.turn, "number": one.number, "body": one.body} for one in step.pieces]
+        connection.execute(sa.insert(tables.live_piece), rows)
+    return id_
+
+
+def _begin(connection: sa.Connection, owner: str, made: Draft, now_s: float) -> int:
+    (id_,) = insert_traces(connection, {secrets.token_bytes(32): made}, now_s).values()
+    insert_records(connection, [(id_, made)])
+    insert_derived(connection, [(id_, made.sort_at_s(now_s), made.derived)])
+    connection.execute(sa.insert(tables.live), {"trace_id": id_, "owner": owner, "beat_at_s": now_s})
+    return id_
+
+
+def _grow(connection: sa.Connection, id_: int, made: Draft, kept: int) -> None:
+    """Put a trace in the place of its beginning, of which the first `kept` turns stay as they lie."""
+    trace = tables.trace.c
+    imported_at_s = connection.execute(sa.select(trace.imported_at_s).where(trace.id == id_)).scalar_one()
+    at_s = made.sort_at_s(imported_at_s)
+    forget(connection, [id_])
+    delete_rows(connection, [tables.search_pending, tables.external_id], [id_])
+    for table, number in ((tables.turn, tables.turn.c.number), (tables.part, tables.part.c.turn)):
+        connection.execute(sa.delete(table).where(table.c.trace_id == id_, number > kept))
+    columns = {"fingerprint": made.record.fingerprint, "sort_at_s": at_s, "trace_id": id_}
+    update_traces(connection, [made.record.trace | columns])
+    insert_records(connection, [(id_, _behind(made, kept))])
+    rewrite_derived(connection, [(id_, at_s, made.derived)])
+
+
+def _behind(made: Draft, kept: int) -> Draft:
+    """The draft without its first turns."""
+    record = made.record
+    turns = [row for row in record.turns if row["number"] > kept]
+    used = {row["toolset"] for row in turns}
+    new = replace(
+        record,
+        turns=turns,
+        parts=[row for row in record.parts if row["turn"] > kept],
+        toolsets={digest: toolset for digest, toolset in record.toolsets.items() if digest in used},
+    )
+    return replace(made, record=new)

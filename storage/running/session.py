@@ -1,0 +1,149 @@
+"""A session while it is recorded: what came, what of it the database holds, and what is to be written next."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import assert_never
+
+from inspector.capture.events import ChunksArrived, RecordEvent, TraceEnded, TraceStarted, TurnEnded, TurnStarted
+from inspector.inspection import Inspection
+from inspector.model import Chunk, Generation, Role, Trace, Turn
+from storage.drafts import Draft, draft
+from storage.running.pieces import cut, opening, parts_of, piece
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A piece of an open turn on its way into the database; number 0 is the turn's opening."""
+
+    turn: int
+    number: int
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What one transaction writes of a session.
+
+    `id` is the trace's, None for one that is not there yet. `draft` is the trace with its inspection where turns have
+    ended since the last step; its first `kept` turns lie in the database as they are. `closed` are turns whose pieces
+    go. With `ended` the trace is no longer running.
+    """
+
+    id: int | None
+    draft: Draft | None
+    kept: int
+    pieces: tuple[Piece, ...]
+    closed: tuple[int, ...]
+    ended: bool
+
+
+@dataclass(slots=True)
+class OpenTurn:
+    """A turn that has begun; `written` chunks of it stand in the database, in `pieces` pieces with the opening."""
+
+    role: Role
+    generation: Generation | None = None
+    chunks: list[Chunk] = field(default_factory=list)
+    written: int = 0
+    pieces: int = 0
+
+    def so_far(self) -> Turn:
+        """The turn, cut where it has come to."""
+        return cut(Turn(self.role, parts_of(self.chunks), generation=self.generation))
+
+
+class Session:
+    """One session; holds the whole of it, since each new turn is inspected with all that came before.
+
+    `step` says what is to be written and changes nothing, so that it can be asked again when writing failed; `wrote`
+    takes note that it was written.
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        self._facts = trace
+        self._turns: dict[int, Turn] = {}
+        self._open: dict[int, OpenTurn] = {}
+        self._closed: list[int] = []
+        self._id: int | None = None
+        self._kept = 0
+        self._changed = True
+        self.ended = False
+        self._start(trace)
+
+    def take(self, event: RecordEvent) -> None:
+        """One more event of this session."""
+        match event:
+            case TraceStarted(_, trace):
+                self._start(trace)
+            case TurnStarted(_, number, role, generation):
+                self._open[number] = OpenTurn(role, generation)
+            case ChunksArrived(_, number, chunks):
+                self._open.setdefault(number, OpenTurn(Role.ASSISTANT)).chunks += chunks
+            case TurnEnded(_, number, turn):
+                self._end_turn(number, turn)
+            case TraceEnded(_, outcome):
+                self._facts = self._facts if outcome is None else replace(self._facts, outcome=outcome)
+                self.end()
+            case _:
+                assert_never(event)
+
+    def end(self) -> None:
+        """Nothing follows: what is open is cut."""
+        for number, turn in tuple(self._open.items()):
+            self._end_turn(number, turn.so_far())
+        self.ended = self._changed = True
+
+    def step(self, inspect: Callable[[Trace], Inspection]) -> Step | None:
+        """What is to be written now; None where nothing is."""
+        pieces = tuple(piece for number, turn in self._open.items() for piece in _new_pieces(number, turn))
+        if not (self._changed or pieces):
+            return None
+        made: Draft | None = None
+        if self._changed:
+            trace = self._trace()
+            made = draft(trace, inspect(trace))
+        return Step(self._id, made, self._kept, pieces, tuple(self._closed), self.ended)
+
+    def wrote(self, step: Step, id_: int | None) -> None:
+        """That `step` stands under this id; None says that the trace is gone, so that all is to be written anew."""
+        if id_ is None:
+            self._id, self._kept, self._changed = None, 0, True
+            for turn in self._open.values():
+                turn.written = turn.pieces = 0
+            return
+        self._id = id_
+        self._closed = []
+        for one in step.pieces:
+            turn = self._open[one.turn]
+            turn.pieces = one.number + 1
+            turn.written = len(turn.chunks) if one.number else 0
+        if step.draft is not None:
+            self._kept = len(self._turns)
+            self._changed = False
+
+    def _start(self, trace: Trace) -> None:
+        self._facts = replace(trace, turns=())
+        for number, turn in enumerate(trace.turns, 1):
+            if self._turns.get(number) != turn:
+                self._end_turn(number, turn)
+        self._changed = True
+
+    def _end_turn(self, number: int, turn: Turn) -> None:
+        opened = self._open.pop(number, None)
+        if opened is not None and opened.pieces:
+            self._closed.append(number)
+        if number <= max(self._turns, default=0):
+            self._kept = 0  # not at the end: what lies in the database stands no longer in its place
+        self._turns[number] = turn
+        self._changed = True
+
+    def _trace(self) -> Trace:
+        return replace(self._facts, turns=tuple(self._turns[number] for number in sorted(self._turns)))
+
+
+def _new_pieces(number: int, turn: OpenTurn) -> list[Piece]:
+    found = [] if turn.pieces else [Piece(number, 0, opening(turn.role, turn.generation))]
+    new = turn.chunks[turn.written :]
+    if new:
+        found.append(Piece(number, turn.pieces or 1, piece(new)))
+    return found

@@ -1,0 +1,189 @@
+"""`check`: what is wrong in files, for people and machines, and the exit code for CI."""
+
+import gzip
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.ui.conftest import START, Run, environment
+
+FULL_KEYS = [
+    *("path", "record", "trace", "turn", "part", "code", "name", "severity", "start", "end", "line", "column"),
+    *("message", "hint", "fix", "path_in_arguments"),
+]
+COMMA = "A comma stands before `}`, but nothing follows it."
+KEY = "The arguments stand under `parameters`; this format calls them `arguments`."
+GOOD = [{"from": "human", "value": "Hello."}, {"from": "gpt", "value": "Hello to you."}]
+ASKED = {"from": "human", "value": "Weather?"}
+ERROR = [ASKED, {"from": "gpt", "value": '<tool_call>\n{"name": "f", "arguments": {"city": "Rome",}}\n</tool_call>'}]
+WARNING = [ASKED, {"from": "gpt", "value": '<tool_call>\n{"name": "f", "parameters": {"city": "Rome"}}\n</tool_call>'}]
+
+
+def write(path: Path, *conversations: object) -> None:
+    lines = [json.dumps({"id": f"t{number}", "conversations": one}) for number, one in enumerate(conversations, 1)]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    """A folder with a sound file, one with an error behind a sound record and a junk line, and one with a warning."""
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    write(folder / "good.jsonl", GOOD)
+    write(folder / "warning.jsonl", WARNING)
+    write(folder / "error.jsonl", GOOD, ERROR)
+    with (folder / "error.jsonl").open("a", encoding="utf-8") as stream:
+        stream.write("{junk\n")
+    (folder / "README.md").write_text("No trace.\n", encoding="utf-8")
+    return folder
+
+
+def checked(run: Run, *words: str, code: int) -> dict[str, Any]:
+    done = run("check", "--output", "json", *words)
+    assert done.returncode == code, done.stderr
+    assert done.stdout.isascii()
+    value: dict[str, Any] = json.loads(done.stdout)
+    assert list(value) == ["files", "diagnostics", "totals"]
+    return value
+
+
+def test_text_is_a_compilers(weaklink: Run, logs: Path) -> None:
+    done = weaklink("check", "logs")
+    assert done.returncode == 1
+    assert done.stdout.decode().splitlines() == [
+        f"logs/error.jsonl:2: turn 2 text 2:43: error[J104] trailing-comma: {COMMA}",
+        "  help: Delete the comma.",
+        f"logs/warning.jsonl:1: turn 2 text 2:15: warning[J113] wrong-arguments-key: {KEY}",
+        "  help: Rename it to `arguments`.",
+        "4 traces in 3 files: 1 error, 1 warning",
+        "      1 J104 trailing-comma",
+        "      1 J113 wrong-arguments-key",
+    ]
+    said = done.stderr.decode().splitlines()
+    assert said[0].startswith("weaklink: logs/README.md: ")
+    assert said[1].startswith("weaklink: logs/error.jsonl:3: skipped: ")
+
+
+def test_json_says_the_same(weaklink: Run, logs: Path) -> None:
+    found = checked(weaklink, "logs", code=1)
+    assert [file["path"].removeprefix("logs/") for file in found["files"]] == [
+        *("README.md", "error.jsonl", "good.jsonl", "warning.jsonl")
+    ]
+    assert found["files"][0]["refused"].startswith("logs/README.md: ")
+    assert [one["record"] for one in found["files"][1]["skipped_records"]] == ["line 3"]
+    assert all(list(one) == FULL_KEYS for one in found["diagnostics"])
+    error = found["diagnostics"][0]
+    assert (error["path"], error["record"], error["trace"]) == ("logs/error.jsonl", "line 2", "t2")
+    assert (error["turn"], error["part"], error["code"], error["line"], error["column"]) == (2, "text", "J104", 2, 43)
+    assert ERROR[1]["value"][error["start"] : error["end"]] == ","
+    assert error["fix"] == {"edits": [{"start": error["start"], "end": error["end"], "text": ""}], "safe": True}
+    numbers = {"files": 4, "refused": 1, "traces": 4, "skipped": 1, "errors": 1, "warnings": 1, "infos": 0}
+    assert found["totals"] == numbers | {"diagnostics": {"J104": 1, "J113": 1}}
+
+
+def test_nothing_wrong_is_said_and_is_0(weaklink: Run, logs: Path) -> None:
+    done = weaklink("check", "logs/good.jsonl")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.decode() == "1 trace in 1 file: ✔ nothing is wrong\n"
+    assert checked(weaklink, "logs/good.jsonl", code=0)["diagnostics"] == []
+
+
+@pytest.mark.parametrize(
+    ("file", "fail_on", "code"),
+    [
+        *(("error", "error", 1), ("error", "warning", 1), ("error", "info", 1), ("error", "never", 0)),
+        *(("warning", "error", 0), ("warning", "warning", 1), ("warning", "info", 1), ("warning", "never", 0)),
+    ],
+)
+def test_fail_on_decides_the_exit_code(weaklink: Run, logs: Path, file: str, fail_on: str, code: int) -> None:
+    assert weaklink("check", "--fail-on", fail_on, f"logs/{file}.jsonl").returncode == code
+
+
+@pytest.mark.parametrize(
+    ("options", "codes", "code"),
+    [
+        (("--select", "J104"), ["J104"], 1),
+        (("--select", "J113,T4"), ["J113"], 0),
+        (("--select", "wrong-arguments-key", "--select", "J104"), ["J104", "J113"], 1),
+        (("--ignore", "J104"), ["J113"], 0),
+        (("--select", "J", "--ignore", "trailing-comma J113"), [], 0),
+    ],
+)
+def test_rules_are_selected_and_ignored(
+    weaklink: Run, logs: Path, options: tuple[str, ...], codes: list[str], code: int
+) -> None:
+    assert [one["code"] for one in checked(weaklink, *options, "logs", code=code)["diagnostics"]] == codes
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--select", "trailing-coma"), "did you mean `trailing-comma`?"),
+        (("--format", "hermse"), "hermse"),
+        (("--output", "sarif"), "`--output sarif` is not there yet"),
+        (("--output", "junit"), "`--output junit` is not there yet"),
+        (("--output", "github"), "`--output github` is not there yet"),
+        (("--output", "xml"), "xml"),
+    ],
+)
+def test_what_it_does_not_know_is_refused_before_anything_is_read(
+    weaklink: Run, logs: Path, options: tuple[str, ...], said: str
+) -> None:
+    done = weaklink("check", *options, "logs")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert said in done.stderr.decode()
+
+
+def test_nothing_read_is_2_and_still_reported(weaklink: Run, logs: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    assert checked(weaklink, "empty", code=2)["files"] == []
+    assert checked(weaklink, "logs/README.md", code=2)["totals"]["refused"] == 1
+
+
+def test_a_path_that_is_not_there_is_2_whatever_else_is(weaklink: Run, logs: Path) -> None:
+    found = checked(weaklink, "logs/good.jsonl", "logs/gone.jsonl", code=2)
+    assert found["files"][1]["refused"] == "logs/gone.jsonl: there is no such file"
+
+
+def test_what_a_file_holds_before_it_breaks_off_is_reported(weaklink: Run, logs: Path) -> None:
+    write(logs / "long.jsonl", *[ERROR] * 3_000)
+    packed = gzip.compress((logs / "long.jsonl").read_bytes())
+    (logs / "cut.jsonl.gz").write_bytes(packed[: len(packed) // 2])
+    found = checked(weaklink, "logs/cut.jsonl.gz", code=1)
+    (file,) = found["files"]
+    assert (file["source"], file["skipped"]) == ("sharegpt", 1)
+    assert 0 < file["traces"] == len(found["diagnostics"]) < 3_000
+
+
+def test_hostile_names_and_texts_are_made_visible(weaklink: Run, tmp_path: Path) -> None:
+    hostile = [ASKED, {"from": "gpt", "value": "<tool_call>\n{'na\x1b[31mme': 1}\n</tool_call>"}]
+    write(tmp_path / "a\x1b[2J.jsonl", hostile)
+    done = weaklink("check", "a\x1b[2J.jsonl")
+    assert done.returncode == 1
+    assert b"\x1b" not in done.stdout
+    assert "a␛[2J.jsonl:1: turn 2".encode() in done.stdout
+
+
+def test_the_same_input_gives_the_same_report_and_no_database(weaklink: Run, logs: Path, tmp_path: Path) -> None:
+    first, second = (weaklink("check", "logs", "--output", "json").stdout for _ in range(2))
+    assert first == second
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["logs"]
+
+
+def test_many_diagnostics_take_bounded_memory(tmp_path: Path) -> None:
+    write(tmp_path / "few.jsonl", *[ERROR] * 300)
+    write(tmp_path / "many.jsonl", *[ERROR] * 15_000)
+    few, many = (_peak_kib(tmp_path, name) for name in ("few.jsonl", "many.jsonl"))
+    assert many - few < 40_000
+
+
+def _peak_kib(folder: Path, name: str) -> int:
+    measure = "import resource, atexit, sys; atexit.register(lambda: sys.stderr.write(str("
+    measure += "resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)))"
+    words = [*START[:-1], f"{measure}\n{START[-1]}", "check", "--output", "json", name]
+    done = subprocess.run(words, capture_output=True, cwd=folder, env=environment(folder), check=False)
+    assert done.returncode == 1
+    return int(done.stderr)

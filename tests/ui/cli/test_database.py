@@ -1,0 +1,141 @@
+"""`reinspect` and `db`: what keeps a database in order."""
+
+import json
+import os
+import pty
+import subprocess
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from inspector.inspection import inspect_trace
+from inspector.model import Instant, Part, Role, Trace, Turn
+from inspector.version import __version__
+from storage import open_store
+from tests.ui.conftest import START, Run, environment
+
+LOST = '<tool_call>\n{"name": "f", "arguments": {"a": 1,}}\n</tool_call>'
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    """A database of an old broken trace, an old sound one and one of today."""
+    path = tmp_path / "t.db"
+    old, new = datetime(2020, 5, 1, tzinfo=UTC), datetime.now(UTC)
+    said = [(Role.ASSISTANT, LOST, old), (Role.USER, "Hello.", old), (Role.USER, "Good-bye.", new)]
+    traces = [
+        Trace((Turn(role, (Part("text", text),)),), name=text[:5], started=Instant(at.timestamp()))
+        for role, text, at in said
+    ]
+    with open_store(path) as store:
+        store.save((trace, inspect_trace(trace, format="hermes")) for trace in traces)
+    return path
+
+
+def ids(path: Path) -> list[int]:
+    with open_store(path) as store:
+        return sorted(summary.id for summary in store.traces())
+
+
+def test_reinspect_says_how_many(weaklink: Run, database: Path) -> None:
+    done = weaklink("reinspect", "--db", "t.db")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.decode() == f"3 traces inspected again by weaklink {__version__}\n"
+
+
+def test_reinspect_takes_ids_and_each_counts_once(weaklink: Run, database: Path) -> None:
+    assert weaklink("reinspect", "2", "2", "--db", "t.db").stdout.startswith(b"1 trace inspected again")
+    done = weaklink("reinspect", "77", "--db", "t.db")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"there is no trace" in done.stderr
+
+
+def test_reinspect_keeps_what_was_recorded(weaklink: Run, database: Path) -> None:
+    with open_store(database) as store:
+        before = store.trace(1)
+    weaklink("reinspect", "--db", "t.db")
+    with open_store(database) as store:
+        assert store.trace(1) == before
+
+
+def test_stats_have_every_key(weaklink: Run, database: Path) -> None:
+    found = json.loads(weaklink("db", "stats", "--json", "--db", "t.db").stdout)
+    assert list(found) == [
+        *("database", "size_bytes", "traces", "by_status", "turns", "characters", "chunks", "tool_calls", "errors"),
+        *("tools", "not_indexed", "outdated"),
+    ]
+    assert (found["traces"], found["not_indexed"], found["outdated"]) == (3, 3, 0)
+    assert found["by_status"] == {"broken": 1, "aborted": 0, "recovered": 0, "ok": 2}
+
+
+def test_stats_for_people_say_what_is_to_be_done(weaklink: Run, database: Path) -> None:
+    shown = weaklink("db", "stats", "--db", "t.db").stdout.decode()
+    assert "✖ broken 1" in shown
+    assert "not indexed 3; the next search reads them" in shown
+
+
+def test_upgrade_says_that_nothing_was_to_be_done(weaklink: Run, database: Path) -> None:
+    done = weaklink("db", "upgrade", "--db", "t.db")
+    assert (done.returncode, done.stdout.decode()) == (0, f"{database} is of this version already\n")
+
+
+@pytest.mark.parametrize("command", [("stats",), ("upgrade",), ("vacuum",), ("prune", "--before", "1d", "--yes")])
+def test_a_database_that_is_not_there_is_not_made(weaklink: Run, tmp_path: Path, command: tuple[str, ...]) -> None:
+    done = weaklink("db", *command, "--db", "none.db")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"there is no database" in done.stderr
+    assert not (tmp_path / "none.db").exists()
+
+
+@pytest.mark.parametrize("before", ["2021-01-01", "2020-05-01T00:00:01Z", "1y", "400d"])
+def test_prune_deletes_what_is_older(weaklink: Run, database: Path, before: str) -> None:
+    done = weaklink("db", "prune", "--before", before, "--yes", "--db", "t.db")
+    assert (done.returncode, done.stdout) == (0, b"2 traces deleted\n")
+    assert ids(database) == [3]
+
+
+def test_prune_keeps_the_broken_where_asked_to(weaklink: Run, database: Path) -> None:
+    weaklink("db", "prune", "--before", "2021-01-01", "--keep-broken", "--yes", "--db", "t.db")
+    assert ids(database) == [1, 3]
+
+
+def test_prune_refuses_where_nobody_can_be_asked(weaklink: Run, database: Path) -> None:
+    done = weaklink("db", "prune", "--before", "2021-01-01", "--db", "t.db")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"--yes" in done.stderr
+    assert ids(database) == [1, 2, 3]
+
+
+@pytest.mark.parametrize("before", ["soon", "30", "2026-13-01", "99999999w", "-1d"])
+def test_prune_refuses_what_is_no_time(weaklink: Run, database: Path, before: str) -> None:
+    done = weaklink("db", "prune", f"--before={before}", "--yes", "--db", "t.db")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"neither a date" in done.stderr
+
+
+@pytest.mark.parametrize(("answer", "left"), [(b"y\n", [1, 3]), (b"n\n", [1, 2, 3])])
+def test_prune_asks_on_a_terminal(tmp_path: Path, database: Path, answer: bytes, left: list[int]) -> None:
+    ours, theirs = pty.openpty()
+    os.write(ours, answer)
+    words = ("db", "prune", "--before", "2021-01-01", "--keep-broken", "--db", "t.db")
+    done = subprocess.run(
+        [*START, *words], stdin=theirs, capture_output=True, cwd=tmp_path, env=environment(tmp_path), check=True
+    )
+    os.close(ours)
+    os.close(theirs)
+    assert b"Delete 1 trace from before 2021-01-01 00:00 UTC in " in done.stderr
+    assert ids(database) == left
+
+
+def test_vacuum_says_what_it_gave_back(weaklink: Run, database: Path) -> None:
+    long_ago = datetime.now(UTC) - timedelta(days=1)
+    big = Trace((Turn(Role.USER, (Part("text", os.urandom(600_000).hex()),)),), started=Instant(long_ago.timestamp()))
+    with open_store(database) as store:
+        (saved,) = store.save([(big, inspect_trace(big))])
+        store.delete([saved.id])
+    done = weaklink("db", "vacuum", "--db", "t.db")
+    assert done.returncode == 0
+    before, _, after = done.stdout.decode().partition(" before, ")
+    assert before.endswith(("MiB", "KiB"))
+    assert before != after.removesuffix(" now\n")

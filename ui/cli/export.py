@@ -1,0 +1,81 @@
+"""`weaklink export`: traces out of the database, as others read them."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import PurePath
+from types import MappingProxyType
+from typing import TextIO, TypeAlias
+
+import click
+
+from inspector.inspection import Inspection
+from inspector.json_text import write_json
+from inspector.model import Trace
+from inspector.trace_file import write_trace_file
+from storage import TraceSummary, open_store
+from ui.cli.options import database_option
+from ui.cli.outputs import open_output
+from ui.reports.html_page import html_page
+from ui.reports.markdown_trace import trace_markdown
+from ui.views.trace_json import trace_object
+from ui.views.trace_list import trace_title
+
+_Numbered: TypeAlias = tuple[int, Trace, Inspection]
+_SUFFIXES = MappingProxyType({".json": "json", ".md": "markdown", ".markdown": "markdown", ".html": "html"})
+
+
+@click.command("export")
+@click.argument("ids", metavar="ID...", nargs=-1, required=True)
+@click.option(
+    "--as",
+    "form",
+    type=click.Choice(["trace", "json", "markdown", "html"]),
+    help="What to write.  [default: by the suffix of --output, else trace]",
+)
+@click.option("--output", "-o", metavar="FILE", help="Write to FILE, not to standard output.")
+@database_option
+def export(ids: tuple[str, ...], form: str | None, output: str | None, where: str | None) -> None:
+    r"""Write traces for others to read.
+
+    \b
+    trace      a trace file: everything that was recorded, for `weaklink import` anywhere else
+    json       what `weaklink show --json` prints, one line a trace
+    markdown   a report
+    html       one page that needs nothing else and loads nothing: no script, no picture, no font
+
+    ID is the number that `weaklink list` prints, or an id of the source's own. FILE is written whole or not at all.
+    """
+    chosen = form or _SUFFIXES.get(PurePath(output or "").suffix.lower(), "trace")
+    with open_store(where, create=False) as store:
+        summaries = [store.summary(id) for id in ids]
+        traces = ((one.id, *store.inspected(one.id)) for one in summaries)
+        with open_output(output) as out:
+            _WRITERS[chosen](out, summaries, traces)
+
+
+def _trace_file(out: TextIO, _: Sequence[TraceSummary], traces: Iterable[_Numbered]) -> None:
+    write_trace_file(out, (trace for _, trace, _ in traces))
+
+
+def _json(out: TextIO, _: Sequence[TraceSummary], traces: Iterable[_Numbered]) -> None:
+    out.writelines(write_json(trace_object(*numbered)) + "\n" for numbered in traces)
+
+
+def _markdown(out: TextIO, _: Sequence[TraceSummary], traces: Iterable[_Numbered]) -> None:
+    for index, numbered in enumerate(traces):
+        out.writelines(["\n---\n\n"] if index else [])
+        out.writelines(trace_markdown(*numbered))
+
+
+def _html(out: TextIO, summaries: Sequence[TraceSummary], traces: Iterator[_Numbered]) -> None:
+    out.writelines(html_page(traces, title=_page_title(summaries), contents=summaries))
+
+
+def _page_title(summaries: Sequence[TraceSummary]) -> str:
+    if len(summaries) > 1:
+        return f"weaklink: {len(summaries):,} traces"
+    return f"weaklink: trace {summaries[0].id} {trace_title(summaries[0])}"
+
+
+_WRITERS: MappingProxyType[str, Callable[[TextIO, Sequence[TraceSummary], Iterator[_Numbered]], None]] = (
+    MappingProxyType({"trace": _trace_file, "json": _json, "markdown": _markdown, "html": _html})
+)

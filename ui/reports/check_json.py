@@ -1,0 +1,98 @@
+"""The report of a check as one JSON object, in bounded memory however much is found."""
+
+import tempfile
+from typing import TextIO
+
+from inspector.json_text import write_json
+from inspector.rules.rule import Severity
+from ui.reports.check_report import CheckedFile, Finding, Totals
+from ui.views.segment_json import JsonObject, diagnostic_object
+
+_IN_MEMORY_BYTES = 8 << 20
+
+
+class CheckJson:
+    """Writes `{"files", "diagnostics", "totals"}` to a stream when all is found; until then it lies on the disk."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+        self._files, self._diagnostics = _Array(), _Array()
+
+    def finding(self, finding: Finding) -> None:
+        """One more element of `diagnostics`."""
+        self._diagnostics.add(finding_object(finding))
+
+    def file(self, file: CheckedFile) -> None:
+        """One more element of `files`."""
+        self._files.add(file_object(file))
+
+    def close(self, totals: Totals) -> None:
+        """Write everything."""
+        self._out.write('{"files": ')
+        self._files.write_to(self._out)
+        self._out.write(', "diagnostics": ')
+        self._diagnostics.write_to(self._out)
+        self._out.write(f', "totals": {write_json(totals_object(totals))}}}\n')
+
+
+def finding_object(finding: Finding) -> JsonObject:
+    """A diagnostic with its place; `path` is the file's, `path_in_arguments` a JSON Pointer or null."""
+    place = finding.diagnostic.location
+    said = diagnostic_object(finding.diagnostic, finding.lines)
+    in_arguments = said.pop("path")
+    return {
+        "path": finding.path,
+        "record": finding.record,
+        "trace": finding.trace,
+        "turn": place.turn,
+        "part": place.part,
+        **said,
+        "path_in_arguments": in_arguments,
+    }
+
+
+def file_object(file: CheckedFile) -> JsonObject:
+    """What became of a file; `skipped` counts records, `skipped_records` are the first of them."""
+    return {
+        "path": file.path,
+        "source": file.source,
+        "refused": file.refused,
+        "traces": file.traces,
+        "skipped": file.skipped,
+        "skipped_records": [{"record": one.record, "reason": one.reason} for one in file.first_skipped],
+        "diagnostics": dict(sorted(file.diagnostics.items())),
+    }
+
+
+def totals_object(totals: Totals) -> JsonObject:
+    """The sums over all files."""
+    return {
+        "files": totals.files,
+        "refused": totals.refused,
+        "traces": totals.traces,
+        "skipped": totals.skipped,
+        "errors": totals.of(Severity.ERROR),
+        "warnings": totals.of(Severity.WARNING),
+        "infos": totals.of(Severity.INFO),
+        "diagnostics": dict(sorted(totals.diagnostics.items())),
+    }
+
+
+class _Array:
+    """A JSON array that grows on the disk."""
+
+    def __init__(self) -> None:
+        self._spool = tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES, "w+", encoding="ascii")  # noqa: SIM115  # lives on
+        self._begun = False
+
+    def add(self, value: JsonObject) -> None:
+        self._spool.write((",\n" if self._begun else "\n") + write_json(value))
+        self._begun = True
+
+    def write_to(self, out: TextIO) -> None:
+        out.write("[")
+        self._spool.seek(0)
+        while piece := self._spool.read(1 << 16):
+            out.write(piece)
+        out.write("\n]" if self._begun else "]")
+        self._spool.close()

@@ -1,0 +1,106 @@
+"""A trace as a section of an HTML page: facts, break, chain, and its turns."""
+
+from collections.abc import Iterator
+from html import escape
+
+from inspector.chain.steps import Chain
+from inspector.diagnostics import Diagnostic
+from inspector.inspection import Inspection, PartInspection
+from inspector.model import Trace, Turn
+from ui.reports.html_text import escaped, faults_html, part_html, runs_html
+from ui.views.call import call_brief
+from ui.views.chain import break_lines, ending, outcome_words, result_words
+from ui.views.minimap import LEGEND, minimap
+from ui.views.status import status_run, step_glyph
+from ui.views.trace import fault_counts, model_of, trace_facts
+from ui.views.turn import error_words, turn_facts
+from ui.views.visible import visible_line
+
+_MAP_CELLS = 400
+_IN_CELL = 160
+_BRIEF = (True, False, True, False, True)
+_UNWRAPPED = 100_000
+_LEGEND = " · ".join(LEGEND).replace("  ", " · ")
+
+
+def trace_html(id: int, trace: Trace, inspection: Inspection) -> Iterator[str]:
+    """The section of one trace; its element bears the id `trace-N`."""
+    yield f'<section class="trace" id="trace-{id}">\n<h1>trace {id} <span>{escaped(trace.name)}</span></h1>\n'
+    yield from _facts(trace, inspection)
+    yield from _break(inspection)
+    yield from _chain(id, inspection.chain)
+    parts: dict[int, list[PartInspection]] = {}
+    for part in inspection.parts:
+        parts.setdefault(part.turn, []).append(part)
+    wrong: dict[int, list[Diagnostic]] = {}
+    for diagnostic in inspection.diagnostics:
+        wrong.setdefault(diagnostic.location.turn, []).append(diagnostic)
+    model = model_of(trace)
+    for number, turn in enumerate(trace.turns, 1):
+        yield f'<article id="trace-{id}-turn-{number}">\n'
+        yield from _turn(turn, number, parts.get(number, []), wrong.get(number, []), model)
+        yield "</article>\n"
+    yield "</section>\n"
+
+
+def _facts(trace: Trace, inspection: Inspection) -> Iterator[str]:
+    chain, counts = inspection.chain, fault_counts(inspection)
+    status = runs_html([status_run(chain.status, chain.broken.outcome if chain.broken else None)])
+    said = " ".join(word for word in (ending(chain), f"· {counts}" if counts else "") if word)
+    yield f"<dl>\n<dt>status</dt><dd>{status} {escape(said)}</dd>\n"
+    for name, words in trace_facts(trace, inspection):
+        yield f"<dt>{name}</dt><dd>{escaped(words)}</dd>\n"
+    if inspection.parts:
+        shown = runs_html(minimap(trace, inspection, _MAP_CELLS))
+        yield f'<dt>map</dt><dd><code class="map">{shown}</code><p class="dim">{escape(_LEGEND)}</p></dd>\n'
+    yield "</dl>\n"
+
+
+def _break(inspection: Inspection) -> Iterator[str]:
+    broken = inspection.chain.broken
+    if broken is not None:
+        yield '<div class="break">'
+        for line in break_lines(broken, inspection.diagnostics, _UNWRAPPED):
+            yield f"<p>{runs_html(line)}</p>"
+        yield "</div>\n"
+
+
+def _chain(id: int, chain: Chain) -> Iterator[str]:
+    if not chain.steps:
+        return
+    yield "<h2>chain</h2>\n<table>\n<thead><tr>"
+    yield "".join(f"<th>{head}</th>" for head in ("step", "call", "outcome", "result", "turn"))
+    yield "</tr></thead>\n<tbody>\n"
+    for step in chain.steps:
+        glyph, turn = step_glyph(step, chain), step.location.turn
+        cells = (
+            str(step.number),
+            f'<code class="tool_call">{escape(call_brief(step.call, _IN_CELL))}</code>',
+            f'<span class="{glyph.style}">{glyph.text} {escape(outcome_words(step, chain))}</span>',
+            f"<code>{runs_html(result_words(step, _IN_CELL))}</code>",
+            f'<a href="#trace-{id}-turn-{turn}">{turn}</a>',
+        )
+        yield f"<tr>{''.join(map(_cell, cells, _BRIEF))}</tr>\n"
+    yield "</tbody>\n</table>\n"
+
+
+def _cell(content: str, brief: bool) -> str:  # noqa: FBT001  # one cell, one flag, of a map
+    return f'<td class="brief">{content}</td>' if brief else f"<td>{content}</td>"
+
+
+def _turn(
+    turn: Turn, number: int, parts: list[PartInspection], diagnostics: list[Diagnostic], model: str
+) -> Iterator[str]:
+    facts = " · ".join(visible_line(fact) for fact in turn_facts(turn, model))
+    yield f"<h3>{number} {turn.role.value}"
+    yield f' <span class="dim">{escape(facts)}</span></h3>\n' if facts else "</h3>\n"
+    if turn.generation is not None and turn.generation.error is not None:
+        yield f"<p>{runs_html(error_words(turn.generation.error))}</p>\n"
+    for part in parts:
+        source = turn.part(part.part)
+        if part.part != "text":
+            yield f'<h4 class="dim">{escaped(part.part)}</h4>\n'
+        faults = [one.fault for one in diagnostics if one.location.part == part.part]
+        yield from part_html(source.text if source else "", part, faults)
+    shown = {part.part for part in parts}
+    yield from faults_html([one.fault for one in diagnostics if one.location.part not in shown])

@@ -1,0 +1,94 @@
+"""A trace as a Markdown report: what it is, where its chain broke, and its turns with every fault in place.
+
+Whatever came from outside stands in code spans and fences longer than any run of backticks in it, where Markdown
+(CommonMark, section 6.1 and 4.5) reads no markup, no HTML and no link.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from inspector.chain.steps import Chain
+from inspector.diagnostics import Diagnostic
+from inspector.inspection import Inspection, PartInspection
+from inspector.model import Trace
+from ui.views.call import call_brief
+from ui.views.chain import break_lines, ending, outcome_words
+from ui.views.run import Line, plain
+from ui.views.status import status_run, step_glyph
+from ui.views.trace import fault_counts, model_of, trace_facts
+from ui.views.turn import turn_facts, turn_lines
+from ui.views.visible import visible_line
+
+_WIDTH = 100
+_TICKS = re.compile("`+")
+_MARKUP = re.compile(r"([\\`*_{}\[\]<>()#+.!|~&:@-])")
+
+
+def trace_markdown(id: int, trace: Trace, inspection: Inspection, *, full: bool = True) -> Iterator[str]:
+    """The report in lines, each with its line feed; `full` shows long texts whole."""
+    yield from _lines(f"# trace {id}{' ' + code(trace.name) if trace.name else ''}", "")
+    yield from _facts(trace, inspection)
+    if inspection.chain.broken is not None:
+        yield from _lines("## Break", "")
+        yield from fenced(break_lines(inspection.chain.broken, inspection.diagnostics, _WIDTH))
+    yield from _chain(inspection.chain)
+    parts: dict[int, list[PartInspection]] = {}
+    for part in inspection.parts:
+        parts.setdefault(part.turn, []).append(part)
+    wrong: dict[int, list[Diagnostic]] = {}
+    for diagnostic in inspection.diagnostics:
+        wrong.setdefault(diagnostic.location.turn, []).append(diagnostic)
+    model = model_of(trace)
+    yield from _lines("## Turns", "")
+    for number, turn in enumerate(trace.turns, 1):
+        facts = " · ".join(map(code, turn_facts(turn, model)))
+        yield from _lines(f"### {number} {turn.role.value}{' · ' + facts if facts else ''}", "")
+        found, faulty = parts.get(number, []), wrong.get(number, [])
+        lines = turn_lines(turn, number, found, faulty, width=_WIDTH, model=model, full=full)
+        next(lines)  # the turn's head stands above
+        yield from fenced(lines)
+
+
+def code(text: str) -> str:
+    """Text from outside as a code span: on one line, visible, and read as nothing else."""
+    shown = visible_line(text)
+    ticks = "`" * (max(map(len, _TICKS.findall(shown)), default=0) + 1)
+    room = " " if shown.startswith(("`", " ")) or shown.endswith(("`", " ")) else ""
+    return f"{ticks}{room}{shown}{room}{ticks}" if shown else ""
+
+
+def prose(text: str) -> str:
+    """Text as words of a paragraph, with a backslash before whatever Markdown could read."""
+    return _MARKUP.sub(r"\\\1", visible_line(text))
+
+
+def fenced(lines: Iterable[Line]) -> Iterator[str]:
+    """Lines of a view in a fence that nothing in them can close; nothing at all where there are none."""
+    shown = [plain(line).rstrip(" ") for line in lines]
+    longest = max((len(run) for line in shown for run in _TICKS.findall(line)), default=0)
+    fence = "`" * max(longest + 1, 3)
+    if shown:
+        yield from _lines(f"{fence}text", *shown, fence, "")
+
+
+def _facts(trace: Trace, inspection: Inspection) -> Iterator[str]:
+    chain, counts = inspection.chain, fault_counts(inspection)
+    status = status_run(chain.status, chain.broken.outcome if chain.broken else None).text
+    said = " · ".join(word for word in (f"**{status}** {prose(ending(chain))}".rstrip(), counts) if word)
+    yield from _lines(f"- status: {said}")
+    yield from (f"- {name}: {code(words)}\n" for name, words in trace_facts(trace, inspection))
+    yield "\n"
+
+
+def _chain(chain: Chain) -> Iterator[str]:
+    if not chain.steps:
+        return
+    yield from _lines("## Chain", "")
+    for step in chain.steps:
+        said = f"{step_glyph(step, chain).text} {outcome_words(step, chain)}"
+        yield f"{step.number}. {said}, turn {step.location.turn}: {code(call_brief(step.call, _WIDTH))}\n"
+    yield "\n"
+
+
+def _lines(*lines: str) -> Iterator[str]:
+    return (f"{line}\n" for line in lines)

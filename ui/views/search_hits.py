@@ -1,0 +1,79 @@
+"""What a search found: each trace with its status and break, and the words where they first stand."""
+
+from collections.abc import Iterable, Iterator
+
+from storage import SearchHit
+from ui.views.cells import cell_width, fitting
+from ui.views.palette import Style
+from ui.views.run import Line, Run, clipped
+from ui.views.segment_json import JsonObject
+from ui.views.status import status_run
+from ui.views.trace_json import summary_object
+from ui.views.trace_list import break_words, trace_title
+from ui.views.visible import visible_line
+
+_INDENT = 4
+_AROUND = 60  # an excerpt with so much behind the words may have been cut there
+
+
+def hit_lines(hits: Iterable[SearchHit], *, width: int) -> Iterator[Line]:
+    """For each trace: how it ended, its number and title, its break; then the place, and the text with carets."""
+    for hit in hits:
+        yield clipped(_head(hit), width)
+        if hit.location is not None:
+            place = f"turn {hit.location.turn}, {visible_line(hit.location.part)}"
+            yield (Run(" " * _INDENT), Run(place, Style.DIM))
+            yield from _excerpt(hit, width - _INDENT)
+
+
+def hit_object(hit: SearchHit) -> JsonObject:
+    """A hit as `weaklink search --json` prints it: the trace as `list` does, and where the words are.
+
+    `turn`, `part`, `start` and `end` place the words in the trace, `found_start` and `found_end` in the excerpt; all
+    are null, and `excerpt` too, where no place is known.
+    """
+    place, known = hit.location, hit.location is not None
+    return {
+        **summary_object(hit.trace),
+        "turn": place.turn if place else None,
+        "part": place.part if place else None,
+        "start": place.range.start if place else None,
+        "end": place.range.end if place else None,
+        "excerpt": hit.excerpt if known else None,
+        "found_start": hit.found.start if known else None,
+        "found_end": hit.found.end if known else None,
+    }
+
+
+def _head(hit: SearchHit) -> Line:
+    broken = hit.trace.broken
+    ended = (Run("  broke at "), *break_words(broken)) if broken else ()
+    return (
+        status_run(hit.trace.status, broken.outcome if broken else None),
+        Run(f"  {hit.trace.id}  ", Style.STRONG),
+        Run(visible_line(trace_title(hit.trace))),
+        *ended,
+    )
+
+
+def _excerpt(hit: SearchHit, room: int) -> Iterator[Line]:
+    """The found words with as much around them as fits, and carets below them."""
+    before, words, behind = _pieces(hit)
+    words = words[: fitting(words, room - 4)]
+    left = room - cell_width(words)
+    head = before[::-1][: fitting(before[::-1], max(left // 2, left - cell_width(behind)))][::-1]
+    lead = head if head == before else f"…{head[1:]}"
+    rest = left - cell_width(lead)
+    tail = behind if cell_width(behind) <= rest else f"{behind[: fitting(behind, rest - 1)]}…"
+    indent = Run(" " * _INDENT)
+    yield (indent, Run(lead), Run(words, Style.STRONG), Run(tail))
+    yield (indent, Run(" " * cell_width(lead)), Run("^" * max(cell_width(words), 1), Style.INFO))
+
+
+def _pieces(hit: SearchHit) -> tuple[str, str, str]:
+    """What stands before the found words, they themselves, and what is behind, visible; `…` where the text goes on."""
+    text, found = hit.excerpt, hit.found
+    begins = hit.location is None or hit.location.range.start == found.start
+    before = text[: found.start] if begins else f"…{text[: found.start]}"
+    behind = text[found.end :] if len(text) - found.end < _AROUND else f"{text[found.end :]}…"
+    return visible_line(before), visible_line(found.of(text)), visible_line(behind)
