@@ -72,15 +72,13 @@ class Segmenter:
         self._parser = self.format.new_parser(prompt, role)
         self._assembler = Assembler(self.format.readers)
         self._taken = (0, 0)
-        self._given = tools if isinstance(tools, OfferedTools) else OfferedTools(tools)
-        self._defined = OfferedTools()
-        self._checked = (0, 0)
-        self.feed: Callable[[str], list[Span]] = feeder(self._parser, self._take_events)
+        self._checked = _CheckedAssembler(self._assembler, tools)
+        self.feed: Callable[[str], list[Span]] = feeder(self._parser, self._checked.take)
         """`feed(text)`: the top-level spans that closed with this piece, which may be cut anywhere. Never raises."""
 
     def close(self) -> list[Span]:
         """The spans that the end of the text closes. Nothing may be fed after it."""
-        spans = self._take_events(self._parser.close())
+        spans = self._checked.take(self._parser.close())
         self._assembler.end()
         return spans
 
@@ -96,7 +94,35 @@ class Segmenter:
         self._taken = len(assembler.calls), len(assembler.faults)
         return assembler.calls[calls:], [fault.at(self._turn, self._part) for fault in assembler.faults[faults:]]
 
-    def _take_events(self, events: list[ParseEvent]) -> list[Span]:
+    def segmentation(self, text: str) -> Segmentation:
+        """Everything so far as one value; `text` is what was fed."""
+        assembler = self._assembler
+        faults = sorted(assembler.faults, key=lambda fault: (fault.range, fault.rule.code))
+        return Segmentation(
+            text,
+            self.format.name,
+            tuple(assembler.spans),
+            tuple(assembler.calls),
+            tuple(assembler.results),
+            tuple(assembler.definitions),
+            tuple(fault.at(self._turn, self._part) for fault in faults),
+        )
+
+
+class _CheckedAssembler:
+    """An assembler whose calls and definitions are checked as soon as they are known.
+
+    Apart from the Segmenter, so that no circle of references keeps a text alive after its reader is gone.
+    """
+
+    def __init__(self, assembler: Assembler, tools: Iterable[ToolDefinition] | OfferedTools) -> None:
+        self._assembler = assembler
+        self._given = tools if isinstance(tools, OfferedTools) else OfferedTools(tools)
+        self._defined = OfferedTools()
+        self._checked = (0, 0)
+
+    def take(self, events: list[ParseEvent]) -> list[Span]:
+        """The spans that closed with these events."""
         spans = self._assembler.take(events)
         if spans and (self._given or self._assembler.definitions):
             self._check()
@@ -123,20 +149,6 @@ class Segmenter:
         lists = [span.range for span in self._assembler.spans if span.kind is SpanKind.TOOL_DEFINITIONS]
         errors = [fault.range for fault in self._assembler.faults if fault.rule.severity is Severity.ERROR]
         return any(place.covers(error) for place in lists for error in errors)
-
-    def segmentation(self, text: str) -> Segmentation:
-        """Everything so far as one value; `text` is what was fed."""
-        assembler = self._assembler
-        faults = sorted(assembler.faults, key=lambda fault: (fault.range, fault.rule.code))
-        return Segmentation(
-            text,
-            self.format.name,
-            tuple(assembler.spans),
-            tuple(assembler.calls),
-            tuple(assembler.results),
-            tuple(assembler.definitions),
-            tuple(fault.at(self._turn, self._part) for fault in faults),
-        )
 
 
 def segment(

@@ -1,5 +1,8 @@
 """The machine: markers, doubts and prompts, each read whole and character by character."""
 
+import gc
+import weakref
+
 import pytest
 
 from inspector.formats.hermes_table import HERMES_TABLE
@@ -136,3 +139,16 @@ def test_the_open_span_grows_with_what_is_certain() -> None:
     ]
     live.close()
     assert live.open_span is None
+
+
+def test_a_segmenter_leaves_no_circle_of_references() -> None:
+    gc.disable()
+    try:
+        live = Segmenter("hermes")
+        gone = weakref.ref(live)
+        live.feed("<tool_call>{}</tool_call>")
+        live.close()
+        del live
+        assert gone() is None
+    finally:
+        gc.enable()
