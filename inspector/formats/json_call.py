@@ -24,7 +24,7 @@ from inspector.text import Range
 
 _SPACE = " \t\n\r"
 _W = r"[ \t\n\r]*"
-_PLAIN_STRING = r'"([^"\\\x00-\x1f]*)"'
+_PLAIN_STRING = r'"([^"\\\x00-\x1f\ud800-\udfff]*)"'
 _NAME_FIRST = re.compile(rf'{_W}\{{{_W}"name"{_W}:{_W}{_PLAIN_STRING}{_W},{_W}"arguments"{_W}:{_W}(?=\{{)')
 _ARGUMENTS_FIRST = re.compile(rf'{_W}\{{{_W}"arguments"{_W}:{_W}(?=\{{)')
 _NAME_LAST = re.compile(rf'"name"{_W}:{_W}{_PLAIN_STRING}{_W}\}}{_W}')
@@ -165,11 +165,12 @@ def _strict_object(raw: str) -> dict[str, Json] | None:
     if "\\" in raw and "\\u0022" in raw:
         return None
     try:
-        value = _decode(raw)
+        written = raw.encode()
+        value = _decode(written)
     except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
         return None
     encoded = _encode(value)
-    if type(value) is not dict or encoded.count(b'"') != raw.count('"'):
+    if type(value) is not dict or encoded.count(b'"') != written.count(b'"'):
         return None
     is_flat = len(raw) < 2 * (MAX_DEPTH - 1) or _NEARLY_TOO_DEEP not in _format(encoded, indent=1)
     return value if is_flat or _is_shallow(value) else None

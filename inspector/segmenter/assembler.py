@@ -64,7 +64,7 @@ class Assembler:
                 break
         if event.wanted and not (kind is SpanKind.TOOL_CALL and not text.strip()):
             self.faults.append(unterminated(event, complete=complete, repeats=self._repeated_by(event)))
-        if not text.isascii() or "\x00" in text:
+        if event.call is None and (not text.isascii() or "\x00" in text):
             self.faults += character_faults(text, span.inner.start)
         if kind is SpanKind.TOOL_CALL:
             self._call_seen, self._after_call = True, None
