@@ -1,6 +1,6 @@
 """Hand-made values that views are tried on; their sentences are of no one else's making, so goldens stay put."""
 
-from inspector.chain.steps import Break, Certainty, Chain, Reaction, Status, Step, StepOutcome
+from inspector.chain.steps import Break, Certainty, Chain, Reaction, Recovery, Status, Step, StepOutcome
 from inspector.diagnostics import Edit, Fault, Fix, Location, Related
 from inspector.inspection import Inspection, PartInspection
 from inspector.model import (
@@ -158,7 +158,16 @@ def _inspection(arguments: str, answer: str) -> Inspection:
     )
     first = Location(2, "text", calls[0].range)
     steps = (
-        Step(1, calls[0], first, StepOutcome.MALFORMED, results[0], Location(3, "text", results[0].range)),
+        Step(
+            1,
+            calls[0],
+            first,
+            StepOutcome.MALFORMED,
+            results[0],
+            Location(3, "text", results[0].range),
+            recovered_by=2,
+            recovery=Recovery.SAME_INTENT,
+        ),
         Step(
             2,
             calls[1],

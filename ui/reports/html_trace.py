@@ -72,11 +72,11 @@ def _chain(id: int, chain: Chain) -> Iterator[str]:
     yield "".join(f"<th>{head}</th>" for head in ("step", "call", "outcome", "result", "turn"))
     yield "</tr></thead>\n<tbody>\n"
     for step in chain.steps:
-        glyph, turn = step_glyph(step, chain), step.location.turn
+        glyph, turn = step_glyph(step), step.location.turn
         cells = (
             str(step.number),
             f'<code class="tool_call">{escape(call_brief(step.call, _IN_CELL))}</code>',
-            f'<span class="{glyph.style}">{glyph.text} {escape(outcome_words(step, chain))}</span>',
+            f'<span class="{glyph.style}">{glyph.text} {escape(outcome_words(step))}</span>',
             f"<code>{runs_html(result_words(step, _IN_CELL))}</code>",
             f'<a href="#trace-{id}-turn-{turn}">{turn}</a>',
         )

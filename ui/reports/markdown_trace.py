@@ -85,7 +85,7 @@ def _chain(chain: Chain) -> Iterator[str]:
         return
     yield from _lines("## Chain", "")
     for step in chain.steps:
-        said = f"{step_glyph(step, chain).text} {outcome_words(step, chain)}"
+        said = f"{step_glyph(step).text} {outcome_words(step)}"
         yield f"{step.number}. {said}, turn {step.location.turn}: {code(call_brief(step.call, _WIDTH))}\n"
     yield "\n"
 

@@ -10,7 +10,7 @@ from inspector.rules.rule import Severity
 from ui.views.call import call_brief
 from ui.views.palette import Style
 from ui.views.run import Line, Run, clipped, padded
-from ui.views.status import is_recovered, step_glyph
+from ui.views.status import step_glyph
 from ui.views.visible import visible_line
 from ui.views.wording import quoted, wrapped
 
@@ -33,16 +33,16 @@ _REACTIONS = {
 def chain_lines(chain: Chain, width: int) -> Iterator[Line]:
     """One line a step: number, call, outcome, result in short. No lines where no tool was called."""
     digits = len(str(len(chain.steps)))
-    outcomes = max((len(outcome_words(step, chain)) for step in chain.steps), default=0)
+    outcomes = max((len(outcome_words(step)) for step in chain.steps), default=0)
     calls = max((width - digits - outcomes - 8) // 2, 16)
     for step in chain.steps:
-        glyph = step_glyph(step, chain)
+        glyph = step_glyph(step)
         line = (
             Run(f"{step.number:>{digits + 1}} "),
             glyph,
             Run(" "),
             *padded((Run(call_brief(step.call, calls), Style.TOOL_CALL),), calls),
-            Run(f"  {outcome_words(step, chain):{outcomes}}  ", glyph.style),
+            Run(f"  {outcome_words(step):{outcomes}}  ", glyph.style),
             *result_words(step, width),
         )
         yield clipped(line, width)
@@ -74,10 +74,10 @@ def ending(chain: Chain) -> str:
             return "" if chain.steps else "no tool was called"
 
 
-def outcome_words(step: Step, chain: Chain) -> str:
+def outcome_words(step: Step) -> str:
     """What became of a step, how sure that is, and whether it was made good."""
     certainty = f" ({step.certainty.value})" if step.certainty else ""
-    recovered = ", recovered" if is_recovered(step, chain) else ""
+    recovered = ", recovered" if step.recovery is not None else ""
     return f"{step.outcome.value}{certainty}{recovered}"
 
 

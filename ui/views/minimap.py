@@ -70,7 +70,7 @@ def _boxes(trace: Trace, inspection: Inspection) -> Iterator[tuple[Line, bool]]:
                 key = (part.turn, part.part, start)
                 step = by_call.get(key) if kind is SpanKind.TOOL_CALL else by_result.get(key)
                 is_focus = step is not None and step.number == focus
-                box = _box(kind, turn.role, step, None if step is None else step_glyph(step, chain))
+                box = _box(kind, turn.role, step, None if step is None else step_glyph(step))
                 yield (*lead, *box), is_focus
                 lead = ()
 

@@ -2,7 +2,7 @@
 
 from types import MappingProxyType
 
-from inspector.chain.steps import Chain, Status, Step, StepOutcome
+from inspector.chain.steps import Status, Step, StepOutcome
 from ui.views.palette import Style
 from ui.views.run import Run
 
@@ -36,13 +36,8 @@ def status_run(status: Status, outcome: StepOutcome | None = None) -> Run:
     return Run(f"{glyph} {status.value}", style)
 
 
-def step_glyph(step: Step, chain: Chain) -> Run:
+def step_glyph(step: Step) -> Run:
     """A step's outcome as one glyph; `◆` where it failed and the agent recovered from it."""
-    if is_recovered(step, chain):
+    if step.recovery is not None:
         return Run("◆", Style.WARNING)
     return Run(*_OUTCOME[step.outcome])
-
-
-def is_recovered(step: Step, chain: Chain) -> bool:
-    """Whether a failed step was made good later, as far as the chain says: every one before the break was."""
-    return step.outcome.failed and (chain.broken is None or step.number < chain.broken.step)

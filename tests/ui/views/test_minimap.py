@@ -1,8 +1,10 @@
 """A trace in one line."""
 
+from dataclasses import replace
+
 import pytest
 
-from inspector.chain.steps import Break, Chain, Status, StepOutcome
+from inspector.chain.steps import Recovery, Status, StepOutcome
 from inspector.inspection import Inspection, inspect_trace
 from inspector.model import Part, Role, Trace, Turn
 from tests.ui.scenes import broken_trace, step
@@ -54,10 +56,8 @@ def test_an_empty_trace_has_an_empty_minimap() -> None:
     ],
 )
 def test_each_outcome_has_its_glyph(outcome: StepOutcome, glyph: str) -> None:
-    broken = Break(1, 1, "f", outcome, None, "x")
-    assert step_glyph(step(1, outcome), Chain((), Status.BROKEN, broken)).text == glyph
-    recovered = "◆" if outcome.failed else glyph
-    assert step_glyph(step(1, outcome), Chain((), Status.RECOVERED)).text == recovered
+    assert step_glyph(step(1, outcome)).text == glyph
+    assert step_glyph(replace(step(1, outcome), recovery=Recovery.SAME_INTENT, recovered_by=2)).text == "◆"
 
 
 @pytest.mark.parametrize("status", Status)
