@@ -12,11 +12,27 @@ from inspector.model import Json
 from tests.strategies import json_values
 
 
+def with_words(value: Json) -> Json:
+    """A value as it is written: numbers that JSON does not know are words, halves of pairs are joined."""
+    match value:
+        case float() if not math.isfinite(value):
+            return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+        case list():
+            return [with_words(item) for item in value]
+        case dict():
+            return {json.loads(json.dumps(key)): with_words(member) for key, member in value.items()}
+        case str():
+            joined: str = json.loads(json.dumps(value))
+            return joined
+        case _:
+            return value
+
+
 @given(json_values())
 def test_what_is_written_reads_back(value: Json) -> None:
     text = write_json(value)
     assert text.isascii()
-    assert json.loads(text) == value
+    assert json.loads(text) == with_words(value)
 
 
 def test_numbers_that_json_does_not_know_become_strings() -> None:

@@ -94,6 +94,15 @@ def test_every_trace_survives(some_path: Path, some: list[Trace]) -> None:
     assert list(read_trace_file(some_path)) == some
 
 
+@pytest.mark.parametrize(
+    "text", ["\ud83d\ude00", "\ud83d\ufdd0\ude00", "\ud83d\ufdd0\ufdd0\ude00", "😀\ud83d\ude00", "\ufdd0"]
+)
+def test_halves_that_two_chunks_brought_stay_two(some_path: Path, text: str) -> None:
+    trace = Trace((Turn(Role.USER, (Part("text", text),)),), name=text)
+    write_trace_file(some_path, [trace])
+    assert list(read_trace_file(some_path)) == [trace]
+
+
 @pytest.mark.invariants
 @settings(max_examples=200)
 @given(value=json_values() | st.dictionaries(st.just("weaklink_number"), json_values(), min_size=1))

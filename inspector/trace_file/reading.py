@@ -12,6 +12,7 @@ import msgspec
 from inspector.errors import UnreadableFileError
 from inspector.model import Chunks, Generation, GenerationError, Instant, Outcome, Part, ToolDefinition, Trace, Turn
 from inspector.text import Range
+from inspector.trace_file.halves import with_halves
 from inspector.trace_file.lines import (
     HEADER_KEY,
     VERSION,
@@ -81,6 +82,8 @@ class _FileReader:
             return None
         try:
             record = json.loads(line.decode("utf-8-sig"))
+            if b"\\ufdd0" in line:
+                record = with_halves(record)
         except (ValueError, RecursionError) as error:
             why = "the line is cut off" if not line.endswith(b"\n") else f"the line is no JSON: {error}"
             raise self._fault(why) from error

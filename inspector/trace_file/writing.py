@@ -1,6 +1,5 @@
 """Traces to the lines of a trace file."""
 
-import json
 import os
 import tempfile
 from collections.abc import Iterable
@@ -10,6 +9,7 @@ from typing import TextIO
 import msgspec
 
 from inspector.model import Chunks, Generation, Instant, Outcome, Part, ToolDefinition, Trace, Turn
+from inspector.trace_file.halves import ascii_line
 from inspector.trace_file.lines import (
     HEADER_KEY,
     VERSION,
@@ -60,7 +60,7 @@ def _write(stream: TextIO, traces: Iterable[Trace]) -> None:
 
 
 def _line(record: object) -> str:
-    return json.dumps(record, ensure_ascii=True, allow_nan=False, separators=(",", ":")) + "\n"
+    return ascii_line(record) + "\n"
 
 
 def _trace_line(trace: Trace) -> TraceLine:
