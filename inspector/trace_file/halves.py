@@ -1,4 +1,4 @@
-"""Halves of surrogate pairs that stand side by side, as two chunks may bring them: JSON would join them to one character.
+"""Halves of surrogate pairs that stand side by side, as two chunks may bring them; JSON would join them.
 
 Between such halves the file has U+FDD0, a code point that Unicode keeps for internal use; where the text itself has it
 there, one more.
