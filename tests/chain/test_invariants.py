@@ -1,9 +1,9 @@
 """What holds for every chain: a story told is a story read, nothing raises, and time is linear."""
 
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from types import FrameType
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -70,7 +70,7 @@ def _lines_run(lines: list[str]) -> int:
     """How many lines of Python run for this trace: a measure of work that no busy machine disturbs."""
     count = 0
 
-    def seen(frame: FrameType, event: str, argument: object) -> Callable[..., object]:
+    def seen(frame: FrameType, event: str, argument: Any) -> Any:
         nonlocal count
         count += event == "line"
         return seen
