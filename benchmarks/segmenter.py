@@ -99,7 +99,7 @@ _HOSTILE: dict[str, Callable[[int], str]] = {
     "half markers": lambda n: "<tool_cal" * n,
     "closers in strings": lambda n: '<tool_call>{"a": "</tool_call>' * n,
     "doubts that fail": lambda n: '<tool_call>[",","</tool_call>' * n,
-    "one string of closers": lambda n: '<tool_call>{"a": "' + "</tool_call>" * n + '"}</tool_call>',
+    "one string of closers": lambda n: '<tool_call>{"a": "' + "</tool_call>" * 4 * n + '"}</tool_call>',
     "brackets": lambda n: "<tool_call>" + "[{" * n,
     "quotes": lambda n: "<tool_call>" + "'\"" * n + "</tool_call>",
     "single quotes": lambda n: "<tool_call>{" + "'a': 'b', " * n + "}</tool_call>",
