@@ -120,7 +120,10 @@ def test_every_trace_says_where_it_comes_from_and_is_told_from_all_others(path: 
 def test_every_trace_can_be_inspected(path: Path) -> None:
     for record in read(path):
         if isinstance(record, Trace):
-            inspect_trace(record)
+            texts = {(turn, part.name): part.text for turn, one in enumerate(record.turns, 1) for part in one.parts}
+            for part in inspect_trace(record).parts:
+                text = texts[part.turn, part.part]
+                assert "".join(span.range.of(text) for span in part.spans) == text
 
 
 @pytest.mark.parametrize("content", HOSTILE.values(), ids=HOSTILE)
@@ -130,7 +133,10 @@ def test_nothing_but_unreadable_is_raised(content: bytes, source: str | None, tm
     path.write_bytes(content)
     for record in _as_far_as_it_goes(path, source):
         if isinstance(record, Trace):
-            inspect_trace(record)
+            texts = {(turn, part.name): part.text for turn, one in enumerate(record.turns, 1) for part in one.parts}
+            for part in inspect_trace(record).parts:
+                text = texts[part.turn, part.part]
+                assert "".join(span.range.of(text) for span in part.spans) == text
         else:
             assert record.record
             assert record.reason
