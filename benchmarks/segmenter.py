@@ -8,7 +8,7 @@ from functools import partial
 from benchmarks import peers
 from benchmarks.corpus import CALL_SIZES, call_payload, deltas, prose, session
 from benchmarks.timing import best_of, goal, say
-from inspector.formats.hermes import HERMES
+from inspector.formats.dialects.hermes import HERMES
 from inspector.segmentation import Segmenter, segment
 
 _MARKERS = re.compile("<(?:think>|/think>|tool_call>|/tool_call>|tool_response>|/tool_response>)")

@@ -1,8 +1,8 @@
 """One text into spans, calls and diagnostics: whole by `segment`, piece by piece by `Segmenter`."""
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 
 from inspector.checks.arguments import check_arguments
 from inspector.checks.tools import OfferedTools, check_definition
@@ -23,7 +23,8 @@ AUTO = "auto"
 class Segmentation:
     """What one part's text holds. The spans tile the text; diagnostics come in the order of their places.
 
-    `definitions` are the tools that the text itself defines, as a system prompt does.
+    `definitions` are the tools that the text itself defines, as a system prompt does. `decoded` has, by the index of a
+    span, the text that its inner text stands for, where an API's JSON holds it as a string.
     """
 
     text: str
@@ -33,19 +34,24 @@ class Segmentation:
     results: tuple[ToolResult, ...]
     definitions: tuple[ToolDefinition, ...]
     diagnostics: tuple[Diagnostic, ...]
+    decoded: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def content(self) -> str:
-        """The inner texts of the text spans, joined by nothing and not stripped."""
+        """The inner texts of the text spans, decoded, joined by nothing and not stripped."""
         return self._joined(SpanKind.TEXT)
 
     @property
     def reasoning(self) -> str:
-        """The inner texts of the reasoning spans, joined by nothing and not stripped."""
+        """The inner texts of the reasoning spans, decoded, joined by nothing and not stripped."""
         return self._joined(SpanKind.REASONING)
 
     def _joined(self, kind: SpanKind) -> str:
-        return "".join(span.inner.of(self.text) for span in self.spans if span.kind is kind)
+        decoded = self.decoded
+        if not decoded:
+            return "".join(span.inner.of(self.text) for span in self.spans if span.kind is kind)
+        spans = ((at, span) for at, span in enumerate(self.spans) if span.kind is kind)
+        return "".join(decoded.get(at, span.inner.of(self.text)) for at, span in spans)
 
 
 class Segmenter:
@@ -106,6 +112,7 @@ class Segmenter:
             tuple(assembler.results),
             tuple(assembler.definitions),
             tuple(fault.at(self._turn, self._part) for fault in faults),
+            assembler.decoded,
         )
 
 

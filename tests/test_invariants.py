@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Sequence
+from functools import cache
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspector.facade import make_call
@@ -19,20 +20,36 @@ from inspector.segmenter.machine import Machine
 
 pytestmark = pytest.mark.invariants
 
-MARKERS = (
-    "<tool_call>", "</tool_call>", "[tool_call]", "[/tool_call]", "<think>", "</think>", "<scratch_pad>",
-    "</scratch_pad>", "[inner_monologue]", "[/inner_monologue]", "<tool_response>", "</tool_response>", "<tools>",
-    "</tools>", "<|im_start|>", "<|im_end|>", "<|im_start|>system\n", "<|im_start|>assistant\n", "<|im_start|>tool\n",
-    "<|start_header_id|>user<|end_header_id|>\n\n", "<|eot_id|>", "following tools:\n\n", "Goal:", "Actions:",
-)  # fmt: skip
 FRAGMENTS = (
     "<", "</", "<t", "<tool_", "tool_call>", "[", "[/", "<|", "|>", "{", "}", "]", ":", ",", '"', "'", "\\", "\n", " ",
     '{"name": "f", "arguments": {', '"a": "', '"}}', "'name': 'f'", "True", "null", "-1.5e3", "1e999", "a", "name",
     "😀", "é", "\ud83d", "\udc80", "\x00", "\x1b[31m", "\u2028", "“", "\\u00e9", "\\ud800",
 )  # fmt: skip
-HOSTILE = st.lists(st.sampled_from(MARKERS + FRAGMENTS) | st.text(max_size=3), max_size=40).map("".join)
+MORE_FRAGMENTS = ("<|im_start|>system\n", "<|im_start|>tool\n", "<|start_header_id|>user<|end_header_id|>\n\n", "Goal:")
+EXAMPLES = (
+    make_call("f", {}), make_call("get_weather", {"city": "Tromsø", "days": 2}), make_call("f.g", {"a": [{"b": "]}"}]}),
+)  # fmt: skip
+
+
+@cache
+def hostile(dialect: Format) -> st.SearchStrategy[str]:
+    """Texts of the format's own markers, whole and cut, its own calls, and everything that is lethal in JSON."""
+    parser = dialect.new_parser()
+    markers = sorted(parser.markers) if isinstance(parser, Machine) else []
+    written = [dialect.write_calls([call]) for call in EXAMPLES if dialect.expresses(call)]
+    halves = [one[: len(one) // 2] for one in (*markers, *written)]
+    pieces = [*markers, *written, *halves, *FRAGMENTS, *MORE_FRAGMENTS]
+    return st.lists(st.sampled_from(pieces) | st.text(max_size=3), max_size=40).map("".join)
+
+
 PROMPTS = st.sampled_from(
     ("", "<think>\n", "<|im_start|>assistant\n", "<|im_start|>assistant\n<think>\n", "<|im_start|>tool\n", "[THINK]")
+)
+# There are many formats: before landing, each gets fewer texts than the readers that they share.
+FEW = settings(
+    max_examples=min(150, settings.default.max_examples)
+    if settings.default.derandomize
+    else settings.default.max_examples
 )
 FORMATS = pytest.mark.parametrize("dialect", formats(), ids=lambda dialect: dialect.name)
 
@@ -52,8 +69,12 @@ def read_in_pieces(dialect: Format, pieces: Sequence[str], prompt: str, role: Ro
 
 
 @FORMATS
-@given(text=HOSTILE, prompt=PROMPTS, role=st.sampled_from(Role))
-def test_nothing_raises_and_the_spans_tile_the_text(dialect: Format, text: str, prompt: str, role: Role) -> None:
+@FEW
+@given(prompt=PROMPTS, role=st.sampled_from(Role), data=st.data())
+def test_nothing_raises_and_the_spans_tile_the_text(
+    dialect: Format, prompt: str, role: Role, data: st.DataObject
+) -> None:
+    text = data.draw(hostile(dialect))
     found = read_in_pieces(dialect, [text], prompt, role)
     assert "".join(span.range.of(text) for span in found.spans) == text
     assert all(one.range.end == two.range.start for one, two in pairwise(found.spans))
@@ -63,8 +84,10 @@ def test_nothing_raises_and_the_spans_tile_the_text(dialect: Format, text: str, 
 
 
 @FORMATS
-@given(text=HOSTILE, prompt=PROMPTS, role=st.sampled_from(Role), data=st.data())
-def test_chunking_does_not_matter(dialect: Format, text: str, prompt: str, role: Role, data: st.DataObject) -> None:
+@FEW
+@given(prompt=PROMPTS, role=st.sampled_from(Role), data=st.data())
+def test_chunking_does_not_matter(dialect: Format, prompt: str, role: Role, data: st.DataObject) -> None:
+    text = data.draw(hostile(dialect))
     whole = read_in_pieces(dialect, [text], prompt, role)
     places = data.draw(st.lists(st.integers(0, len(text)), max_size=8))
     assert read_in_pieces(dialect, cut(text, places), prompt, role) == whole
@@ -72,10 +95,12 @@ def test_chunking_does_not_matter(dialect: Format, text: str, prompt: str, role:
 
 
 @FORMATS
-@given(text=HOSTILE, prompt=PROMPTS)
+@FEW
+@given(prompt=PROMPTS, data=st.data())
 def test_no_more_than_a_marker_is_held_back_unless_a_closer_is_in_doubt(
-    dialect: Format, text: str, prompt: str
+    dialect: Format, prompt: str, data: st.DataObject
 ) -> None:
+    text = data.draw(hostile(dialect))
     parser = dialect.new_parser(prompt)
     assert isinstance(parser, Machine)
     told: list[ParseEvent] = []
@@ -90,8 +115,10 @@ def test_no_more_than_a_marker_is_held_back_unless_a_closer_is_in_doubt(
 
 
 @FORMATS
-@given(text=HOSTILE)
-def test_every_recovery_is_a_diagnostic_with_a_place(dialect: Format, text: str) -> None:
+@FEW
+@given(data=st.data())
+def test_every_recovery_is_a_diagnostic_with_a_place(dialect: Format, data: st.DataObject) -> None:
+    text = data.draw(hostile(dialect))
     found = segment(text, dialect.name)
     for diagnostic in found.diagnostics:
         assert 0 <= diagnostic.range.start <= diagnostic.range.end <= len(text)
@@ -108,6 +135,7 @@ def test_every_recovery_is_a_diagnostic_with_a_place(dialect: Format, text: str)
         assert span.closed or any(one.rule.code in {"F301", "F306"} for one in found.diagnostics)
 
 
+HOSTILE = hostile(formats()[0])
 JSON_VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | HOSTILE,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5) | HOSTILE, inner, max_size=3),
@@ -116,6 +144,7 @@ JSON_VALUES = st.recursive(
 
 
 @FORMATS
+@FEW
 @given(name=st.text(min_size=1), arguments=st.dictionaries(st.text(max_size=8), JSON_VALUES, max_size=4))
 def test_what_is_written_reads_back(dialect: Format, name: str, arguments: dict[str, Json]) -> None:
     call = make_call(name, arguments)

@@ -1,5 +1,6 @@
 """What a wire format is: how to know it, read it and write it."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -17,6 +18,23 @@ class NewParser(Protocol):
         ...
 
 
+class Signs:
+    """What a format's text looks like: patterns, each with the confidence, from 0 to 1, that it gives where it is found.
+
+    `calls` are those of its call syntax, which hardly stand in a text by chance; `hints` are all others.
+    """
+
+    def __init__(self, *, calls: Mapping[str, float], hints: Mapping[str, float] | None = None) -> None:
+        weighed = {**calls, **(hints or {})}
+        self._signs = sorted(((weight, re.compile(sign)) for sign, weight in weighed.items()), key=lambda one: -one[0])
+        self.calls = tuple(calls)
+        """The patterns of the call syntax, to look for it in texts of other formats."""
+
+    def __call__(self, sample: str) -> float:
+        """How much a sample of text looks like the format."""
+        return next((weight for weight, sign in self._signs if sign.search(sample)), 0.0)
+
+
 @dataclass(frozen=True, slots=True)
 class Format:
     """One wire dialect of tool calling.
@@ -24,7 +42,7 @@ class Format:
     `models` are patterns (as in a shell, matched without case) of the model names that use it. `confidence` says, from
     0 to 1, how much a sample of text looks like it. `readers` read the spans that the parser closes, by their kind;
     `read_calls` is the one for calls. `write_calls` gives the exact text that this format's model would emit for them;
-    `expresses` says whether the format can hold a call at all.
+    `expresses` says whether the format can hold a call at all. `ids` says that calls bear ids on the wire.
     """
 
     name: str
@@ -36,6 +54,7 @@ class Format:
     readers: Mapping[SpanKind, SpanReader]
     write_calls: Callable[[Sequence[ToolCall]], str]
     expresses: Callable[[ToolCall], bool]
+    ids: bool = False
 
     @property
     def read_calls(self) -> SpanReader:

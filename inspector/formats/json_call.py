@@ -39,10 +39,12 @@ class JsonCallReader:
     """A SpanReader for call spans whose inner text should be one JSON object with a name and arguments.
 
     `native_key` is the format's key for the arguments; `between` the text that ends one call span and begins the next.
+    `is_array` says that an array of such objects is the format's own way.
     """
 
     native_key: str = "arguments"
     between: str = ""
+    is_array: bool = False
 
     def __call__(self, closed: SpanClosed) -> Reading:
         """See SpanReader."""
@@ -60,7 +62,8 @@ class JsonCallReader:
         arrays = [node for node in reading.nodes if node.kind is JsonKind.ARRAY and _holds_objects(node)]
         for array in arrays:
             objects += array.items
-            faults.append(self._array_fault(array))
+            if not self.is_array:
+                faults.append(self._array_fault(array))
         faults += (self._second_object(text, one, two) for one, two in pairwise(objects) if not arrays)
         calls = [self._call(text, node, reading, faults, alone=len(objects) == 1) for node in objects]
         if not calls:

@@ -24,7 +24,11 @@ HERMES_TAGS = (
 )
 """Those that Hermes models and Hermes training data use."""
 
+THINK_TAGS = (ReasoningTag("think", "<think>", "</think>"),)
+"""What most families use."""
+
 OTHER_TAGS = (
+    ReasoningTag("think", "<think>", "</think>"),
     ReasoningTag("think", "[THINK]", "[/THINK]"),
     ReasoningTag("think", "<seed:think>", "</seed:think>"),
     ReasoningTag("think", "<mm:think>", "</mm:think>"),
@@ -33,4 +37,4 @@ OTHER_TAGS = (
     ReasoningTag("think", "<|channel|>analysis<|message|>", "<|end|>"),
     ReasoningTag("think", "◁think▷", "◁/think▷"),
 )
-"""Those of other families, which matter here only when a prompt ends in one."""
+"""Those of single families; in the tables of others they matter only when a prompt ends in one."""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from inspector.formats.chat_turns import ROLE_HOMES
-from inspector.formats.hermes_table import HERMES_TABLE
+from inspector.formats.dialects.hermes_table import HERMES_TABLE
 from inspector.model import Generation, Part, Role, SpanKind, Trace, Turn
 from inspector.segmenter.events import SpanClosed
 from inspector.segmenter.machine import Machine

@@ -1,6 +1,6 @@
 """The values that everything else speaks of: traces, turns, parts, chunks, spans, calls and results."""
 
-from inspector.model.calls import ToolCall, ToolDefinition, ToolResult
+from inspector.model.calls import Parameter, ToolCall, ToolDefinition, ToolResult
 from inspector.model.generation import (
     BodyState,
     ErrorPhase,
@@ -40,6 +40,7 @@ __all__ = [
     "InstantSource",
     "Json",
     "Outcome",
+    "Parameter",
     "ParentTrace",
     "ParentWhy",
     "Part",

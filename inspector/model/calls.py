@@ -23,13 +23,28 @@ class ToolDefinition:
     range: Range | None = None
 
 
+class Parameter(msgspec.Struct, frozen=True):
+    """One argument of a call whose arguments do not stand in one JSON text.
+
+    `text` is its value exactly as written, `range` and `name_range` where value and name stand. `typed` says that the
+    wire itself tells the value's type; where it does not, the value is a text until the tool's schema says more.
+    """
+
+    name: str
+    text: str
+    range: Range
+    name_range: Range | None = None
+    typed: bool = False
+
+
 class ToolCall(msgspec.Struct, frozen=True):
     """One call that the model wrote.
 
     `name` is None where it could not be read. `raw_arguments` is the exact text of the arguments; `arguments` their
     decoded value, or that same text where nothing could read it. `valid`: strict in its own format, and names a tool.
     `recovered`: not valid, but a repair could read it. `range` is the call's own text, `span` the index of the
-    top-level span that holds it. Made for every call, hence a msgspec structure.
+    top-level span that holds it. `parameters` tells the arguments one by one where they do not stand in one JSON text;
+    `raw_arguments` is then the text that holds them all. Made for every call, hence a msgspec structure.
     """
 
     name: str | None
@@ -42,6 +57,7 @@ class ToolCall(msgspec.Struct, frozen=True):
     span: int = 0
     name_range: Range | None = None
     arguments_range: Range | None = None
+    parameters: tuple[Parameter, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ class Assembler:
         self._call_seen = False
         self._payloads: list[tuple[str, Span]] = []
         self.spans: list[Span] = []
+        self.decoded: dict[int, str] = {}
         self.calls: list[ToolCall] = []
         self.results: list[ToolResult] = []
         self.definitions: list[ToolDefinition] = []
@@ -87,6 +88,8 @@ class Assembler:
             self.results += (replace(result, span=index) for result in reading.results)
         self.definitions += reading.definitions
         self.faults += reading.faults
+        if reading.decoded is not None:
+            self.decoded[index] = reading.decoded
         if reading.children:
             return msgspec.structs.replace(event.span, children=reading.children), reading.complete
         return event.span, reading.complete

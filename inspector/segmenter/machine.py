@@ -12,45 +12,43 @@ doubt is resolved: the payload's value completes (the marker was data), or a cha
 64 Ki code points have passed, or the stream ends (the marker counts, and the text behind it is read again). Text read
 in a doubt that was resolved so is not doubted again (`_certain_to`), hence every character is read at most twice.
 
+A state may say what becomes of its payload's end (`then`): such a payload is followed from its beginning, and markers
+within its strings are doubtful in the same way. Once it breaks, the next marker counts, wherever it stands.
+
 Offsets named `..._at` and `..._to` are in the whole text; `_pos` and a plain `at` are in the window.
 """
 
 from collections.abc import Callable
 
-from inspector.json_scanner.tracker import JsonTracker, ends_within_string, read_on, tracked
-from inspector.model import Span, SpanKind, ToolCall
+from inspector.model import Span, SpanKind
 from inspector.rules.markers import MARKER_INSIDE_ARGUMENT, SPECIAL_TOKEN_LEAK
 from inspector.segmenter.doubt import Doubt
-from inspector.segmenter.events import Flagged, ParseEvent, SpanClosed, SpanExtended, SpanOpened
+from inspector.segmenter.events import Flagged, ParseEvent, SpanExtended
+from inspector.segmenter.open_span import OpenSpan
+from inspector.segmenter.payload import Follower, read_on
 from inspector.segmenter.table import HERE, HOME, ROLE, Cut, State, Table, Transition
 from inspector.segmenter.window import Window
 from inspector.segmenter.wording import marker_fault
 from inspector.text import Range
 
 
-class Machine:
+class Machine(OpenSpan):
     """A FormatParser over a table.
 
     `role` names whose turn the text begins in; `prompt` is the text before it, whose end decides the first state.
     """
 
     def __init__(self, table: Table, *, role: str = "assistant", prompt: str = "") -> None:
+        super().__init__(Window("", 0, table))
         self._table = table
         self._home = table.home(role)
-        self._events: list[ParseEvent] = []
         self._pieces: list[str] = []
-        self._window = Window("", 0, table)
-        self._pos = 0
         self._held = 0
-        self._is_open = False
-        self._open_at = 0
-        self._inner_at = 0
-        self._kept: list[str] = []
-        self._tracker: JsonTracker | None = None
+        self._follower: Follower | None = None
         self._opener = ("", Range(0, 0))
         self._certain_to = 0
-        self._call: ToolCall | None = None
         self._doubt: Doubt | None = None
+        self._is_calm = False
         self._alarm = self._other_alarm = ""
         self._enter(self._state_behind(prompt, role) if prompt else self._home)
 
@@ -83,6 +81,11 @@ class Machine:
     def longest_marker(self) -> int:
         """The length of the table's longest marker."""
         return max(state.longest for state in self._table.states)
+
+    @property
+    def markers(self) -> frozenset[str]:
+        """Every marker of the table."""
+        return frozenset(way.marker for state in self._table.states for way in state.transitions)
 
     def feed(self, text: str) -> list[ParseEvent]:
         """See FormatParser."""
@@ -118,7 +121,7 @@ class Machine:
         was_held = self._held
         if self._doubt is not None:
             self._go_on_in_doubt(self._doubt, text, final=False)
-        elif self._alarm and not self._state.hint.search(text):
+        elif self._is_calm and not self._state.hint.search(text):
             return []
         else:
             self._open_window()
@@ -143,24 +146,28 @@ class Machine:
         while self._step(final=final):
             pass
         if self.is_in_doubt:
+            self._is_calm = False
             self._alarm = self._other_alarm = ""
             return
         rest = self._window.text[self._pos :]
         self._held = len(rest)
         self._pieces = [rest] if rest else []
-        first = self._state.first_characters
-        calm = self._is_open and not rest and 0 < len(first) <= 2 and self._state.other_pattern is None
-        self._alarm, self._other_alarm = (first[0], first[-1]) if calm else ("", "")
+        state = self._state
+        self._is_calm = self._is_open and not rest and state.other_pattern is None
+        first = state.alarms if self._is_calm else ()
+        self._alarm, self._other_alarm = (first[0], first[-1]) if 0 < len(first) <= 2 else ("", "")
 
     def _step(self, *, final: bool) -> bool:
         """Take one transition; False where the window holds no further one that is certain."""
-        if self._state.json_end:
-            return self._follow_json()
+        if self._state.then is not None and self._follower is not None and not self._follower.broken:
+            return self._follow(self._follower, self._state.then, final=final)
         at, transition = self._window.next_transition(self._state, self._pos, final=final)
         if transition is None:
+            if self._follower is not None:
+                self._follow_to(self._follower, at)
             self._settle(at)
             return False
-        if self._state.payload and self._is_doubtful(at):
+        if self._state.payload is not None and self._is_doubtful(at):
             return self._begin_doubt(at, final=final)
         self._take(transition, at)
         return True
@@ -176,7 +183,8 @@ class Machine:
             self._flag(transition, at)
         if cut is Cut.NOWHERE:
             self._settle(at + taken)
-            self._enter(self._target(transition, ""))
+            if transition.target != HERE:
+                self._enter(self._target(transition, ""))
             return
         if cut is Cut.AFTER:
             if not self._is_open:
@@ -193,9 +201,11 @@ class Machine:
     def _flag(self, transition: Transition, at: int) -> None:
         assert transition.rule is not None
         marker, place = transition.marker, Range(self._window.base + at, self._window.base + at + transition.taken)
+        wanted = self._state.closer
         if transition.rule is SPECIAL_TOKEN_LEAK:
             marker, place = self._opener
-        self._events.append(Flagged(marker_fault(transition.rule, marker, place, self._state.closer)))
+            wanted = self._target(transition, "").opener
+        self._events.append(Flagged(marker_fault(transition.rule, marker, place, wanted)))
 
     def _target(self, transition: Transition, inner: str) -> State:
         target = transition.target
@@ -207,59 +217,37 @@ class Machine:
 
     def _enter(self, state: State) -> None:
         self._state = state
-        self._tracker = JsonTracker() if state.json_end else None
+        self._payload_at = len(self._kept)
+        self._follower = state.payload.follower() if state.then is not None and state.payload is not None else None
 
-    def _open(self, at: int, marker: int) -> None:
-        """Open a span at `at`, whose first `marker` characters are its marker."""
-        self._is_open = True
-        self._open_at = self._window.base + at
-        self._inner_at = self._open_at + marker
-        self._pos = at + marker
-        self._kept = []
-        self._events.append(SpanOpened(self._state.kind, self._open_at, self._inner_at, self._state.label))
+    # payloads
 
-    def _settle(self, to: int) -> None:
-        """The window up to `to` belongs to the open span."""
-        if to > self._pos:
-            if not self._is_open:
-                self._open(self._pos, 0)
-            self._kept.append(self._window.text[self._pos : to])
-            self._pos = to
-            if self._tracker is not None and self._state.payload:
-                read_on(self._tracker, self._kept[-1])
-
-    def _inner_text(self, to: int) -> str:
-        """The inner text of the open span, if it ended at `to`."""
-        rest = self._window.text[self._pos : to]
-        return "".join([*self._kept, rest]) if self._kept else rest
-
-    def _close(self, at: int, marker: int, *, wanted: str = "", by: Transition | None = None) -> str:
-        """Close the open span, whose inner text ends at `at` and which ends `marker` characters later."""
-        state, inner_end = self._state, self._window.base + at
-        inner = self._inner_text(at)
-        self._pos = at + marker
-        self._is_open = False
-        outer, inside = Range(self._open_at, inner_end + marker), Range(self._inner_at, inner_end)
-        span = Span(state.kind, outer, inside, not wanted, state.label)
-        call, self._call = self._call, None
-        if wanted:
-            place = Range(inner_end, inner_end + max(by.taken, 1)) if by else None
-            self._events.append(SpanClosed(span, inner, wanted, by.marker if by else "", place, call))
-        else:
-            self._events.append(SpanClosed(span, inner, call=call))
-        return inner
-
-    def _follow_json(self) -> bool:
-        assert self._tracker is not None
-        read = self._tracker.feed(self._window.text, self._pos)
-        if not self._tracker.broken and not self._tracker.completed:
-            self._settle(read)
+    def _follow(self, follower: Follower, then: Transition, *, final: bool) -> bool:
+        """Follow a payload to its end, to what breaks it, or to a marker outside its strings."""
+        assert self._state.payload is not None
+        text = self._window.text
+        at, transition = self._window.next_transition(self._state, self._pos, final=final)
+        if self._is_at_payload() and self._state.payload.whole_end is not None:
+            end = self._state.payload.whole_end(text, self._pos)
+            if 0 <= end <= at:
+                self._settle(end)
+                return self._end_payload(then)
+        self._settle(follower.feed(text, self._pos, at))
+        if follower.completed:
+            return self._end_payload(then)
+        if follower.broken:
+            if self._state.broken_goes is not None:
+                self._take(self._state.broken_goes, self._pos)
+            return True
+        if transition is None:
             return False
-        if self._tracker.broken:
-            self._close(read, 0, wanted=self._state.closer, by=Transition(self._window.text[read], Cut.BEFORE, HOME))
-        else:
-            self._close(read, 0)
-        self._enter(self._home)
+        if follower.in_string and self._window.base + at >= self._certain_to:
+            return self._begin_doubt(at, final=final)
+        self._take(transition, at)
+        return True
+
+    def _end_payload(self, then: Transition) -> bool:
+        self._take(then, self._pos)
         return True
 
     # doubtful markers
@@ -267,20 +255,30 @@ class Machine:
     def _is_doubtful(self, at: int) -> bool:
         if self._window.base + at < self._certain_to:
             return False
-        if self._tracker is None:
-            text = self._inner_text(at)
-            read_whole = self._state.read_whole
+        payload = self._state.payload
+        assert payload is not None
+        if self._follower is None:
+            text = self._payload_text(at)
+            read_whole = payload.read_whole
             self._call = read_whole(text, self._inner_at) if read_whole is not None else None
-            return self._call is None and ends_within_string(text)
-        self._settle(at)
-        return self._tracker.in_string
+            return self._call is None and payload.ends_within(text)
+        self._follow_to(self._follower, at)
+        return self._follower.in_string
+
+    def _follow_to(self, follower: Follower, to: int) -> None:
+        """Let `follower` read the window up to `to`, over the ends of complete values."""
+        while self._pos < to and not follower.broken:
+            self._settle(follower.feed(self._window.text, self._pos, to))
+        self._settle(to)
 
     def _begin_doubt(self, at: int, *, final: bool) -> bool:
         """The marker at `at` may be data; True where that was resolved within the window."""
+        assert self._state.payload is not None
         self._settle(at)
-        if self._tracker is None:
-            self._tracker = tracked("".join(self._kept))
-        self._doubt = Doubt(self._at, self._tracker)
+        if self._follower is None:
+            self._follower = self._state.payload.follower()
+            read_on(self._follower, self._payload_text(at))
+        self._doubt = Doubt(self._at, self._follower)
         is_data = self._doubt.read(self._window.text, at, final=final)
         if is_data is None:
             self._pieces = [self._window.text[at:]]
@@ -304,6 +302,8 @@ class Machine:
         self._doubt = None
         if not is_data:
             self._certain_to = doubt.read_to
+            assert self._follower is not None
+            self._follower.broken, self._follower.in_string = True, False
             return
         to = doubt.read_to - self._window.base
         for match in self._window.markers(self._state, self._pos, to):
@@ -311,6 +311,8 @@ class Machine:
             self._events.append(Flagged(marker_fault(MARKER_INSIDE_ARGUMENT, match[0], place, self._state.closer)))
         self._kept.append(self._window.text[self._pos : to])
         self._pos = to
+        if self._state.then is not None:
+            self._end_payload(self._state.then)
 
     def _state_behind(self, prompt: str, role: str) -> State:
         """The state that a prompt leaves its reader in."""

@@ -11,7 +11,10 @@ from inspector.segmenter.events import SpanClosed
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """The content of a span. `complete` says that it is whole, whatever became of its closing marker."""
+    """The content of a span. `complete` says that it is whole, whatever became of its closing marker.
+
+    `decoded` is the text that the span's inner text stands for, where it is not that text itself (a JSON string's).
+    """
 
     calls: tuple[ToolCall, ...] = ()
     results: tuple[ToolResult, ...] = ()
@@ -19,6 +22,7 @@ class Reading(msgspec.Struct, frozen=True):
     children: tuple[Span, ...] = ()
     faults: tuple[Fault, ...] = ()
     complete: bool = False
+    decoded: str | None = None
 
 
 SpanReader: TypeAlias = Callable[[SpanClosed], Reading]

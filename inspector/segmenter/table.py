@@ -5,12 +5,14 @@ which state follows, and which rule that breaks, if any.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
-from inspector.model import SpanKind, ToolCall
+from inspector.model import SpanKind
 from inspector.rules.rule import Rule
+from inspector.segmenter.ahead import Ahead
+from inspector.segmenter.payload import Payload
 
 _WORD = re.compile(r"\s*([A-Za-z_]+)")
 
@@ -37,8 +39,9 @@ class Cut(Enum):
 class Transition:
     """One way out of a state.
 
-    `marker` is literal text, of which the first `width` characters are taken (all of them by default, none for a mere
-    look ahead); `taken` is their number. `rule` is the rule that taking this way breaks.
+    `marker` is literal text. Its first `lead` characters (a line's end, say) still belong to what stands before it; of
+    the rest, `width` characters are taken (all of them by default, none for a mere look ahead); `taken` is their
+    number. `ahead` must follow the marker, else it is no marker. `rule` is the rule that taking this way breaks.
     """
 
     marker: str
@@ -46,10 +49,12 @@ class Transition:
     target: str
     rule: Rule | None = None
     width: int | None = None
+    lead: int = 0
+    ahead: Ahead | None = None
     taken: int = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "taken", len(self.marker) if self.width is None else self.width)
+        object.__setattr__(self, "taken", len(self.marker) - self.lead if self.width is None else self.width)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +62,11 @@ class State:
     """One kind of text and the ways out of it.
 
     `opener` is the marker that usually begins a span of this state, `closer` the one that it wants at its end; "" where
-    there is none. `payload` says that the text is a JSON payload, whose strings hide markers; `read_whole` reads a
-    payload that begins at an offset, if it is whole and in perfect order (then no marker in it is in doubt), else gives
-    None. `json_end` says that the text ends where its JSON value does.
-    `other` is a character class and `other_goes` the transition (taking nothing) for the first character in it that
-    begins no marker.
+    there is none. `payload` is the kind of payload that the text is, from where the state is entered on; its strings
+    hide markers. `then` is the way that the end of the payload's value takes; without it only a marker ends the state.
+    `broken_goes` is the way (taking nothing) at the character that breaks such a payload; without it, the state goes on
+    to the next marker. `other` is a character class and `other_goes` the transition (taking nothing) for the first
+    character in it that begins no marker. Of two markers at one place the longer counts.
 
     The rest is made from the transitions: a pattern per first character, those characters, every proper beginning of
     a marker, the longest marker's length, and `hint`, which finds a whole marker, or the beginning of one that the text
@@ -74,14 +79,15 @@ class State:
     label: str = ""
     opener: str = ""
     closer: str = ""
-    payload: bool = False
-    read_whole: Callable[[str, int], ToolCall | None] | None = None
-    json_end: bool = False
+    payload: Payload | None = None
+    then: Transition | None = None
+    broken_goes: Transition | None = None
     other: str = ""
     other_goes: Transition | None = None
     other_pattern: re.Pattern[str] | None = field(init=False, repr=False)
     patterns: dict[str, re.Pattern[str]] = field(init=False, repr=False)
     first_characters: tuple[str, ...] = field(init=False, repr=False)
+    alarms: tuple[str, ...] = field(init=False, repr=False)
     beginnings: frozenset[str] = field(init=False, repr=False)
     longest: int = field(init=False, repr=False)
     hint: re.Pattern[str] = field(init=False, repr=False)
@@ -91,17 +97,20 @@ class State:
         markers = [transition.marker for transition in self.transitions]
         if len(set(markers)) != len(markers) or "" in markers:
             raise ValueError(f"state {self.name}: a marker stands twice, or is empty")
-        if any(a != b and b.startswith(a) for a in markers for b in markers):
-            raise ValueError(f"state {self.name}: one marker begins another")
-        if bool(self.other) != (self.other_goes is not None) or (self.json_end and markers):
-            raise ValueError(f"state {self.name}: `other` and `other_goes` go together, `json_end` goes alone")
+        if bool(self.other) != (self.other_goes is not None) or (self.other and self.then):
+            raise ValueError(f"state {self.name}: `other` goes with `other_goes`, and not with `then`")
+        if self.then is not None and self.payload is None:
+            raise ValueError(f"state {self.name}: `then` needs a payload")
         object.__setattr__(self, "other_pattern", re.compile(self.other) if self.other else None)
         object.__setattr__(self, "by_marker", {t.marker: t for t in self.transitions})
         object.__setattr__(self, "patterns", _patterns(markers))
         object.__setattr__(self, "first_characters", tuple(sorted({marker[0] for marker in markers})))
         object.__setattr__(self, "beginnings", frozenset(m[:end] for m in markers for end in range(1, len(m))))
-        object.__setattr__(self, "hint", re.compile(_whole_or_cut_short(markers)) if markers else re.compile(r"(?!)"))
-        object.__setattr__(self, "longest", max(map(len, markers), default=0))
+        ends = self.payload.ends if self.payload is not None and self.then is not None else ""
+        object.__setattr__(self, "alarms", tuple(sorted({*self.first_characters, *ends})))
+        looked_for = [*markers, *(end for end in ends if end not in markers)]
+        object.__setattr__(self, "hint", re.compile(_whole_or_cut_short(looked_for) if looked_for else r"(?!)"))
+        object.__setattr__(self, "longest", max(map(_reach, self.transitions), default=0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +137,8 @@ class Table:
         object.__setattr__(self, "by_name", by_name)
         known = {HOME, HERE, ROLE, *by_name}
         for state in self.states:
-            ways = (*state.transitions, *((state.other_goes,) if state.other_goes else ()))
-            for unknown in {way.target for way in ways} - known:
+            ways = (*state.transitions, state.other_goes, state.then, state.broken_goes)
+            for unknown in {way.target for way in ways if way is not None} - known:
                 raise ValueError(f"state {state.name}: its target {unknown} is no state")
         if {*self.homes.values(), self.default_home, self.headless or self.default_home} - by_name.keys():
             raise ValueError("a role's home is no state")
@@ -140,6 +149,10 @@ class Table:
         if word is None:
             return self.by_name[self.headless or self.default_home]
         return self.by_name[self.homes.get(word[1].lower(), self.default_home)]
+
+
+def _reach(way: Transition) -> int:
+    return len(way.marker) + (way.ahead.longest if way.ahead is not None else 0)
 
 
 def _patterns(markers: Iterable[str]) -> dict[str, re.Pattern[str]]:
@@ -162,4 +175,4 @@ def _whole_or_cut_short(markers: list[str]) -> str:
 
 
 def _rest(rests: list[str]) -> str:
-    return "" if rests == [""] else rf"(?:\Z|{_whole_or_cut_short(rests)})"
+    return "" if "" in rests else rf"(?:\Z|{_whole_or_cut_short(rests)})"

@@ -30,24 +30,38 @@ class Window:
 
         `final` says that no text follows, so that nothing at the end can be the beginning of a marker.
         """
+        at = start
+        while True:
+            at, transition = self._next_marker(state, at, start, final=final)
+            if transition is None or transition.ahead is None:
+                return at + (transition.lead if transition is not None else 0), transition
+            counts = transition.ahead.counts(self.text, at + len(transition.marker), final=final)
+            if counts is None:
+                return at, None
+            if counts:
+                return at + transition.lead, transition
+            at += 1
+
+    def _next_marker(self, state: State, at: int, start: int, *, final: bool) -> tuple[int, Transition | None]:
+        """The place of the next marker from `at` on, whatever follows it; `other` characters count from `start` on."""
         active = self._active.get(state.name)
         if active is None:
             active = self._active[state.name] = self._patterns_of(state)
         if len(active) == 1 and state.other_pattern is None:
-            match = _search(self.text, *active[0], start)
+            match = _search(self.text, *active[0], at)
         else:
-            match = self._first_match(active, start)
-        at = match.start() if match is not None else len(self.text)
+            match = self._first_match(active, at)
+        found = match.start() if match is not None else len(self.text)
         transition = state.by_marker[match[0]] if match is not None else None
         if state.other_pattern is not None:
-            other = state.other_pattern.search(self.text, start, at)
+            other = state.other_pattern.search(self.text, start, found)
             if other is not None:
-                at, transition = other.start(), state.other_goes
-        if not final and at + state.longest > len(self.text):
-            cut = cut_short(state, self.text, start, at)
+                found, transition = other.start(), state.other_goes
+        if not final and found + state.longest > len(self.text):
+            cut = cut_short(state, self.text, at, found)
             if cut is not None:
                 return cut, None
-        return at, transition
+        return found, transition
 
     def _patterns_of(self, state: State) -> list[tuple[str, re.Pattern[str]]]:
         absent = self._absent if state.other_pattern is None else ()
@@ -68,7 +82,11 @@ class Window:
     def markers(self, state: State, start: int, end: int) -> list[re.Match[str]]:
         """Every marker of `state` between `start` and `end`, in order."""
         found = [match for pattern in state.patterns.values() for match in pattern.finditer(self.text, start, end)]
-        return sorted(found, key=re.Match.start)
+        return sorted((match for match in found if self._counts(state, match)), key=re.Match.start)
+
+    def _counts(self, state: State, match: re.Match[str]) -> bool:
+        ahead = state.by_marker[match[0]].ahead
+        return ahead is None or ahead.counts(self.text, match.end(), final=True) is True
 
 
 def _search(text: str, first: str, pattern: re.Pattern[str], start: int) -> re.Match[str] | None:

@@ -9,7 +9,7 @@ from inspector.text import Range
 
 
 def marker_fault(rule: Rule, marker: str, place: Range, wanted: str) -> Fault:
-    """The fault of a marker that stands where `rule` forbids it; `wanted` is the open span's closing marker."""
+    """The fault of a marker that stands where `rule` forbids it; `wanted` is the marker that belongs there."""
     if rule is markers.STRAY_END_MARKER:
         return Fault(
             rule,
@@ -44,9 +44,9 @@ def marker_fault(rule: Rule, marker: str, place: Range, wanted: str) -> Fault:
         return Fault(
             rule,
             place,
-            f"The special token `{marker}` stands where `<tool_call>` belongs: a call follows it.",
-            "Write `<tool_call>`.",
-            Fix((Edit(place, "<tool_call>"),), safe=False),
+            f"The special token `{marker}` stands where `{wanted}` belongs: a call follows it.",
+            f"Write `{wanted}`.",
+            Fix((Edit(place, wanted),), safe=False),
         )
     if rule is markers.INVENTED_RESULT:
         return Fault(

@@ -9,6 +9,7 @@ import pytest
 from inspector.formats.registry import find_format, formats
 from inspector.json_text import write_json
 from inspector.segmentation import Segmenter
+from ui.cli.inputs import tool_definitions
 from ui.views.segment_json import segmentation_object
 
 CASES = Path(__file__).parents[1] / "cases" / "formats"
@@ -17,7 +18,7 @@ FILES = sorted(CASES.glob("*/*.jsonl"))
 
 def answer(name: str, row: dict[str, Any], size: int) -> dict[str, Any]:
     text = row["text"]
-    segmenter = Segmenter(name, prompt=row.get("prompt", ""))
+    segmenter = Segmenter(name, prompt=row.get("prompt", ""), tools=tool_definitions(row.get("tools")))
     for start in range(0, len(text), size):
         segmenter.feed(text[start : start + size])
     segmenter.close()

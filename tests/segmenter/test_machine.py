@@ -5,7 +5,7 @@ import weakref
 
 import pytest
 
-from inspector.formats.hermes_table import HERMES_TABLE
+from inspector.formats.dialects.hermes_table import HERMES_TABLE
 from inspector.model import SpanKind
 from inspector.segmentation import Segmenter
 from inspector.segmenter import doubt
@@ -113,8 +113,8 @@ def test_llama_3_headers_and_gemma_turns_are_markup() -> None:
 
 def test_a_table_checks_itself() -> None:
     way = Transition("<a>", Cut.AFTER, HOME)
-    with pytest.raises(ValueError, match="begins another"):
-        State("s", SpanKind.TEXT, (way, Transition("<a>b", Cut.AFTER, HOME)))
+    with pytest.raises(ValueError, match="needs a payload"):
+        State("s", SpanKind.TEXT, (), then=way)
     with pytest.raises(ValueError, match="stands twice"):
         State("s", SpanKind.TEXT, (way, way))
     with pytest.raises(ValueError, match="is no state"):

@@ -1,6 +1,7 @@
-"""Reads what Hermes spans hold beside calls: tool definitions, results, and the parts of a scratch pad."""
+"""Reads what spans hold beside calls: tool definitions, results, drafts in reasoning, parts of a scratch pad."""
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 
 import msgspec
@@ -14,15 +15,39 @@ from inspector.segmenter.readings import Reading
 from inspector.text import Range
 
 _PARTS = re.compile(r"^[ \t]*(Goal|Actions|Observation|Reflection):", re.MULTILINE)
-_CALL_MARKERS = re.compile(r"<(/?)tool_call>|\[(/?)tool_call\]")
 
 
-def read_reasoning(closed: SpanClosed) -> Reading:
-    """The parts of a scratch pad, and calls drafted in reasoning, as children in the order of the text."""
-    text = closed.inner_text
-    drafts, faults = _drafts(text, closed.span.inner.start) if "tool_call" in text else ([], [])
-    parts = _scratch_pad_parts(closed) if closed.span.label == "scratch_pad" else []
-    return Reading(children=tuple(sorted((*parts, *drafts), key=lambda span: span.range)), faults=tuple(faults))
+class ReasoningReader:
+    """A SpanReader for reasoning: its children are calls drafted in it, and the parts of a scratch pad.
+
+    `openers` and `closers` are the markers of the dialect's calls.
+    """
+
+    def __init__(self, openers: Iterable[str], closers: Iterable[str] = ()) -> None:
+        self._openers = frozenset(openers)
+        markers = sorted({*self._openers, *closers}, key=lambda marker: (-len(marker), marker))
+        self._markers = re.compile("|".join(map(re.escape, markers)) or r"(?!)")
+
+    def __call__(self, closed: SpanClosed) -> Reading:
+        """See SpanReader."""
+        drafts, faults = self._drafts(closed.inner_text, closed.span.inner.start)
+        parts = _scratch_pad_parts(closed) if closed.span.label == "scratch_pad" else []
+        return Reading(children=tuple(sorted((*parts, *drafts), key=lambda span: span.range)), faults=tuple(faults))
+
+    def _drafts(self, text: str, start: int) -> tuple[list[Span], list[Fault]]:
+        spans: list[Span] = []
+        faults: list[Fault] = []
+        opener: re.Match[str] | None = None
+        for match in self._markers.finditer(text):
+            is_opener = match[0] in self._openers
+            if opener is not None:
+                spans.append(_draft(opener, match.start(), match.start() if is_opener else match.end(), start))
+            opener = match if is_opener else None
+            if is_opener:
+                faults.append(_inside_reasoning(match, start))
+        if opener is not None:
+            spans.append(_draft(opener, len(text), len(text), start))
+        return spans, faults
 
 
 def _scratch_pad_parts(closed: SpanClosed) -> list[Span]:
@@ -40,37 +65,9 @@ def _scratch_pad_parts(closed: SpanClosed) -> list[Span]:
     ]
 
 
-def _drafts(text: str, start: int) -> tuple[list[Span], list[Fault]]:
-    spans: list[Span] = []
-    faults: list[Fault] = []
-    opener: re.Match[str] | None = None
-    for match in _CALL_MARKERS.finditer(text):
-        if opener is not None:
-            spans.append(_draft(opener, match, start))
-        is_opener = not (match[1] or match[2])
-        opener = match if is_opener else None
-        if is_opener:
-            faults.append(_inside_reasoning(match, start))
-    if opener is not None:
-        end = len(text) + start
-        spans.append(
-            Span(
-                SpanKind.TOOL_CALL,
-                Range(opener.start() + start, end),
-                Range(opener.end() + start, end),
-                closed=False,
-                label="tool_call",
-            )
-        )
-    return spans, faults
-
-
-def _draft(opener: re.Match[str], ended_by: re.Match[str], start: int) -> Span:
-    closed = bool(ended_by[1] or ended_by[2])
-    inner_end = ended_by.start() + start
-    end = ended_by.end() + start if closed else inner_end
-    inner = Range(opener.end() + start, inner_end)
-    return Span(SpanKind.TOOL_CALL, Range(opener.start() + start, end), inner, closed, "tool_call")
+def _draft(opener: re.Match[str], inner_end: int, end: int, start: int) -> Span:
+    inner = Range(opener.end(), inner_end).moved(start)
+    return Span(SpanKind.TOOL_CALL, Range(opener.start(), end).moved(start), inner, inner_end < end, "tool_call")
 
 
 def _inside_reasoning(opener: re.Match[str], start: int) -> Fault:
@@ -84,7 +81,7 @@ def _inside_reasoning(opener: re.Match[str], start: int) -> Fault:
 
 
 def read_result(closed: SpanClosed) -> Reading:
-    """The one result of a span; the object that Hermes agents wrap results in also names the call and the tool."""
+    """The one result of a span; the object that some agents wrap results in also names the call and the tool."""
     content = closed.inner_text.strip("\r\n")
     first = closed.inner_text.index(content)
     place = Range(first, first + len(content)).moved(closed.span.inner.start)

@@ -1,0 +1,217 @@
+"""Builds a dialect's table from what is its own: how its calls, results, reasoning and tool lists are marked.
+
+The rest is common to all chat models: the turns of the roles, lists of tools in a system prompt, results that the model
+may not write itself, closing markers that close nothing.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES, TURN_TRANSITIONS
+from inspector.formats.reasoning_tags import OTHER_TAGS, THINK_TAGS, ReasoningTag
+from inspector.model import SpanKind
+from inspector.rules import markers as rules
+from inspector.segmenter.payload import JSON
+from inspector.segmenter.table import HERE, HOME, Cut, State, Table, Transition
+
+_LIST_INTROS = ("following tools", "following functions", "available tools", "available functions")
+_LIST_BEGINNINGS = tuple(f"[{space}{{" for space in ("", " ", "\n", "\r\n", "\n ", "\n  ", "\n    ", "\n\t"))
+_TOOLS_BEGINNINGS = tuple(
+    f"<tools>{space}{first}" for space in ("", " ", "\n", "\n\n", "\r\n", "\n ", "\n  ", " \n") for first in "{["
+)
+_OPEN_TOOLS = tuple(Transition(marker, Cut.BEFORE, "tools", width=len("<tools>")) for marker in _TOOLS_BEGINNINGS)
+
+
+@dataclass(frozen=True, slots=True)
+class Enclosed:
+    """Text between an opening and a closing marker; `closer` is "" where the dialect has none."""
+
+    opener: str
+    closer: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """The ways out of a dialect's states: into calls, reasoning and results, past stray closers, and by turn tokens.
+
+    `invented` are those into results where only the model speaks.
+    """
+
+    calls: tuple[Transition, ...]
+    reasoning: tuple[Transition, ...]
+    results: tuple[Transition, ...]
+    invented: tuple[Transition, ...]
+    stray: tuple[Transition, ...]
+    turns: tuple[Transition, ...]
+
+    @property
+    def out_of_text(self) -> tuple[Transition, ...]:
+        """The ways out of a text that the model writes."""
+        return (*self.reasoning, *self.calls, *self.invented, *self.stray, *self.turns)
+
+    @property
+    def out_of_call(self) -> tuple[Transition, ...]:
+        """The ways out of a call besides its own end: each cuts it off."""
+        return (*self.calls, *self.invented, *self.reasoning, *self.turns)
+
+
+def opening(opener: str, state: str) -> Transition:
+    """The way by which a marker opens a span of `state`."""
+    return Transition(opener, Cut.BEFORE, state)
+
+
+def dialect_table(
+    *,
+    calls: Iterable[Transition],
+    call_states: Callable[[Ways], Iterable[State]],
+    call_closers: Iterable[str] = (),
+    results: Iterable[Enclosed] = (),
+    reasoning: Iterable[ReasoningTag] = THINK_TAGS,
+    definitions: Iterable[Enclosed] = (),
+    turns: Iterable[Transition] = TURN_TRANSITIONS,
+    turn_states: Iterable[State] = TURN_STATES,
+    homes: dict[str, str] = ROLE_HOMES,
+    default_home: str = "text",
+    headless: str = "",
+) -> Table:
+    """A dialect's table.
+
+    `calls` are the ways into its call states, `call_states` makes those states (and any more that the dialect has) from
+    all ways; `call_closers` are the closing markers of calls, which are stray in a text. `results` become states named
+    `result OPENER`, `reasoning` such named `reasoning OPENER`, `definitions` such named `definitions OPENER`. A model's
+    own turn is in state `text`, those of others are `system`, `user` and `tool`; `homes`, `default_home` and `headless`
+    are as in Table. Raises ValueError where the table does not agree with itself.
+    """
+    calls, tags = tuple(calls), tuple(reasoning)
+    results, definitions, turns = tuple(results), tuple(definitions), tuple(turns)
+    into_results = tuple(opening(one.opener, f"result {one.opener}") for one in results)
+    stray = dict.fromkeys((*(tag.closer for tag in tags), *call_closers, *(one.closer for one in results)))
+    taken = {way.marker for way in (*calls, *into_results, *turns)}
+    ways = Ways(
+        calls,
+        tuple(opening(tag.opener, f"reasoning {tag.opener}") for tag in tags),
+        into_results,
+        tuple(Transition(way.marker, Cut.BEFORE, way.target, rules.INVENTED_RESULT) for way in into_results),
+        tuple(
+            Transition(closer, Cut.BEFORE, "marker", rules.STRAY_END_MARKER)
+            for closer in stray
+            if closer and closer not in taken
+        ),
+        turns,
+    )
+    known = {tag.closer for tag in tags}
+    more_tags = tuple(tag for tag in OTHER_TAGS if tag.opener not in {own.opener for own in tags})
+    return Table(
+        (
+            State("text", SpanKind.TEXT, ways.out_of_text),
+            *_prompt_states(ways, definitions),
+            *call_states(ways),
+            *(_result(one, turns) for one in results),
+            *(_reasoning(tag, known, turns) for tag in (*tags, *more_tags)),
+            *turn_states,
+        ),
+        homes=homes,
+        default_home=default_home,
+        headless=headless,
+    )
+
+
+def other_spelling(marker: str) -> str:
+    """A tag in square brackets for one in angle brackets, and the other way round."""
+    return f"[{marker[1:-1]}]" if marker[0] == "<" else f"<{marker[1:-1]}>"
+
+
+def _prompt_states(ways: Ways, definitions: tuple[Enclosed, ...]) -> tuple[State, ...]:
+    """The states of turns that the model does not write: a call in them is no call."""
+    into_definitions = tuple(opening(one.opener, f"definitions {one.opener}") for one in definitions)
+    return (
+        State(
+            "system",
+            SpanKind.TEXT,
+            (
+                *_OPEN_TOOLS,
+                *into_definitions,
+                *(Transition(words, Cut.NOWHERE, "list_intro") for words in _LIST_INTROS),
+                *ways.turns,
+            ),
+        ),
+        State(
+            "list_intro",
+            SpanKind.TEXT,
+            tuple(Transition(marker, Cut.BEFORE, "tool_list", width=0) for marker in _LIST_BEGINNINGS),
+            other=r"[^\s:]",
+            other_goes=Transition("(anything else)", Cut.NOWHERE, "system", width=0),
+        ),
+        State("user", SpanKind.TEXT, (*ways.results, *_OPEN_TOOLS, *into_definitions, *ways.turns)),
+        State(
+            "tool",
+            SpanKind.TEXT,
+            (*ways.results, *ways.turns),
+            other=r"\S",
+            other_goes=Transition("(anything else)", Cut.BEFORE, "bare_result", width=0),
+        ),
+        State("bare_result", SpanKind.TOOL_RESULT, (*ways.results, *ways.turns), label="bare"),
+        State(
+            "tools",
+            SpanKind.TOOL_DEFINITIONS,
+            (Transition("</tools>", Cut.AFTER, HOME), *ways.turns),
+            label="tools",
+            opener="<tools>",
+            closer="</tools>",
+        ),
+        State(
+            "tool_list",
+            SpanKind.TOOL_DEFINITIONS,
+            (),
+            label="tool_list",
+            closer="]",
+            payload=JSON,
+            then=Transition("(end of the list)", Cut.AFTER, HOME, width=0),
+            broken_goes=Transition("(anything else)", Cut.BEFORE, HOME, width=0),
+        ),
+        *(_definitions(one, ways.turns) for one in definitions),
+    )
+
+
+def _definitions(one: Enclosed, turns: tuple[Transition, ...]) -> State:
+    return State(
+        f"definitions {one.opener}",
+        SpanKind.TOOL_DEFINITIONS,
+        (Transition(one.closer, Cut.AFTER, HOME), *(way for way in turns if way.marker != one.closer)),
+        label="tools",
+        opener=one.opener,
+        closer=one.closer,
+    )
+
+
+def _reasoning(tag: ReasoningTag, known: set[str], turns: tuple[Transition, ...]) -> State:
+    variant = other_spelling(tag.closer)
+    return State(
+        f"reasoning {tag.opener}",
+        SpanKind.REASONING,
+        (
+            Transition(tag.closer, Cut.AFTER, HOME),
+            *((Transition(variant, Cut.AFTER, HOME, rules.WRONG_BRACKET_VARIANT),) if variant in known else ()),
+            Transition(tag.opener, Cut.NOWHERE, HERE, rules.NESTED_SPAN),
+            *(way for way in turns if not tag.closer.startswith(way.marker)),
+        ),
+        label=tag.label,
+        opener=tag.opener,
+        closer=tag.closer,
+    )
+
+
+def _result(one: Enclosed, turns: tuple[Transition, ...]) -> State:
+    variant = other_spelling(one.closer)
+    return State(
+        f"result {one.opener}",
+        SpanKind.TOOL_RESULT,
+        (
+            Transition(one.closer, Cut.AFTER, HOME),
+            Transition(variant, Cut.AFTER, HOME, rules.WRONG_BRACKET_VARIANT),
+            *(way for way in turns if way.marker != one.closer),
+        ),
+        label="tool_response",
+        opener=one.opener,
+        closer=one.closer,
+    )

@@ -1,0 +1,1 @@
+"""The dialects: one module each, handing over a Format."""

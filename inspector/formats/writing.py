@@ -1,0 +1,35 @@
+"""Writes calls as most dialects have them: a JSON object with a name and arguments; says which calls JSON can hold."""
+
+import math
+
+from inspector.json_text import write_json
+from inspector.model import Json, ToolCall
+
+
+def call_object(call: ToolCall, *, key: str = "arguments") -> str:
+    """The call as a JSON object whose arguments stand under `key`."""
+    return f'{{"name": {json_of(call.name)}, "{key}": {json_of(call.arguments)}}}'
+
+
+def json_of(value: Json) -> str:
+    """A value as models write it: JSON with `, ` and `: `, characters beyond ASCII as they are."""
+    return write_json(value, ascii_only=False)
+
+
+def is_json_call(call: ToolCall) -> bool:
+    """Whether JSON can hold the call: it has a name, and its arguments are an object of numbers that JSON knows."""
+    return bool(call.name) and isinstance(call.arguments, dict) and is_finite(call.arguments)
+
+
+def is_finite(value: Json) -> bool:
+    """Whether JSON can hold every number in a value."""
+    pending = [value]
+    while pending:
+        match pending.pop():
+            case float() as number if not math.isfinite(number):
+                return False
+            case dict() as members:
+                pending += members.values()
+            case list() as items:
+                pending += items
+    return True

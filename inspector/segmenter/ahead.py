@@ -1,0 +1,79 @@
+"""What must follow a marker for it to count: an expression that also knows when a text ends too soon to tell."""
+
+import re
+from dataclasses import dataclass
+from typing import TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """From `least` to `most` characters of a class such as `[a-z]`."""
+
+    of: str
+    least: int = 0
+    most: int = 8
+
+
+Piece: TypeAlias = str | Run | tuple[str, ...]
+"""Literal text, a run of characters, or one of several literal texts."""
+
+
+class Ahead:
+    """A look ahead behind a marker: `pieces` must follow it, one behind the other.
+
+    `counts` answers with True or False, and with None where the text ends before that is known. `longest` is how many
+    characters it may need to see, which bounds how much a machine holds back for it.
+    """
+
+    def __init__(self, *pieces: Piece) -> None:
+        self._whole = re.compile("".join(map(_whole, pieces)))
+        self._cut_short = re.compile(_cut_short(pieces))
+        self.longest = sum(map(_longest, pieces))
+
+    def counts(self, text: str, at: int, *, final: bool) -> bool | None:
+        """Whether the pieces stand in `text` at `at`; `final` says that nothing follows `text`."""
+        if self._whole.match(text, at) is not None:
+            return True
+        if final or len(text) - at > self.longest:
+            return False
+        return None if self._cut_short.match(text, at) is not None else False
+
+
+def _whole(piece: Piece) -> str:
+    match piece:
+        case str():
+            return re.escape(piece)
+        case Run():
+            return f"{piece.of}{{{piece.least},{piece.most}}}"
+        case tuple():
+            return "(?:" + "|".join(map(re.escape, piece)) + ")"
+
+
+def _longest(piece: Piece) -> int:
+    match piece:
+        case str():
+            return len(piece)
+        case Run():
+            return piece.most
+        case tuple():
+            return max(map(len, piece))
+
+
+def _cut_short(pieces: tuple[Piece, ...]) -> str:
+    """An expression for every text that is a beginning of the pieces and ends there."""
+    if not pieces:
+        return r"\Z"
+    first, rest = pieces[0], pieces[1:]
+    match first:
+        case str():
+            return _cut_literal(first, _cut_short(rest))
+        case Run():
+            return rf"{first.of}{{0,{first.most}}}(?:\Z|{_cut_short(rest)})"
+        case tuple():
+            return "(?:" + "|".join(_cut_literal(literal, _cut_short(rest)) for literal in first) + ")"
+
+
+def _cut_literal(literal: str, rest: str) -> str:
+    if not literal:
+        return rest
+    return rf"(?:\Z|{re.escape(literal[0])}{_cut_literal(literal[1:], rest)})"
