@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from inspector.facade import make_call
 from inspector.formats.format import Format
-from inspector.formats.registry import formats
+from inspector.formats.registry import find_format, formats
 from inspector.json_scanner import read_json
 from inspector.model import Json, Role
 from inspector.segmentation import Segmentation, Segmenter, segment
@@ -32,8 +32,9 @@ EXAMPLES = (
 
 
 @cache
-def hostile(dialect: Format) -> st.SearchStrategy[str]:
-    """Texts of the format's own markers, whole and cut, its own calls, and everything that is lethal in JSON."""
+def hostile(name: str) -> st.SearchStrategy[str]:
+    """For a format: texts of the format's own markers, whole and cut, its own calls, and everything that is lethal in JSON."""
+    dialect = find_format(name)
     parser = dialect.new_parser()
     markers = sorted(parser.markers) if isinstance(parser, Machine) else []
     written = [dialect.write_calls([call]) for call in EXAMPLES if dialect.expresses(call)]
@@ -45,12 +46,9 @@ def hostile(dialect: Format) -> st.SearchStrategy[str]:
 PROMPTS = st.sampled_from(
     ("", "<think>\n", "<|im_start|>assistant\n", "<|im_start|>assistant\n<think>\n", "<|im_start|>tool\n", "[THINK]")
 )
+_PROFILE = settings()
 # There are many formats: before landing, each gets fewer texts than the readers that they share.
-FEW = settings(
-    max_examples=min(150, settings.default.max_examples)
-    if settings.default.derandomize
-    else settings.default.max_examples
-)
+FEW = settings(max_examples=min(150, _PROFILE.max_examples) if _PROFILE.derandomize else _PROFILE.max_examples)
 FORMATS = pytest.mark.parametrize("dialect", formats(), ids=lambda dialect: dialect.name)
 
 
@@ -74,7 +72,7 @@ def read_in_pieces(dialect: Format, pieces: Sequence[str], prompt: str, role: Ro
 def test_nothing_raises_and_the_spans_tile_the_text(
     dialect: Format, prompt: str, role: Role, data: st.DataObject
 ) -> None:
-    text = data.draw(hostile(dialect))
+    text = data.draw(hostile(dialect.name))
     found = read_in_pieces(dialect, [text], prompt, role)
     assert "".join(span.range.of(text) for span in found.spans) == text
     assert all(one.range.end == two.range.start for one, two in pairwise(found.spans))
@@ -87,7 +85,7 @@ def test_nothing_raises_and_the_spans_tile_the_text(
 @FEW
 @given(prompt=PROMPTS, role=st.sampled_from(Role), data=st.data())
 def test_chunking_does_not_matter(dialect: Format, prompt: str, role: Role, data: st.DataObject) -> None:
-    text = data.draw(hostile(dialect))
+    text = data.draw(hostile(dialect.name))
     whole = read_in_pieces(dialect, [text], prompt, role)
     places = data.draw(st.lists(st.integers(0, len(text)), max_size=8))
     assert read_in_pieces(dialect, cut(text, places), prompt, role) == whole
@@ -100,7 +98,7 @@ def test_chunking_does_not_matter(dialect: Format, prompt: str, role: Role, data
 def test_no_more_than_a_marker_is_held_back_unless_a_closer_is_in_doubt(
     dialect: Format, prompt: str, data: st.DataObject
 ) -> None:
-    text = data.draw(hostile(dialect))
+    text = data.draw(hostile(dialect.name))
     parser = dialect.new_parser(prompt)
     assert isinstance(parser, Machine)
     told: list[ParseEvent] = []
@@ -118,7 +116,7 @@ def test_no_more_than_a_marker_is_held_back_unless_a_closer_is_in_doubt(
 @FEW
 @given(data=st.data())
 def test_every_recovery_is_a_diagnostic_with_a_place(dialect: Format, data: st.DataObject) -> None:
-    text = data.draw(hostile(dialect))
+    text = data.draw(hostile(dialect.name))
     found = segment(text, dialect.name)
     for diagnostic in found.diagnostics:
         assert 0 <= diagnostic.range.start <= diagnostic.range.end <= len(text)
@@ -135,7 +133,7 @@ def test_every_recovery_is_a_diagnostic_with_a_place(dialect: Format, data: st.D
         assert span.closed or any(one.rule.code in {"F301", "F306"} for one in found.diagnostics)
 
 
-HOSTILE = hostile(formats()[0])
+HOSTILE = hostile("hermes")
 JSON_VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | HOSTILE,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5) | HOSTILE, inner, max_size=3),

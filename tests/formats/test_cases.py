@@ -18,7 +18,7 @@ FILES = sorted(CASES.glob("*/*.jsonl"))
 
 def answer(name: str, row: dict[str, Any], size: int) -> dict[str, Any]:
     text = row["text"]
-    segmenter = Segmenter(name, prompt=row.get("prompt", ""), tools=tool_definitions(row.get("tools")))
+    segmenter = Segmenter(name, prompt=row.get("prompt", ""), tools=tool_definitions(row.get("tools", [])))
     for start in range(0, len(text), size):
         segmenter.feed(text[start : start + size])
     segmenter.close()
