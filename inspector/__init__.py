@@ -18,8 +18,9 @@ if TYPE_CHECKING:
         WeaklinkError,
     )
     from inspector.facade import BaseParser, ToolCallParser, make_call, write_calls
+    from inspector.formats.detection import Detection, detect_format
     from inspector.formats.hermes_prompt import render_prompt
-    from inspector.formats.registry import Detection, detect_format, register_format
+    from inspector.formats.registry import register_format
     from inspector.formats.transcript import read_transcript
     from inspector.inspection import Inspection, inspect_trace
     from inspector.model import (
@@ -90,7 +91,8 @@ _HOMES = {
     ),
     "inspector.facade": ("BaseParser", "ToolCallParser", "make_call", "write_calls"),
     "inspector.formats.hermes_prompt": ("render_prompt",),
-    "inspector.formats.registry": ("Detection", "detect_format", "register_format"),
+    "inspector.formats.detection": ("Detection", "detect_format"),
+    "inspector.formats.registry": ("register_format",),
     "inspector.formats.transcript": ("read_transcript",),
     "inspector.inspection": ("Inspection", "inspect_trace"),
     "inspector.model": (

@@ -4,8 +4,9 @@ from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 
 from inspector.errors import UnknownFormatError
+from inspector.formats.detection import detect_format
 from inspector.formats.format import Format
-from inspector.formats.registry import detect_format, find_format
+from inspector.formats.registry import find_format
 from inspector.model import Json, ToolCall
 from inspector.segmentation import segment
 from inspector.text import Range

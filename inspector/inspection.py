@@ -11,12 +11,14 @@ from inspector.chain.steps import Chain
 from inspector.checks.arguments import check_arguments
 from inspector.checks.recording import check_recording
 from inspector.checks.tools import OfferedTools
-from inspector.diagnostics import Diagnostic, Location
+from inspector.diagnostics import Diagnostic, Fault, Location
+from inspector.formats.detection import detect_format
 from inspector.formats.format import Format
-from inspector.formats.registry import detect_format, find_format
+from inspector.formats.registry import find_format
 from inspector.formats.structured import read_structured_part
 from inspector.model import Part, Role, Span, SpanKind, ToolCall, ToolDefinition, ToolResult, Trace, Turn
 from inspector.rules.catalogue import select_rules
+from inspector.rules.markers import CALL_LEFT_IN_CONTENT
 from inspector.rules.rule import Severity
 from inspector.segmentation import AUTO, Segmenter
 from inspector.text import Range
@@ -92,6 +94,7 @@ def _format_of(trace: Trace, format: str) -> Format:
 def _read_turns(trace: Trace, chosen: Format) -> Iterator[tuple[PartInspection, Sequence[Diagnostic]]]:
     """Every part, checked against the tools that its turn's request offered, else those that texts before it define."""
     told: set[str] = set()
+    is_parsed = any(turn.calls for turn in trace.turns)
     defined, requested = OfferedTools(), OfferedTools(told=told)
     for number, turn in enumerate(trace.turns, 1):
         tools = turn.generation.tools if turn.generation is not None else ()
@@ -102,7 +105,18 @@ def _read_turns(trace: Trace, chosen: Format) -> Iterator[tuple[PartInspection, 
             if inspected.definitions and turn.role in (Role.SYSTEM, Role.USER):
                 is_whole = defined.is_whole and not any(one.rule.severity is Severity.ERROR for one in found)
                 defined = OfferedTools((*defined.definitions, *inspected.definitions), told=told, is_whole=is_whole)
+            if is_parsed and turn.role is Role.ASSISTANT and part.name == "text":
+                found = (*found, *_left_in_content(inspected))
             yield inspected, found
+
+
+def _left_in_content(inspected: PartInspection) -> Iterator[Diagnostic]:
+    """The calls in the content of an answer whose server turns calls into fields of their own."""
+    for call in inspected.calls:
+        what = f"a call of `{call.name}`" if call.name else "a call"
+        message = f"The content holds {what}: the server's parser left it there, so the client never saw a call."
+        hint = f"Let the server parse `{inspected.format}` calls, and look whether this one has faults of its own."
+        yield Fault(CALL_LEFT_IN_CONTENT, call.range, message, hint).at(inspected.turn, inspected.part)
 
 
 def _read_part(

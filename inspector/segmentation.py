@@ -5,14 +5,16 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from inspector.checks.arguments import check_arguments
+from inspector.checks.foreign_calls import foreign_calls
 from inspector.checks.tools import OfferedTools, check_definition
 from inspector.diagnostics import Diagnostic
+from inspector.formats.detection import detect_format
 from inspector.formats.format import Format
-from inspector.formats.registry import detect_format, find_format
+from inspector.formats.registry import find_format
 from inspector.model import Role, Span, SpanKind, ToolCall, ToolDefinition, ToolResult
 from inspector.rules.rule import Severity
 from inspector.segmenter.assembler import Assembler
-from inspector.segmenter.events import ParseEvent
+from inspector.segmenter.events import ParseEvent, SpanClosed
 from inspector.segmenter.feeding import feeder
 
 AUTO = "auto"
@@ -78,7 +80,7 @@ class Segmenter:
         self._parser = self.format.new_parser(prompt, role)
         self._assembler = Assembler(self.format.readers)
         self._taken = (0, 0)
-        self._checked = _CheckedAssembler(self._assembler, tools)
+        self._checked = _CheckedAssembler(self._assembler, tools, self.format if role is Role.ASSISTANT else None)
         self.feed: Callable[[str], list[Span]] = feeder(self._parser, self._checked.take)
         """`feed(text)`: the top-level spans that closed with this piece, which may be cut anywhere. Never raises."""
 
@@ -119,11 +121,16 @@ class Segmenter:
 class _CheckedAssembler:
     """An assembler whose calls and definitions are checked as soon as they are known.
 
+    `speaks` is the format of the model whose words the text is; None where somebody else speaks.
+
     Apart from the Segmenter, so that no circle of references keeps a text alive after its reader is gone.
     """
 
-    def __init__(self, assembler: Assembler, tools: Iterable[ToolDefinition] | OfferedTools) -> None:
+    def __init__(
+        self, assembler: Assembler, tools: Iterable[ToolDefinition] | OfferedTools, speaks: Format | None
+    ) -> None:
         self._assembler = assembler
+        self._speaks = speaks
         self._given = tools if isinstance(tools, OfferedTools) else OfferedTools(tools)
         self._defined = OfferedTools()
         self._checked = (0, 0)
@@ -131,6 +138,10 @@ class _CheckedAssembler:
     def take(self, events: list[ParseEvent]) -> list[Span]:
         """The spans that closed with these events."""
         spans = self._assembler.take(events)
+        if spans and self._speaks is not None:
+            for event in events:
+                if type(event) is SpanClosed and event.span.kind is SpanKind.TEXT and event.by_model:
+                    self._assembler.faults += foreign_calls(event.inner_text, event.span.inner.start, self._speaks)
         if spans and (self._given or self._assembler.definitions):
             self._check()
         return spans

@@ -33,7 +33,7 @@ EXAMPLES = (
 
 @cache
 def hostile(name: str) -> st.SearchStrategy[str]:
-    """For a format: texts of the format's own markers, whole and cut, its own calls, and everything that is lethal in JSON."""
+    """Texts of a format's own markers, whole and cut, its own calls, and everything that is lethal in JSON."""
     dialect = find_format(name)
     parser = dialect.new_parser()
     markers = sorted(parser.markers) if isinstance(parser, Machine) else []

@@ -134,6 +134,7 @@ def _prompt_states(ways: Ways, definitions: tuple[Enclosed, ...]) -> tuple[State
                 *(Transition(words, Cut.NOWHERE, "list_intro") for words in _LIST_INTROS),
                 *ways.turns,
             ),
+            by_model=False,
         ),
         State(
             "list_intro",
@@ -141,14 +142,16 @@ def _prompt_states(ways: Ways, definitions: tuple[Enclosed, ...]) -> tuple[State
             tuple(Transition(marker, Cut.BEFORE, "tool_list", width=0) for marker in _LIST_BEGINNINGS),
             other=r"[^\s:]",
             other_goes=Transition("(anything else)", Cut.NOWHERE, "system", width=0),
+            by_model=False,
         ),
-        State("user", SpanKind.TEXT, (*ways.results, *_OPEN_TOOLS, *into_definitions, *ways.turns)),
+        State("user", SpanKind.TEXT, (*ways.results, *_OPEN_TOOLS, *into_definitions, *ways.turns), by_model=False),
         State(
             "tool",
             SpanKind.TEXT,
             (*ways.results, *ways.turns),
             other=r"\S",
             other_goes=Transition("(anything else)", Cut.BEFORE, "bare_result", width=0),
+            by_model=False,
         ),
         State("bare_result", SpanKind.TOOL_RESULT, (*ways.results, *ways.turns), label="bare"),
         State(

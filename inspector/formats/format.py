@@ -19,7 +19,7 @@ class NewParser(Protocol):
 
 
 class Signs:
-    """What a format's text looks like: patterns, each with the confidence, from 0 to 1, that it gives where it is found.
+    """What a format's text looks like: patterns, each with the confidence, from 0 to 1, that it gives where found.
 
     `calls` are those of its call syntax, which hardly stand in a text by chance; `hints` are all others.
     """
@@ -35,7 +35,7 @@ class Signs:
         return next((weight for weight, sign in self._signs if sign.search(sample)), 0.0)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Format:
     """One wire dialect of tool calling.
 

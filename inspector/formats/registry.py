@@ -1,9 +1,6 @@
 """The formats there are: written out as a tuple, and those that plug-ins bring through an entry point."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from difflib import get_close_matches
-from fnmatch import fnmatchcase
 from functools import cache
 from importlib.metadata import entry_points
 
@@ -15,18 +12,13 @@ from inspector.formats.format import Format
 ENTRY_POINT_GROUP = "weaklink.formats"
 """Entry points of this group name a Format each."""
 
-_BUILT_IN: tuple[Format, ...] = (HERMES, PHI4)
-_FALLBACK = HERMES
+_BUILT_IN: tuple[Format, ...] = (
+    HERMES,
+    PHI4,
+)
+FALLBACK = HERMES
+"""The format of a text that points to none."""
 _registered: dict[str, Format] = {}
-
-
-@dataclass(frozen=True, slots=True)
-class Detection:
-    """The format that a text or a model's name points to, how sure that is (0 to 1), and why, in one sentence."""
-
-    format: Format
-    confidence: float
-    reason: str
 
 
 def formats() -> tuple[Format, ...]:
@@ -57,30 +49,30 @@ def find_format(name: str) -> Format:
     raise UnknownFormatError(f"no format is called `{name}`{hint}")
 
 
-def detect_format(text: str = "", model: str = "") -> Detection:
-    """The format that a model's name or a sample of its text points to.
-
-    What the text shows outweighs the name, which outweighs a mere resemblance. With nothing to go by the answer is
-    `hermes` with confidence 0.
-    """
-    by_text = max(formats(), key=lambda known: known.confidence(text)) if text else _FALLBACK
-    confidence = by_text.confidence(text) if text else 0.0
-    by_model = next(_named_by(model), None)
-    if by_model is not None and confidence < 0.8:
-        agrees = by_model.confidence(text) if text else 0.0
-        return Detection(by_model, max(0.7, agrees), f"the model's name `{model}` is one of its models")
-    if confidence:
-        return Detection(by_text, confidence, f"the text holds markers of `{by_text.name}`")
-    return Detection(_FALLBACK, 0.0, f"nothing points to a format; `{_FALLBACK.name}` is the default")
+def broken_plugins() -> tuple[str, ...]:
+    """What is wrong with each plug-in that brought no format, in a sentence."""
+    return _plugins()[1]
 
 
-def _named_by(model: str) -> Iterator[Format]:
-    name = model.lower()
-    if name:
-        yield from (known for known in formats() if any(fnmatchcase(name, pattern) for pattern in known.models))
+def _plugged_in() -> tuple[Format, ...]:
+    return _plugins()[0]
 
 
 @cache
-def _plugged_in() -> tuple[Format, ...]:
-    loaded = (point.load() for point in entry_points(group=ENTRY_POINT_GROUP))
-    return tuple(found for found in loaded if isinstance(found, Format))
+def _plugins() -> tuple[tuple[Format, ...], tuple[str, ...]]:
+    found: list[Format] = []
+    broken: list[str] = []
+    for point in entry_points(group=ENTRY_POINT_GROUP):
+        try:
+            loaded = point.load()
+        except Exception as error:  # noqa: BLE001  # foreign code: whatever it raises, the other formats still work
+            broken.append(f"The plug-in `{point.name}` ({point.value}) could not be loaded: {error!r}.")
+            continue
+        taken = {name for known in (*_BUILT_IN, *found) for name in (known.name, *known.aliases)}
+        if not isinstance(loaded, Format):
+            broken.append(f"The plug-in `{point.name}` ({point.value}) is no Format but a {type(loaded).__name__}.")
+        elif taken & {loaded.name, *loaded.aliases}:
+            broken.append(f"The plug-in `{point.name}` brings a format `{loaded.name}`, whose name is taken already.")
+        else:
+            found.append(loaded)
+    return tuple(found), tuple(broken)

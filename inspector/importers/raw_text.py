@@ -7,7 +7,7 @@ Joining the turns' texts gives the file exactly.
 from collections.abc import Iterator
 from dataclasses import replace
 
-from inspector.formats.registry import detect_format
+from inspector.formats.detection import detect_format
 from inspector.formats.transcript import read_transcript, split_turns
 from inspector.importers.lines import RECORD_BYTES, too_long
 from inspector.importers.source import Sample, Skipped, SourceFile

@@ -78,6 +78,16 @@ WRONG_BRACKET_VARIANT = Rule(
     bad='<tool_call>\n{"name": "f", "arguments": {}}\n[/tool_call]',
     good='<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>',
 )
+FOREIGN_FORMAT = Rule(
+    "F309",
+    "foreign-format",
+    Severity.ERROR,
+    "A call stands in the text in another format's syntax.",
+    "The server looks for calls in the model's own syntax, so this one stays in the answer and no tool runs. Models "
+    "fall back to the syntax of their training data when the prompt shows them another one.",
+    bad='functools[{"name": "f", "arguments": {}}]',
+    good='<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>',
+)
 SPECIAL_TOKEN_LEAK = Rule(
     "F310",
     "special-token-leak",
@@ -87,6 +97,15 @@ SPECIAL_TOKEN_LEAK = Rule(
     "token as structure, so what follows is lost or read as another role's words.",
     bad='<|im_start|>\n{"name": "f", "arguments": {}}\n</tool_call>',
     good='<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>',
+)
+CALL_LEFT_IN_CONTENT = Rule(
+    "F311",
+    "call-left-in-content",
+    Severity.ERROR,
+    "The server's parser missed a call and left it in the content.",
+    "The tools went with the request and the server turns calls into its `tool_calls`, but this one it did not "
+    "recognise: the client sees words, and no tool runs. Often the parser is the wrong one for the model, or one "
+    "malformed call made it give up on all.",
 )
 INVENTED_RESULT = Rule(
     "F312",
@@ -107,6 +126,8 @@ RULES = (
     EMPTY_CALL,
     TEXT_AFTER_CALL,
     WRONG_BRACKET_VARIANT,
+    FOREIGN_FORMAT,
     SPECIAL_TOKEN_LEAK,
+    CALL_LEFT_IN_CONTENT,
     INVENTED_RESULT,
 )

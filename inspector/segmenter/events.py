@@ -35,7 +35,8 @@ class SpanClosed(msgspec.Struct, frozen=True):
 
     `wanted` is the closing marker that did not come, "" where the span closed as it should. `ended_by` is then the
     marker that cut the span off, and `ended_at` its place; both are empty where the stream ended. `call` is the one
-    call of a payload that was read already, when its end was looked for (see `State.read_whole`).
+    call of a payload that was read already, when its end was looked for (see `Payload.read_whole`). `by_model` is False
+    where the span stands in the turn of somebody else than the model.
     """
 
     span: Span
@@ -44,6 +45,7 @@ class SpanClosed(msgspec.Struct, frozen=True):
     ended_by: str = ""
     ended_at: Range | None = None
     call: ToolCall | None = None
+    by_model: bool = True
 
 
 class Flagged(msgspec.Struct, frozen=True):

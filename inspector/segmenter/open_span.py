@@ -71,7 +71,8 @@ class OpenSpan:
         call, self._call = self._call, None
         if wanted:
             place = Range(inner_end, inner_end + max(by.taken, 1)) if by else None
-            self._events.append(SpanClosed(span, inner, wanted, by.marker if by else "", place, call))
+            ended_by = by.marker if by else ""
+            self._events.append(SpanClosed(span, inner, wanted, ended_by, place, call, state.by_model))
         else:
-            self._events.append(SpanClosed(span, inner, call=call))
+            self._events.append(SpanClosed(span, inner, call=call, by_model=state.by_model))
         return inner

@@ -62,7 +62,7 @@ class State:
     """One kind of text and the ways out of it.
 
     `opener` is the marker that usually begins a span of this state, `closer` the one that it wants at its end; "" where
-    there is none. `payload` is the kind of payload that the text is, from where the state is entered on; its strings
+    there is none. `by_model` is False where somebody else than the model speaks. `payload` is the kind of payload that the text is, from where the state is entered on; its strings
     hide markers. `then` is the way that the end of the payload's value takes; without it only a marker ends the state.
     `broken_goes` is the way (taking nothing) at the character that breaks such a payload; without it, the state goes on
     to the next marker. `other` is a character class and `other_goes` the transition (taking nothing) for the first
@@ -80,6 +80,7 @@ class State:
     opener: str = ""
     closer: str = ""
     payload: Payload | None = None
+    by_model: bool = True
     then: Transition | None = None
     broken_goes: Transition | None = None
     other: str = ""

@@ -4,8 +4,8 @@ import sys
 
 import click
 
+from inspector.formats.detection import Detection, detect_format
 from inspector.formats.format import Format
-from inspector.formats.registry import Detection, detect_format
 from inspector.formats.registry import formats as all_formats
 from inspector.json_text import write_json
 from inspector.model import Json

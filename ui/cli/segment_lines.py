@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import BinaryIO
 
 from inspector.errors import UnknownFormatError
-from inspector.formats.registry import detect_format
+from inspector.formats.detection import detect_format
 from inspector.json_text import write_json
 from inspector.model import Json, ToolDefinition
 from inspector.segmentation import AUTO, Segmentation, Segmenter, segment
