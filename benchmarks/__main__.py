@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 
 from benchmarks import segmenter
+from benchmarks.formats import every_format
 
 
 def _store() -> None:
@@ -19,6 +20,7 @@ CORE: dict[str, Callable[[], None]] = {
     "whole": segmenter.whole_text,
     "stream": segmenter.token_by_token,
     "hostile": segmenter.hostile_text,
+    "formats": every_format,
 }
 BENCHMARKS = {**CORE, "store": _store}
 

@@ -70,7 +70,7 @@ def _plugins() -> tuple[tuple[Format, ...], tuple[str, ...]]:
             continue
         taken = {name for known in (*_BUILT_IN, *found) for name in (known.name, *known.aliases)}
         if not isinstance(loaded, Format):
-            broken.append(f"The plug-in `{point.name}` ({point.value}) is no Format but a {type(loaded).__name__}.")
+            broken.append(f"The plug-in `{point.name}` ({point.value}) is no Format but `{type(loaded).__name__}`.")
         elif taken & {loaded.name, *loaded.aliases}:
             broken.append(f"The plug-in `{point.name}` brings a format `{loaded.name}`, whose name is taken already.")
         else:

@@ -62,11 +62,12 @@ class State:
     """One kind of text and the ways out of it.
 
     `opener` is the marker that usually begins a span of this state, `closer` the one that it wants at its end; "" where
-    there is none. `by_model` is False where somebody else than the model speaks. `payload` is the kind of payload that the text is, from where the state is entered on; its strings
-    hide markers. `then` is the way that the end of the payload's value takes; without it only a marker ends the state.
-    `broken_goes` is the way (taking nothing) at the character that breaks such a payload; without it, the state goes on
-    to the next marker. `other` is a character class and `other_goes` the transition (taking nothing) for the first
-    character in it that begins no marker. Of two markers at one place the longer counts.
+    there is none. `by_model` is False where somebody else than the model speaks. `payload` is the kind of payload that
+    the text is, from where the state is entered on; its strings hide markers. `then` is the way that the end of the
+    payload's value takes; without it only a marker ends the state. `broken_goes` is the way (taking nothing) at the
+    character that breaks such a payload; without it, the state goes on to the next marker. `other` is a character class
+    and `other_goes` the transition (taking nothing) for the first character in it that begins no marker. Of two markers
+    at one place the longer counts.
 
     The rest is made from the transitions: a pattern per first character, those characters, every proper beginning of
     a marker, the longest marker's length, and `hint`, which finds a whole marker, or the beginning of one that the text

@@ -6,9 +6,10 @@ import click
 
 from inspector.formats.detection import Detection, detect_format
 from inspector.formats.format import Format
+from inspector.formats.registry import broken_plugins
 from inspector.formats.registry import formats as all_formats
 from inspector.json_text import write_json
-from inspector.model import Json
+from inspector.model import Json, SpanKind
 from ui.cli.inputs import STDIN, read_text
 from ui.cli.options import color_option, json_option
 from ui.cli.paint import put, screen_width
@@ -39,10 +40,11 @@ def formats(file: str | None, model: str, *, detect: bool, as_json: bool, color:
     elif as_json:
         sys.stdout.write(write_json([_format_object(one) for one in all_formats()]) + "\n")
     else:
-        heads = ("format", "aliases", "what it looks like")
-        put(
-            table_lines([_row(one) for one in all_formats()], heads=heads, width=screen_width(), widest=28), color=color
-        )
+        heads = ("format", "aliases", "reads", "what it looks like")
+        rows = [_row(one) for one in all_formats()]
+        put(table_lines(rows, heads=heads, width=screen_width(), widest=28), color=color)
+    for trouble in broken_plugins():
+        click.echo(trouble, err=True)
 
 
 def _put_detection(found: Detection, *, as_json: bool, color: str) -> None:
@@ -65,8 +67,15 @@ def _put_detection(found: Detection, *, as_json: bool, color: str) -> None:
     )
 
 
-def _row(format: Format) -> tuple[Line, Line, Line]:
-    return (Run(format.name, Style.STRONG),), (Run(", ".join(format.aliases)),), (Run(format.summary),)
+def _row(format: Format) -> tuple[Line, ...]:
+    name, aliases, summary = Run(format.name, Style.STRONG), Run(", ".join(format.aliases)), Run(format.summary)
+    return (name,), (aliases,), (Run(" ".join(_beside_calls(format))),), (summary,)
+
+
+def _beside_calls(format: Format) -> list[str]:
+    """What a format reads beside calls."""
+    kinds = {SpanKind.TOOL_RESULT: "results", SpanKind.REASONING: "reasoning", SpanKind.TOOL_DEFINITIONS: "tools"}
+    return [word for kind, word in kinds.items() if kind in format.readers] + ["ids"] * format.ids
 
 
 def _format_object(format: Format) -> dict[str, Json]:
@@ -75,4 +84,6 @@ def _format_object(format: Format) -> dict[str, Json]:
         "aliases": list(format.aliases),
         "models": list(format.models),
         "summary": format.summary,
+        "reads": ["calls", *_beside_calls(format)],
+        "writes": ["calls"],
     }

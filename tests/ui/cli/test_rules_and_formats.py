@@ -7,7 +7,7 @@ import pytest
 
 from inspector.formats.registry import formats
 from inspector.rules.catalogue import RULES
-from tests.ui.conftest import Run
+from tests.ui.conftest import ROOT, Run
 
 
 @pytest.mark.parametrize("word", ["J104", "j104", "trailing-comma", "Trailing-Comma"])
@@ -45,7 +45,9 @@ def test_all_rules_as_json(weaklink: Run) -> None:
 def test_formats_are_listed(weaklink: Run) -> None:
     assert all(format.name in weaklink("formats").stdout.decode() for format in formats())
     found = json.loads(weaklink("formats", "--json").stdout)
-    assert [list(one) for one in found] == [["name", "aliases", "models", "summary"]] * len(formats())
+    assert [list(one) for one in found] == [["name", "aliases", "models", "summary", "reads", "writes"]] * len(
+        formats()
+    )
 
 
 def test_a_format_is_detected_by_text_by_model_and_by_both(weaklink: Run, tmp_path: Path) -> None:
@@ -64,3 +66,24 @@ def test_a_format_is_detected_by_text_by_model_and_by_both(weaklink: Run, tmp_pa
 
 def test_a_file_without_detect_is_a_mistake(weaklink: Run) -> None:
     assert weaklink("formats", "r.txt").returncode == 2
+
+
+def test_a_broken_plug_in_is_told_and_hurts_nobody(weaklink: Run, tmp_path: Path) -> None:
+    about = tmp_path / "plug_ins" / "plug_ins-1.dist-info"
+    about.mkdir(parents=True)
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: plug-ins\nVersion: 1\n")
+    points = "[weaklink.formats]\ngood = good_plug_in:FORMAT\nbad = bad_plug_in:FORMAT\nnone = good_plug_in:NONE\n"
+    (about / "entry_points.txt").write_text(points)
+    (about.parent / "bad_plug_in.py").write_text("raise RuntimeError('the ink is gone')\n")
+    (about.parent / "good_plug_in.py").write_text(
+        "from dataclasses import replace\n"
+        "from inspector.formats.dialects.hermes import HERMES\n"
+        "FORMAT = replace(HERMES, name='parrot', aliases=())\n"
+        "NONE = 1\n"
+    )
+    run = weaklink("formats", "--json", PYTHONPATH=f"{ROOT}:{about.parent}")
+    assert run.returncode == 0
+    assert "parrot" in [one["name"] for one in json.loads(run.stdout)]
+    told = run.stderr.decode()
+    assert "The plug-in `bad` (bad_plug_in:FORMAT) could not be loaded: RuntimeError('the ink is gone')." in told
+    assert "The plug-in `none` (good_plug_in:NONE) is no Format but `int`." in told

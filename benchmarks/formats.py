@@ -1,0 +1,81 @@
+"""Every format against `hermes` on the same calls, and what twice the input costs in each."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from msgspec.structs import replace
+
+from benchmarks.corpus import prose
+from benchmarks.timing import best_of, goal, say
+from inspector.facade import make_call
+from inspector.formats.format import Format
+from inspector.formats.registry import formats
+from inspector.model import ToolCall
+from inspector.segmentation import segment
+
+_AT_LEAST, _AT_MOST = 0.25, 2.3
+_SIZES = (1_000, 1_000, 1_000, 20_000)
+_ROUNDS = 40
+
+
+def every_format() -> None:
+    """A row a format: the speed of a session of calls of 1 to 20 kB, and the worst of the hostile texts, doubled."""
+    say("every format: a session of calls of 1 to 20 kB between prose, its speed as a ratio to hermes")
+    say("  (of twice the input: the worst of many openers, an unterminated string, brackets and half a marker)")
+    sessions = {one.name: _session(one) for one in formats()}
+    hermes = partial(segment, sessions["hermes"], "hermes")
+    for one in formats():
+        text = sessions[one.name]
+        best = best_of({"hermes": hermes, one.name: partial(segment, text, one.name)}, rounds=3)
+        speed = len(text) / best[one.name]
+        ratio = speed / (len(sessions["hermes"]) / best["hermes"])
+        worst, shape = max((_doubling(make, one.name), name) for name, make in _hostile(one).items())
+        say(
+            f"  {one.name:16} {speed / 1e6:5.0f} MB/s {goal(ratio, _AT_LEAST, at_least=True)}"
+            f"   twice the input {goal(worst, _AT_MOST, at_least=False)} {shape}"
+        )
+
+
+def _calls(seed: int) -> list[ToolCall]:
+    """One call whose values are texts, which every format can hold."""
+    size = _SIZES[seed % len(_SIZES)]
+    rows = {f"row_{at}": prose(180, seed + at) for at in range(size // 200)}
+    return [make_call("store_rows", {"city": "Tromsø", **rows})]
+
+
+def _session(dialect: Format) -> str:
+    pieces: list[str] = []
+    for seed in range(_ROUNDS):
+        written = next(filter(None, (_written(dialect, calls) for calls in (_calls(seed), _named(_calls(seed))))), "")
+        pieces += [prose(600, seed), "\n", written, "\n"]
+    return "".join(pieces)
+
+
+def _written(dialect: Format, calls: Sequence[ToolCall]) -> str:
+    return dialect.write_calls(calls) if all(map(dialect.expresses, calls)) else ""
+
+
+def _named(calls: Sequence[ToolCall]) -> list[ToolCall]:
+    """The same calls with ids, for formats that want them."""
+    return [replace(call, id=f"{call.name}{'0' * 9}"[:9]) for call in calls]
+
+
+def _hostile(dialect: Format) -> dict[str, Callable[[int], str]]:
+    call = next(filter(None, (_written(dialect, calls) for calls in (_calls(0), _named(_calls(0))))), "")
+    at = call.find("Troms") if "Troms" in call else len(call) // 2
+    opener = call[: max(call.find("store_rows"), 1)]
+    return {
+        "openers": lambda n: opener * n,
+        "half calls": lambda n: call[:at] * (n // 16),
+        "one string": lambda n: call[:at] + "x" * (8 * n),
+        "one string of openers": lambda n: call[:at] + (opener + " ") * n,
+        "brackets": lambda n: call[:at] + "[{" * n,
+        "half a marker": lambda n: opener[: len(opener) // 2 + 1] * n,
+        "quotes": lambda n: call[:at] + "'\"" * n,
+    }
+
+
+def _doubling(make: Callable[[int], str], name: str) -> float:
+    small, large = make(8_000), make(16_000)
+    best = best_of({"small": partial(segment, small, name), "large": partial(segment, large, name)}, rounds=2)
+    return best["large"] / best["small"]

@@ -1,0 +1,71 @@
+"""Which format is taken: by the model's name, by the text, by both, and what is said of it."""
+
+from pathlib import Path
+
+import pytest
+
+from inspector.formats.detection import detect_format
+from inspector.formats.model_names import bare_name
+from inspector.formats.registry import formats
+
+NAMES = Path(__file__).parents[1] / "cases" / "detection" / "model_names.txt"
+HERMES_CALL = '<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>'
+BUILT_IN = {known.name for known in formats()}
+
+
+def named() -> list[tuple[str, str]]:
+    lines = NAMES.read_text(encoding="utf-8").splitlines()
+    pairs = [line.split(" -> ") for line in lines if line and not line.startswith("#")]
+    return [(model, expected) for model, expected in pairs]
+
+
+@pytest.mark.parametrize(("model", "expected"), named())
+def test_a_model_is_known_by_the_names_that_people_use(model: str, expected: str) -> None:
+    found = detect_format(model=model)
+    assert found.format.name == expected
+    assert found.confidence >= 0.7
+    assert f"`{model}`" in found.reason
+
+
+def test_every_format_is_somebodys() -> None:
+    assert {expected for _, expected in named()} <= BUILT_IN
+    without = BUILT_IN - {expected for _, expected in named()}
+    assert without <= {"react", "json_schema", "generic_json"}, "these name no model on purpose"
+
+
+@pytest.mark.parametrize(
+    ("model", "bare"),
+    [
+        ("openrouter/nousresearch/hermes-4-70b:free", "hermes-4-70b"),
+        ("hf.co/unsloth/Qwen3_8B-GGUF:Q4_K_M", "qwen3-8b-gguf"),
+        ("/models/Llama-3.1 8B/", "llama-3.1-8b"),
+        ("C:\\models\\Mistral.gguf", "mistral-gguf"),
+        ("claude-3-haiku@20240307", "claude-3-haiku"),
+        ("", ""),
+    ],
+)
+def test_a_name_is_freed_of_provider_tag_and_separators(model: str, bare: str) -> None:
+    assert bare_name(model) == bare
+
+
+def test_calls_in_the_text_outweigh_a_name_that_says_otherwise() -> None:
+    found = detect_format(HERMES_CALL, "mistral-small")
+    assert (found.format.name, found.confidence) == ("hermes", 0.9)
+    assert "though the model's name `mistral-small` suggests `mistral`" in found.reason
+
+
+def test_the_name_chooses_among_formats_that_share_a_syntax() -> None:
+    assert detect_format(HERMES_CALL, "Qwen3-8B").format.name == "qwen"
+    assert detect_format(HERMES_CALL, "granite-4.0-h-small").format.name == "granite4"
+    assert detect_format(HERMES_CALL).format.name == "hermes"
+
+
+def test_a_resemblance_does_not_outweigh_a_name() -> None:
+    assert detect_format("<think>Hm.</think>Hi.", "mistral-small").format.name == "mistral"
+
+
+def test_nothing_to_go_by_is_said() -> None:
+    found = detect_format()
+    assert (found.format.name, found.confidence) == ("hermes", 0.0)
+    assert found.reason == "Nothing points to a format, so `hermes`, the default, is taken."
+    assert detect_format(model="my-model").reason.startswith("No format lists the model `my-model`;")
