@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from inspector.checks.arguments import check_arguments
-from inspector.checks.foreign_calls import foreign_calls
+from inspector.checks.foreign_calls import ForeignCalls
 from inspector.checks.tools import OfferedTools, check_definition
 from inspector.diagnostics import Diagnostic
 from inspector.formats.detection import detect_format
@@ -130,7 +130,7 @@ class _CheckedAssembler:
         self, assembler: Assembler, tools: Iterable[ToolDefinition] | OfferedTools, speaks: Format | None
     ) -> None:
         self._assembler = assembler
-        self._speaks = speaks
+        self._foreign = ForeignCalls(speaks) if speaks is not None else None
         self._given = tools if isinstance(tools, OfferedTools) else OfferedTools(tools)
         self._defined = OfferedTools()
         self._checked = (0, 0)
@@ -138,10 +138,10 @@ class _CheckedAssembler:
     def take(self, events: list[ParseEvent]) -> list[Span]:
         """The spans that closed with these events."""
         spans = self._assembler.take(events)
-        if spans and self._speaks is not None:
+        if spans and self._foreign is not None:
             for event in events:
                 if type(event) is SpanClosed and event.span.kind is SpanKind.TEXT and event.by_model:
-                    self._assembler.faults += foreign_calls(event.inner_text, event.span.inner.start, self._speaks)
+                    self._assembler.faults += self._foreign.faults(event.inner_text, event.span.inner.start)
         if spans and (self._given or self._assembler.definitions):
             self._check()
         return spans

@@ -30,7 +30,9 @@ class ReasoningReader:
 
     def __call__(self, closed: SpanClosed) -> Reading:
         """See SpanReader."""
-        drafts, faults = self._drafts(closed.inner_text, closed.span.inner.start)
+        text = closed.inner_text
+        has_drafts = any(opener in text for opener in self._openers)
+        drafts, faults = self._drafts(text, closed.span.inner.start) if has_drafts else ([], [])
         parts = _scratch_pad_parts(closed) if closed.span.label == "scratch_pad" else []
         return Reading(children=tuple(sorted((*parts, *drafts), key=lambda span: span.range)), faults=tuple(faults))
 
