@@ -45,9 +45,9 @@ def unsafe_part(value: Json, *, deepest: int = DEPTH_OF_VALUES, largest: int = 5
 
 def _refused(node: Json) -> str | None:
     if isinstance(node, str):
-        return _LONE if _has_lone_surrogate(node) else None
+        return None if node.isascii() or not _has_lone_surrogate(node) else _LONE
     if isinstance(node, dict):
-        return _LONE if any(_has_lone_surrogate(key) for key in node) else None
+        return None if "".join(node).isascii() or not any(map(_has_lone_surrogate, node)) else _LONE
     if isinstance(node, float) and not math.isfinite(node):
         return "a number in it is beyond what numbers can hold, or none"
     if isinstance(node, Decimal):
@@ -59,8 +59,6 @@ _LONE = "a text in it holds half a surrogate pair, which is no Unicode text"
 
 
 def _has_lone_surrogate(text: str) -> bool:
-    if text.isascii():
-        return False
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -47,6 +47,7 @@ NOT_CHECKED = [
     pytest.param({"type": "object"}, '{"a": "\\ud83d"}', id="half a surrogate pair"),
     pytest.param({"type": "object"}, '{"a": 1e400}', id="beyond numbers"),
     pytest.param({"type": "object"}, '{"a": ' + "1" * 5_000 + "}", id="5,000 digits"),
+    pytest.param({"type": "object"}, '{"a": [' + "{}, " * 600 + "-1e400]}", id="beyond numbers, behind many rows"),
     pytest.param({"type": "object", "const": "\ud83d"}, "{}", id="half a pair in the schema"),
     pytest.param({"type": "object", "maximum": float("inf")}, "{}", id="infinity in the schema"),
 ]
@@ -83,3 +84,9 @@ def test_a_pattern_that_needs_no_looking_around_is_decided_however_it_is_written
     schema: Json = {"type": "object", "properties": {"a": {"pattern": "^(a+)+$"}}}
     found = found_in(schema, json.dumps({"a": "a" * 5_000 + "!"}))
     assert [one.rule.code for one in found.diagnostics] == ["S205"]
+
+
+def test_many_rows_are_checked_however_many_there_are() -> None:
+    schema: Json = {"type": "object", "properties": {"a": {"items": {"type": "object"}}}}
+    found = found_in(schema, '{"a": [' + "{}, " * 600 + "1]}")
+    assert [(one.rule.code, one.fault.path) for one in found.diagnostics] == [("S202", "/a/600")]
