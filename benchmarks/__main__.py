@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from benchmarks import segmenter
 from benchmarks.formats import every_format
+from benchmarks import diagnostics, schema, segmenter
 
 
 def _store() -> None:
@@ -21,6 +22,8 @@ CORE: dict[str, Callable[[], None]] = {
     "stream": segmenter.token_by_token,
     "hostile": segmenter.hostile_text,
     "formats": every_format,
+    "schema": schema.schema,
+    "diagnostics": diagnostics.full_diagnostics,
 }
 BENCHMARKS = {**CORE, "store": _store}
 
