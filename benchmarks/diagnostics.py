@@ -6,13 +6,14 @@ from functools import partial
 
 from benchmarks.corpus import CALL_SIZES, SESSION_CHARACTERS, call_payload, prose
 from benchmarks.timing import best_of, goal, say
+from inspector.importers.source import JsonObject
 from inspector.inspection import inspect_trace
 from inspector.model import Generation, Part, ResultHeader, Role, ToolDefinition, Trace, Turn
 from inspector.segmentation import segment
 
 _AT_LEAST = 0.4
 _BROKEN_OF_100 = 4
-_ROW = {
+_ROW: JsonObject = {
     "type": "object",
     "properties": {
         "id": {"type": "integer", "minimum": 0},
@@ -22,7 +23,7 @@ _ROW = {
     },
     "required": ["id", "name"],
 }
-_PARAMETERS = {
+_PARAMETERS: JsonObject = {
     "type": "object",
     "properties": {
         "city": {"type": "string"},
@@ -48,7 +49,8 @@ def full_diagnostics() -> None:
         calls = sum(turn.role is Role.ASSISTANT for turn in trace.turns)
         say(
             f"  calls of {name}: {calls} calls, bare {size / 1e6 / best['bare']:,.0f} MB/s, "
-            f"full {size / 1e6 / best['full']:,.0f} MB/s, {(best['full'] - best['bare']) / calls * 1e6:,.0f} us a call more"
+            f"full {size / 1e6 / best['full']:,.0f} MB/s, "
+            f"{(best['full'] - best['bare']) / calls * 1e6:,.0f} us a call more"
         )
         ratio = best["bare"] / best["full"]
         say(

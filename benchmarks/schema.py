@@ -15,12 +15,13 @@ import jsonschema_rs
 
 from benchmarks.timing import best_of, goal, say
 from inspector.checks.arguments import check_arguments
-from inspector.checks.json_schema import prepared_schema
+from inspector.checks.prepared_schema import prepared_schema
 from inspector.checks.tools import OfferedTools
+from inspector.importers.source import JsonObject
 from inspector.model import Json, ToolCall, ToolDefinition
 from inspector.text import Range
 
-_ROW = {
+_ROW: JsonObject = {
     "type": "object",
     "properties": {
         "sku": {"type": "string", "pattern": "^[A-Z]{3}-[0-9]{4}$"},
@@ -31,7 +32,7 @@ _ROW = {
     "required": ["sku", "count"],
     "additionalProperties": False,
 }
-_ORDER = {
+_ORDER: JsonObject = {
     "type": "object",
     "properties": {
         "customer": {"type": "string", "minLength": 1, "maxLength": 80},
@@ -48,16 +49,22 @@ _ORDER = {
     "additionalProperties": False,
     "$defs": {"row": _ROW},
 }
-_GOOD_ROW = {"sku": "ABC-1234", "count": 2, "price": 9.95, "note": None}
-_VALID = {
+_GOOD_ROW: JsonObject = {"sku": "ABC-1234", "count": 2, "price": 9.95, "note": None}
+_VALID: JsonObject = {
     "customer": "Ann Example",
     "speed": "express",
     "paid": True,
     "address": {"street": "Storgata 1", "city": "Tromsø", "zip": "9008"},
     "rows": [_GOOD_ROW, _GOOD_ROW],
 }
-_INVALID = {**_VALID, "speed": "fast", "paid": "yes", "address": {"street": 1}, "rows": [{**_GOOD_ROW, "count": 0}]}
-_LARGE = {**_VALID, "rows": [_GOOD_ROW] * 100}
+_INVALID: JsonObject = {
+    **_VALID,
+    "speed": "fast",
+    "paid": "yes",
+    "address": {"street": 1},
+    "rows": [{**_GOOD_ROW, "count": 0}],
+}
+_LARGE: JsonObject = {**_VALID, "rows": [_GOOD_ROW] * 100}
 
 
 def schema() -> None:
@@ -120,4 +127,4 @@ def _all_of(validator: Any, value: Json) -> object:
 def _call(value: Any) -> ToolCall:
     raw = json.dumps(value, ensure_ascii=False)
     whole = Range(0, len(raw))
-    return ToolCall("order", value, raw, True, whole, name_range=whole, arguments_range=whole)
+    return ToolCall("order", value, raw, valid=True, range=whole, name_range=whole, arguments_range=whole)

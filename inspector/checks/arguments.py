@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 import msgspec
 
-from inspector.checks.json_schema import PreparedSchema, Refusal, Violation
+from inspector.checks.prepared_schema import PreparedSchema, Refusal
 from inspector.checks.tools import OfferedTools, check_structured_definition, unknown_tool
 from inspector.checks.unsafe_values import DEPTH_OF_VALUES, unsafe_part
+from inspector.checks.violation import Violation
 from inspector.checks.violations import told
 from inspector.checks.wording import pointer
 from inspector.diagnostics import Fault

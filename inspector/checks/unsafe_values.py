@@ -23,24 +23,27 @@ class UnsafePart:
 def unsafe_part(value: Json, *, deepest: int = DEPTH_OF_VALUES, largest: int = 5_000_000) -> UnsafePart | None:
     """The first part of `value`, level by level, that must not reach the library; None where all may."""
     level: list[tuple[tuple[str | int, ...], Json]] = [((), value)]
-    seen = 0
+    seen = 1
     for _ in range(deepest + 1):
         below: list[tuple[tuple[str | int, ...], Json]] = []
         for path, node in level:
-            seen += 1
             why = _refused(node)
             if why:
                 return UnsafePart(path, why)
-            if isinstance(node, dict):
-                below += (((*path, key), inner) for key, inner in node.items())
-            elif isinstance(node, list):
-                below += (((*path, index), inner) for index, inner in enumerate(node))
-            if seen + len(below) > largest:
+            inside = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
+            below += [((*path, key), inner) for key, inner in inside if not _is_plain(inner)]
+            seen += len(node) if isinstance(node, dict | list) else 0
+            if seen > largest:
                 return UnsafePart((), f"it holds more than {largest:,} values")
         if not below:
             return None
         level = below
     return UnsafePart((), f"it nests deeper than {deepest} levels")
+
+
+def _is_plain(node: Json) -> bool:
+    """What is surely safe, and mostly comes: spared the way that its place would take."""
+    return node.isascii() if isinstance(node, str) else node is None or isinstance(node, int)
 
 
 def _refused(node: Json) -> str | None:

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from inspector.checks.json_schema import Path, Violation
+from inspector.checks.schema_problems import Path
 from inspector.checks.tools import nearest_word
+from inspector.checks.violation import Violation
 from inspector.checks.wording import listed, pointer, quoted, shown
 from inspector.diagnostics import Edit, Fault, Fix
 from inspector.json_text import write_json
