@@ -1,13 +1,14 @@
 """Words a violation of a schema as a fault: what was expected, what came, and the smallest repair."""
 
-import json
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from inspector.checks.alternatives import distinct_branches, meant_instead
+from inspector.checks.limit_words import either, limit_words, type_of
 from inspector.checks.schema_problems import Path
 from inspector.checks.tools import nearest_word
+from inspector.checks.value_repairs import coerced, nearest_value
 from inspector.checks.violation import Violation
 from inspector.checks.wording import listed, pointer, quoted, shown
 from inspector.diagnostics import Edit, Fault, Fix
@@ -17,8 +18,6 @@ from inspector.rules import schema as rules
 from inspector.rules.rule import Rule
 from inspector.text import Range
 
-_NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,40})(\.[0-9]{1,40})?")
-_INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,40})")
 _MOST_EXTRAS = 20
 
 
@@ -81,7 +80,7 @@ class _Telling:
                 )
                 yield self._fault(rules.SCHEMA_NOT_CHECKED, one.path, message)
             case _:
-                yield self._fault(rules.CONSTRAINT_VIOLATED, one.path, self._limit_words(one))
+                yield self._fault(rules.CONSTRAINT_VIOLATED, one.path, limit_words(one, self._at(one.path)))
 
     def _fault(self, rule: Rule, path: Path, message: str, hint: str | None = None, repair: str | None = None) -> Fault:
         place = self.places.of(path)
@@ -116,11 +115,11 @@ class _Telling:
         got = self._at(one.path)
         types = [str(name) for name in one.limit] if isinstance(one.limit, list) else []
         if not one.path and "object" in types and not isinstance(got, dict):
-            message = f"The arguments are {_type_of(got)}; expected an object with one member a parameter."
+            message = f"The arguments are {type_of(got)}; expected an object with one member a parameter."
             return self._fault(rules.ARGUMENTS_NOT_AN_OBJECT, (), message)
         name = f" for `{pointer(one.path)}`" if one.path else ""
-        message = f"Expected {_either(types)}{name}, got {_type_of(got)}: {shown(got)}."
-        repair = _coerced(got, types)
+        message = f"Expected {either(types)}{name}, got {type_of(got)}: {shown(got)}."
+        repair = coerced(got, types)
         hint = f"Write {quoted(repair)}." if repair is not None else None
         if got is None and one.path and repair is None:
             hint = f"Leave {quoted(str(one.path[-1]))} out if it has no value."
@@ -144,7 +143,7 @@ class _Telling:
     def _not_allowed(self, one: Violation) -> Fault:
         got = self._at(one.path)
         allowed = one.limit if one.keyword == "enum" and isinstance(one.limit, list) else [one.limit]
-        nearest = _nearest_value(got, allowed)
+        nearest = nearest_value(got, allowed)
         expected = shown(allowed[0]) if len(allowed) == 1 else f"one of {listed(allowed)}"
         message = f"{shown(got)} is not allowed here; expected {expected}."
         if nearest is None:
@@ -153,79 +152,17 @@ class _Telling:
         return self._fault(rules.VALUE_NOT_IN_ENUM, one.path, message, f"Did you mean {shown(nearest[0])}?", repair)
 
     def _no_alternative(self, one: Violation) -> Iterator[Fault]:
-        """The faults of the branch that was most likely meant; for several of one kind, their limits put together."""
-        branches = [branch for at, branch in enumerate(one.alternatives) if branch not in one.alternatives[:at]]
-        if len(branches) == 1:
-            for violation in branches[0]:
-                yield from self.faults(violation)
+        meant = meant_instead(one)
+        for violation in meant:
+            yield from self.faults(violation)
+        if meant:
             return
-        if any(_backtracks(branch) for branch in branches):
-            yield from self.faults(Violation("backtracking", one.path, None))
-            return
-        here = [branch for branch in branches if _fails_at(branch, one.path)]
-        deeper = [branch for branch in branches if branch not in here]
-        if not deeper and all(_is_only(branch, "type", one.path) for branch in branches):
-            types = [name for branch in branches for name in _names(branch[0].limit)]
-            yield from self.faults(Violation("type", one.path, list(dict.fromkeys(types)), one.schema))
-            return
-        if not deeper and all(_is_only(branch, ("const", "enum"), one.path) for branch in branches):
-            allowed: list[Json] = []
-            for (violation,) in branches:
-                allowed += (
-                    violation.limit
-                    if violation.keyword == "enum" and isinstance(violation.limit, list)
-                    else [violation.limit]
-                )
-            yield from self.faults(Violation("enum", one.path, allowed, one.schema))
-            return
-        meant = _meant(
-            deeper or [branch for branch in here if not _is_only(branch, "type", one.path)] or here, one.path
-        )
-        if meant is not None:
-            for violation in meant:
-                yield from self.faults(violation)
-            return
-        closest = min(branches, key=len)
-        reason = next(iter(self.faults(closest[0])))
+        branches = distinct_branches(one)
+        reason = next(iter(self.faults(min(branches, key=len)[0])))
         message = (
             f"{shown(self._at(one.path))} fits none of the {len(branches)} alternatives; one of them: {reason.message}"
         )
         yield self._fault(rules.CONSTRAINT_VIOLATED, one.path, message)
-
-    def _limit_words(self, one: Violation) -> str:
-        got, limit = self._at(one.path), one.limit
-        words = _LIMITS.get(one.keyword)
-        if words is not None:
-            return words.format(got=shown(got), limit=shown(limit), size=len(got) if isinstance(got, _SIZED) else 0)
-        if one.keyword == "propertyNames" and one.alternatives:
-            return f"The name {shown(limit)} is not one that a member of this object may have."
-        if one.keyword in ("oneOf", "anyOf"):
-            return f"{shown(got)} fits several of the alternatives of `oneOf`; expected exactly one."
-        return f"{shown(got)} does not fit the schema (`{one.keyword}`)."
-
-
-_SIZED = (str, list, dict)
-_LIMITS = {
-    "minimum": "{got} is too small; expected at least {limit}.",
-    "maximum": "{got} is too large; expected at most {limit}.",
-    "exclusiveMinimum": "{got} is too small; expected more than {limit}.",
-    "exclusiveMaximum": "{got} is too large; expected less than {limit}.",
-    "multipleOf": "{got} is not a multiple of {limit}.",
-    "minLength": "{got} is too short: {size} characters, expected at least {limit}.",
-    "maxLength": "{got} is too long: {size} characters, expected at most {limit}.",
-    "pattern": "{got} does not match the pattern {limit}.",
-    "minItems": "{got} has too few items: {size}, expected at least {limit}.",
-    "maxItems": "{got} has too many items: {size}, expected at most {limit}.",
-    "additionalItems": "{got} has too many items: {size}, expected at most {limit}.",
-    "uniqueItems": "{got} holds the same item twice.",
-    "contains": "{got} does not hold the items that the schema asks for (`contains`).",
-    "minProperties": "{got} has too few members: {size}, expected at least {limit}.",
-    "maxProperties": "{got} has too many members: {size}, expected at most {limit}.",
-    "unevaluatedItems": "{got} holds items that the schema does not allow.",
-    "falseSchema": "{got} is not allowed: the schema takes no value here.",
-    "not": "{got} is what the schema excludes (`not`).",
-    "schema": "The value does not fit the schema, which is too large to say where.",
-}
 
 
 def listed_names(names: Sequence[str], most: int = 8) -> str:
@@ -246,99 +183,3 @@ def _names(limit: Json) -> list[str]:
 def _kind_of(schema: dict[str, Json]) -> str:
     named = schema.get("type")
     return named if isinstance(named, str) else ""
-
-
-def _type_of(value: Json) -> str:
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "a boolean"
-        case str():
-            return "a string"
-        case list():
-            return "an array"
-        case dict():
-            return "an object"
-        case int():
-            return "an integer"
-    return "a number"
-
-
-def _either(types: Sequence[str]) -> str:
-    named = [f"an {name}" if name[:1] in "aio" else name if name == "null" else f"a {name}" for name in types]
-    return " or ".join(named) or "another type"
-
-
-def _coerced(got: Json, types: Sequence[str]) -> str | None:
-    """The JSON text that says the same as `got` in one of these types, where there is one."""
-    if isinstance(got, str):
-        text = got.strip()
-        if ("integer" in types and _INTEGER.fullmatch(text)) or ("number" in types and _NUMBER.fullmatch(text)):
-            return text
-        if "boolean" in types and text.lower() in ("true", "false"):
-            return text.lower()
-        if "null" in types and text.lower() in ("null", "none"):
-            return "null"
-        return _unquoted(text, types)
-    if isinstance(got, int | float) and "string" in types:
-        return f'"{write_json(got)}"'
-    if "array" in types and got is not None and not isinstance(got, list | dict) and len(types) == 1:
-        return f"[{write_json(got, ascii_only=False)}]"
-    return None
-
-
-def _unquoted(text: str, types: Sequence[str]) -> str | None:
-    wanted = {"object": "{", "array": "["}
-    if len(text) < 100_000 and any(text.startswith(wanted[name]) for name in types if name in wanted):
-        try:
-            json.loads(text)
-        except (ValueError, RecursionError):
-            return None
-        return text
-    if "array" in types and len(types) == 1 and len(text) < 1_000:
-        return f"[{write_json(text, ascii_only=False)}]"
-    return None
-
-
-def _nearest_value(got: Json, allowed: Sequence[Json]) -> tuple[Json] | None:
-    """The allowed value that `got` is most likely a slip for, in a tuple: it may be null."""
-    as_text = {
-        one if isinstance(one, str) else write_json(one): one
-        for one in allowed[:500]
-        if not isinstance(one, dict | list)
-    }
-    if isinstance(got, dict | list | None):
-        return None
-    word = got if isinstance(got, str) else write_json(got)
-    if word in as_text:
-        return (as_text[word],)
-    nearest = nearest_word(word, list(as_text)) if isinstance(got, str) else None
-    return (as_text[nearest],) if nearest is not None else None
-
-
-def _backtracks(branch: Sequence[Violation]) -> bool:
-    return any(one.keyword == "backtracking" or any(map(_backtracks, one.alternatives)) for one in branch)
-
-
-def _is_only(branch: Sequence[Violation], keywords: str | tuple[str, ...], path: Path) -> bool:
-    wanted = (keywords,) if isinstance(keywords, str) else keywords
-    return len(branch) == 1 and branch[0].path == path and branch[0].keyword in wanted
-
-
-def _fails_at(branch: Sequence[Violation], path: Path) -> bool:
-    """Whether a branch rules itself out at the value: by its type, or by a constant that tells branches apart."""
-    return any(
-        (one.path == path and one.keyword in ("type", "const", "enum", "falseSchema"))
-        or (len(one.path) == len(path) + 1 and one.keyword in ("const", "enum"))
-        for one in branch
-    )
-
-
-def _meant(branches: Sequence[Sequence[Violation]], path: Path) -> Sequence[Violation] | None:
-    """The one branch that was most likely meant: the only one, or the one with fewest faults."""
-    if len(branches) == 1:
-        return branches[0]
-    fewest = min(map(len, branches), default=0)
-    best = [branch for branch in branches if len(branch) == fewest]
-    return best[0] if len(best) == 1 else None
