@@ -15,7 +15,7 @@ def write_json(value: Any, *, ascii_only: bool = True) -> str:
     Raises TypeError for what is no JSON value.
     """
     try:
-        return json.dumps(value, ensure_ascii=ascii_only, allow_nan=False)
+        return _ENCODE[ascii_only](value)
     except (ValueError, TypeError, RecursionError):
         return "".join(_pieces(value, ascii_only=ascii_only))
 
@@ -61,4 +61,5 @@ def _scalar(value: Any, *, ascii_only: bool) -> str:
     return json.dumps(value, ensure_ascii=ascii_only)
 
 
+_ENCODE = {only: json.JSONEncoder(ensure_ascii=only, allow_nan=False).encode for only in (True, False)}
 _NON_FINITE = {math.inf: "Infinity", -math.inf: "-Infinity"}

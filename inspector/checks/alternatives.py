@@ -19,7 +19,7 @@ def meant_instead(one: Violation) -> Sequence[Violation]:
     if any(_backtracks(branch) for branch in branches):
         return (Violation("backtracking", one.path, None),)
     here = [branch for branch in branches if _fails_at(branch, one.path)]
-    deeper = [branch for branch in branches if branch not in here]
+    deeper = [branch for branch in branches if not _fails_at(branch, one.path)]
     if not deeper and all(_is_only(branch, ("type",), one.path) for branch in branches):
         types = [name for branch in branches for name in _listed(branch[0].limit)]
         return (Violation("type", one.path, list(dict.fromkeys(map(str, types))), one.schema),)
@@ -32,8 +32,8 @@ def meant_instead(one: Violation) -> Sequence[Violation]:
 
 
 def distinct_branches(one: Violation) -> list[tuple[Violation, ...]]:
-    """The alternatives of a violation, each only once."""
-    return [branch for at, branch in enumerate(one.alternatives) if branch not in one.alternatives[:at]]
+    """The alternatives of a violation, each only once; told apart by their text, as there may be thousands."""
+    return list({repr(branch): branch for branch in one.alternatives}.values())
 
 
 def _allowed(one: Violation) -> list[Json]:

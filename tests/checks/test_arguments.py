@@ -70,6 +70,12 @@ def test_structured_calls_are_checked_and_a_bad_definition_is_told_once() -> Non
     assert told == [(1, "call:0", "S207"), (1, "call:0", "S202"), (2, "call:0", "S202")]
 
 
+def test_alternatives_that_python_takes_for_equal_are_two() -> None:
+    either = {"type": "object", "properties": {"v": {"anyOf": [{"const": 1}, {"const": True}, {"const": 1}]}}}
+    (found,) = called({"v": "x"}, either).diagnostics
+    assert found.fault.message == '`"x"` is not allowed here; expected one of `1`, `true`.'
+
+
 def test_without_tools_nothing_is_said() -> None:
     found = segment('<tool_call>{"name": "f", "arguments": {"a": 1}}</tool_call>', "hermes")
     assert not found.diagnostics
