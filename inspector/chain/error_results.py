@@ -16,6 +16,9 @@ _ENVELOPE = ("content", "output", "result", "response", "data", "text")
 _WORDS = ("error", "errors", "message", "detail", "details", "reason", "stderr", "error_message", "content", "output")
 _EXIT_CODES = ("exit_code", "exitCode", "exit_status", "returncode", "return_code", "rc")
 _HTTP_CODES = ("status", "status_code", "statusCode", "http_status", "code")
+_TELLING = frozenset((*_EXIT_CODES, *_HTTP_CODES, "isError", "is_error", "error", "errors", "metadata")) | {
+    *("success", "ok", "succeeded"),
+}
 _FAILED = frozenset({"error", "failed", "failure", "fail", "timeout", "timed_out"})
 _NOTHING = frozenset({"", "none", "null", "false", "ok", "0", "no error", "success"})
 _OPENS = re.compile(r"\s*[\[{]")
@@ -98,6 +101,8 @@ def _body(value: Any) -> Any:
 
 
 def _structured(fields: Mapping[str, Any]) -> ErrorFound | None:
+    if _TELLING.isdisjoint(fields):
+        return None
     if any(fields.get(key) is True for key in ("isError", "is_error", "error")):
         return ErrorFound(Certainty.FLAGGED, _words(fields))
     if _names_an_error(fields) or _has_bad_code(fields) or _has_bad_status(fields):
@@ -135,6 +140,8 @@ def _has_bad_status(fields: Mapping[str, Any]) -> bool:
 
 
 def _succeeded(fields: Mapping[str, Any]) -> bool:
+    if _TELLING.isdisjoint(fields):
+        return False
     codes = [_integer(fields.get(key)) for key in _EXIT_CODES]
     nested = fields.get("metadata")
     codes += [_integer(nested.get(key)) for key in _EXIT_CODES] if isinstance(nested, dict) else []

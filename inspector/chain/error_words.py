@@ -68,6 +68,15 @@ _SHAPES = (
         _Where.WITHIN, r"^(?:the )?(?:tool|function|command|call|request)\b.{0,80}\b(?:failed|not found|is unknown)\b"
     ),
 )
+
+
+def _any_of(where: _Where) -> re.Pattern[str]:
+    """The shapes of one kind as one expression: a result that says nothing of the sort is the usual one."""
+    wanted = (shape.pattern for shape in _SHAPES if shape.where is where)
+    return re.compile("|".join(f"(?{'i' * bool(one.flags & re.IGNORECASE)}:{one.pattern})" for one in wanted))
+
+
+_LINE, _SHORT_LINE, _WITHIN = map(_any_of, (_Where.LINE, _Where.SHORT, _Where.WITHIN))
 _EXIT_CODE = re.compile(
     r"\[?(?:the )?(?:command |process |program )?"
     r"(?:(?:failed|exited|finished|completed) with (?:exit )?(?:code|status)|"
@@ -91,7 +100,7 @@ def error_line(text: str) -> str | None:
     """The line of `text` that says it is an error, None where none does. Looks at a bounded piece of either end."""
     first = first_line(text)
     says_little = len(text) <= 2 * _SHORT and len(first) <= _SHORT and text.strip().count("\n") <= 4
-    if any(_fits(shape, first, says_little=says_little) for shape in _SHAPES):
+    if _LINE.match(first) or (says_little and (_SHORT_LINE.match(first) or _WITHIN.search(first))):
         return last_line(text) if _TRACEBACK.match(first) else first
     return _uncaught(text)
 
@@ -109,16 +118,6 @@ def last_line(text: str) -> str:
 def _lines(text: str, *, backwards: bool = False) -> Iterator[str]:
     lines = text.splitlines()
     return (line.strip() for line in (reversed(lines) if backwards else lines) if line.strip())
-
-
-def _fits(shape: _Shape, first: str, *, says_little: bool) -> bool:
-    match shape.where:
-        case _Where.LINE:
-            return shape.pattern.match(first) is not None
-        case _Where.SHORT:
-            return says_little and shape.pattern.match(first) is not None
-        case _Where.WITHIN:
-            return says_little and shape.pattern.search(first) is not None
 
 
 def _uncaught(text: str) -> str | None:

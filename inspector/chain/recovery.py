@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from inspector.chain.error_results import find_error, is_empty
@@ -10,6 +10,7 @@ from inspector.chain.intent import Intent, intent_of, same_intent
 from inspector.chain.reaction import Aftermath
 from inspector.chain.steps import Recovery, Step, StepOutcome
 from inspector.chain.substitutes import Substitutes
+from inspector.chain.terminal_tools import bare_name
 
 # A tool may take what its schema forbids, or be there without having been offered; its own answer proves it.
 # A payload that is no call is none, whatever a server made of it.
@@ -23,7 +24,9 @@ def with_recoveries(steps: Sequence[Step], aftermath: Aftermath) -> tuple[Step, 
     if not failed:
         return tuple(steps)
     found: dict[int, Recovered] = {}
-    intents = {step.number: intent_of(step.call) for step in steps if step.outcome.failed or _did_work(step)}
+    intents = {step.number: intent_of(step.call) for step in failed}
+    comparable = _comparable(failed, intents)
+    intents |= {step.number: intent_of(step.call) for step in steps if _did_work(step) and comparable(step)}
     same = _SameIntent(steps, intents)
     for step in failed:
         if (recovered := _answered(step) or same.after(step)) is not None:
@@ -47,12 +50,12 @@ class Recovered:
 
 
 class _SameIntent:
-    """The good steps under every key of their intent."""
+    """The good steps that have an intent, under every key of it."""
 
     def __init__(self, steps: Sequence[Step], intents: dict[int, Intent]) -> None:
         self._steps, self._intents = steps, intents
         self._by_key: defaultdict[str, list[int]] = defaultdict(list)
-        self._good = [step.number for step in steps if _did_work(step)]
+        self._good = [step.number for step in steps if _did_work(step) and step.number in intents]
         for number in self._good:
             for key in set(intents[number].keys()):
                 self._by_key[key].append(number)
@@ -77,6 +80,14 @@ class _SameIntent:
         if failed.result_location is not None:
             return turn > failed.result_location.turn or failed.result_location.turn == failed.location.turn
         return turn > failed.location.turn or failed.outcome is StepOutcome.MALFORMED
+
+
+def _comparable(failed: Sequence[Step], intents: Mapping[int, Intent]) -> Callable[[Step], bool]:
+    """Which steps can be of the same intent as a failed one: those of its tool; any for a program or no known tool."""
+    tools = {intents[step.number].tool for step in failed}
+    if any(tool is None or tool.startswith("$ ") for tool in tools):
+        return lambda _: True
+    return lambda step: step.call.name is not None and bare_name(step.call.name) in tools
 
 
 def _did_work(step: Step) -> bool:
