@@ -1,6 +1,10 @@
 """The messages and tools of an OpenAI-shaped request, or of a chat log, as turns and tool definitions."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import msgspec
 
 from inspector.model import CallHeader, Json, Part, ResultHeader, Role, ToolDefinition, Turn
 from inspector.wire.events import UNREAD_PART
@@ -22,6 +26,7 @@ _ROLES = {
     "ipython": Role.TOOL,
 }
 _REASONING = ("reasoning_content", "reasoning", "thinking")
+_encode = msgspec.msgpack.Encoder().encode
 _TEXT_BLOCKS = frozenset({"text", "input_text", "output_text"})
 
 
@@ -62,7 +67,31 @@ def read_tools(tools: Json, functions: Json = None) -> tuple[ToolDefinition, ...
 
     Each may be a list or that list's JSON text. A definition is `{"type": "function", "function": {...}}` or flat
     (Responses API; `input_schema` is Anthropic's word); an unknown shape is kept in `raw`, with its `type` as the name.
+    The same tools give the same tuple, as long as they are remembered: most requests of a log repeat those before.
     """
+    if not tools and not functions:
+        return ()
+    try:
+        return _remembered(_Offered(_encode((tools, functions)), tools, functions))
+    except (UnicodeEncodeError, OverflowError, RecursionError):
+        return _definitions(tools, functions)
+
+
+@dataclass(frozen=True, slots=True)
+class _Offered:
+    """A request's tools as a cache key: their bytes in MessagePack, which tells apart what JSON tells apart."""
+
+    packed: bytes
+    tools: Json = field(compare=False)
+    functions: Json = field(compare=False)
+
+
+@lru_cache(maxsize=64)
+def _remembered(offered: _Offered) -> tuple[ToolDefinition, ...]:
+    return _definitions(offered.tools, offered.functions)
+
+
+def _definitions(tools: Json, functions: Json) -> tuple[ToolDefinition, ...]:
     return tuple(_definition(tool) for offered in (tools, functions) for tool in _listed(offered))
 
 
