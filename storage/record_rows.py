@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import sha256
 from math import isfinite
 
@@ -65,21 +66,39 @@ def record_rows(trace: Trace) -> RecordRows:
 
 
 class _Toolsets:
-    """The sets of tools of one trace; most turns offer the very same tuple, which is then packed once."""
+    """The sets of tools of one trace."""
 
     def __init__(self) -> None:
         self.found: dict[bytes, Toolset] = {}
-        self._by_identity: dict[int, bytes] = {}
 
     def hash_of(self, tools: tuple[ToolDefinition, ...]) -> bytes | None:
         if not tools:
             return None
-        if id(tools) not in self._by_identity:
-            packed = tuple((key(tool.name), pack(tool_facts(tool))) for tool in tools)
-            digest = sha256(pack([body for _, body in packed])).digest()
-            self.found[digest] = packed
-            self._by_identity[id(tools)] = digest
-        return self._by_identity[id(tools)]
+        digest, packed = _packed(_Offered(tools))
+        self.found[digest] = packed
+        return digest
+
+
+class _Offered:
+    """A set of tools as a cache key by identity: most turns, and most traces of a file, offer the very same tuple."""
+
+    __slots__ = ("tools",)
+
+    def __init__(self, tools: tuple[ToolDefinition, ...]) -> None:
+        self.tools = tools
+
+    def __hash__(self) -> int:
+        return id(self.tools)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Offered) and other.tools is self.tools
+
+
+@lru_cache(maxsize=32)
+def _packed(offered: _Offered) -> tuple[bytes, Toolset]:
+    """The hash of a set of tools, and its packed bodies."""
+    packed = tuple((key(tool.name), pack(tool_facts(tool))) for tool in offered.tools)
+    return sha256(pack([body for _, body in packed])).digest(), packed
 
 
 def _trace_columns(trace: Trace, extent: Extent) -> Row:

@@ -15,6 +15,8 @@ _TEXT, _INTEGER, _DECIMAL, _PAIRS, _DEEP = 1, 2, 3, 4, 5
 _MAX_DEPTH = 100
 _REFUSED = (UnicodeEncodeError, OverflowError, RecursionError)
 _encode = msgspec.msgpack.Encoder().encode
+_with_decimals_as_numbers = msgspec.msgpack.Encoder(decimal_format="number").encode
+_written = msgspec.json.Encoder().encode
 
 
 def pack(value: Any) -> bytes:
@@ -27,6 +29,8 @@ def pack(value: Any) -> bytes:
 
 def packable(value: Any) -> Any:
     """`value` with everything that MessagePack refuses or changes put into extensions."""
+    if _is_plain(value):
+        return value
     try:
         return _packable(value, _MAX_DEPTH)
     except RecursionError:
@@ -36,6 +40,16 @@ def packable(value: Any) -> Any:
 def unpack(raw: bytes) -> Any:
     """The value that `pack` was given; msgspec.MsgspecError or another ValueError for bytes that it never made."""
     return _decode(raw)
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether MessagePack surely takes a value as it is; found out without a look at each of its parts."""
+    try:
+        has_decimals = _encode(value) != _with_decimals_as_numbers(value)
+        written = _written(value)
+    except (*_REFUSED, TypeError):
+        return False
+    return not has_decimals and written.count(b"{") + written.count(b"[") < _MAX_DEPTH
 
 
 def _packable(value: Any, room: int) -> Any:
