@@ -97,22 +97,22 @@ def _definitions(tools: Json, functions: Json) -> tuple[ToolDefinition, ...]:
 
 def _content_parts(message: dict[str, Json]) -> Iterator[Part]:
     content = message.get("content")
-    blocks = content if isinstance(content, list) else []
+    blocks = list(map(_block, content)) if isinstance(content, list) else []
     thoughts = [words for key in _REASONING if (words := _text(message.get(key)))]
-    reasoning = [*dict.fromkeys(thoughts), *(block for kind, block in map(_block, blocks) if kind == "reasoning")]
+    reasoning = [*dict.fromkeys(thoughts), *(block for kind, block in blocks if kind == "reasoning")]
     if reasoning:
         yield Part("reasoning", "".join(reasoning))
-    texts = [text for kind, text in map(_block, blocks) if kind == "text"]
+    texts = [text for kind, text in blocks if kind == "text"]
     if isinstance(content, str):
         yield Part("text", content)
     elif texts:
         yield Part("text", "".join(texts))
     elif content is not None and not isinstance(content, list):
         yield Part("content:0", compact_json(content))
-    refusals = [_text(message.get("refusal")) or "", *(text for kind, text in map(_block, blocks) if kind == "refusal")]
+    refusals = [_text(message.get("refusal")) or "", *(text for kind, text in blocks if kind == "refusal")]
     if any(refusals):
         yield Part("refusal", "".join(refusals))
-    for at, (kind, text) in enumerate(map(_block, blocks)):
+    for at, (kind, text) in enumerate(blocks):
         if not kind:
             yield Part(f"content:{at}", text)
 
