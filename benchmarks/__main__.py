@@ -6,9 +6,8 @@ Without names it runs all but `store`, which makes a database of a million trace
 import sys
 from collections.abc import Callable
 
-from benchmarks import segmenter
-from benchmarks.formats import every_format
 from benchmarks import diagnostics, schema, segmenter
+from benchmarks.formats import every_format
 
 
 def _store() -> None:
