@@ -1,6 +1,7 @@
 """Full-text search: each kind of database has its own index, filled from the parts' texts after import.
 
 SQLite: an FTS5 table without content, one row a trace. PostgreSQL: pieces of a trace as tsvector under a GIN index.
+The migrations make them.
 Both know words without case, accents and punctuation; both find a word however it was cut into chunks.
 """
 
@@ -24,33 +25,6 @@ _NO_WORD = re.compile(r"[\W_]+")
 
 _sqlite = sa.table("search_text", sa.column("rowid"), sa.column("body"), sa.column("search_text"))
 _postgresql = sa.table("search_text", sa.column("trace_id"), sa.column("piece"), sa.column("body"))
-
-_CREATE = {
-    "sqlite": (
-        "CREATE VIRTUAL TABLE search_text USING fts5(body, content='', tokenize='unicode61 remove_diacritics 2')",
-    ),
-    "postgresql": (
-        """CREATE TABLE search_text (
-            trace_id INTEGER NOT NULL REFERENCES trace (id) ON DELETE CASCADE,
-            piece INTEGER NOT NULL,
-            body TSVECTOR NOT NULL,
-            PRIMARY KEY (trace_id, piece)
-        )""",
-        "CREATE INDEX ix_search_text_body ON search_text USING gin (body)",
-    ),
-}
-
-
-def create_index(connection: sa.Connection) -> None:
-    """Make the index, empty."""
-    for statement in _CREATE[connection.dialect.name]:
-        connection.exec_driver_sql(statement)
-
-
-def drop_index(connection: sa.Connection) -> None:
-    """Take the index away."""
-    connection.exec_driver_sql("DROP TABLE search_text")
-
 
 def index_some(connection: sa.Connection, most: int) -> int:
     """Read traces that are waiting into the index, at most so many; how many."""

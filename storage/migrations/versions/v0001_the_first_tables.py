@@ -3,12 +3,25 @@
 import sqlalchemy as sa
 from alembic import op
 
-from storage.search import create_index, drop_index
-
 revision = "v0001"
 down_revision = None
 branch_labels = None
 depends_on = None
+
+_TEXT_INDEX = {
+    "sqlite": (
+        "CREATE VIRTUAL TABLE search_text USING fts5(body, content='', tokenize='unicode61 remove_diacritics 2')",
+    ),
+    "postgresql": (
+        """CREATE TABLE search_text (
+            trace_id INTEGER NOT NULL REFERENCES trace (id) ON DELETE CASCADE,
+            piece INTEGER NOT NULL,
+            body TSVECTOR NOT NULL,
+            PRIMARY KEY (trace_id, piece)
+        )""",
+        "CREATE INDEX ix_search_text_body ON search_text USING gin (body)",
+    ),
+}
 
 
 def upgrade() -> None:
@@ -208,11 +221,12 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("trace_id", "number", name="pk_turn"),
     )
     op.create_index("ix_turn_toolset_id", "turn", ["toolset_id"])
-    create_index(op.get_bind())
+    for statement in _TEXT_INDEX[op.get_bind().dialect.name]:
+        op.execute(statement)
 
 
 def downgrade() -> None:
-    drop_index(op.get_bind())
+    op.drop_table("search_text")
     op.drop_table("turn")
     op.drop_table("trace_tool")
     op.drop_table("trace_code")
