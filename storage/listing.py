@@ -6,15 +6,16 @@ import sqlalchemy as sa
 
 from storage.filter import Filter
 from storage.filter.sql import Plan, plan_of
-from storage.search import holding_among
+from storage.search import count, holding, holding_among, newest_holding
 from storage.summaries import Cursor, TraceSummary, summaries
 
-_FIRST_WINDOW, _LARGEST_WINDOW = 100, 5_000  # traces that the text index is asked for at once, at least and at most
+_FIRST_WINDOW = 100  # traces beyond a page's length that the text index is asked for at first
+_WIDE = 5_000  # traces; where a page seems to take more, the text index is read instead of asked
 
 
 def page(connection: sa.Connection, wanted: Filter, *, limit: int, after: Cursor | None) -> list[TraceSummary]:
     """The next `limit` traces that the filter lets through, behind `after`."""
-    plan = plan_of(connection, wanted)
+    plan = plan_of(connection, wanted, after)
     if plan is None:
         return []
     if plan.words:
@@ -23,20 +24,34 @@ def page(connection: sa.Connection, wanted: Filter, *, limit: int, after: Cursor
 
 
 def _with_words(connection: sa.Connection, plan: Plan, *, limit: int, after: Cursor | None) -> list[int]:
-    """The first traces of the plan that hold its words: of one window after the other, as wide as it seems to take."""
+    """The first traces of the plan that hold its words: of one window after the other, as wide as it seems to take.
+
+    Where windows come up short the text index is read from its newest end. If that leads nowhere, the windows go on,
+    each twice as wide as all before, until it seems cheaper to look at every trace that holds the words.
+    """
     found: list[int] = []
     asked, window = 0, _FIRST_WINDOW + limit
-    while len(found) < limit:
+    holders: int | None = None
+    while True:
         met = _newest(connection, plan, limit=window, after=after)
         held = holding_among(connection, [id_ for id_, _ in met], plan.words)
         found += [id_ for id_, _ in met if id_ in held]
-        if len(met) < window:
-            break
+        if len(found) >= limit or len(met) < window:
+            return found[:limit]
         after = Cursor(met[-1][1], met[-1][0])
         asked += window
-        missing = (limit - len(found)) * asked / max(len(found), 1)
-        window = min(limit + int(1.1 * missing), _LARGEST_WINDOW)
-    return found[:limit]
+        missing = limit - len(found)
+        to_ask = missing * asked // max(len(found), 1)
+        if to_ask > _WIDE:
+            if holders is None:
+                rest = newest_holding(connection, plan.words, plan.conditions, limit=missing, after=after)
+                if rest is not None:
+                    return found + rest
+                holders = count(connection, plan.words)
+            if holders < to_ask:
+                every = plan.driven_by(holding(connection, plan.words))
+                return found + [id_ for id_, _ in _newest(connection, every, limit=missing, after=after)]
+        window = min(missing + int(1.1 * to_ask), max(_WIDE, asked))
 
 
 def _newest(connection: sa.Connection, plan: Plan, *, limit: int, after: Cursor | None) -> Sequence[sa.Row[int, float]]:

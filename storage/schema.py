@@ -7,7 +7,7 @@ from storage.engine import writing
 from storage.location import Place
 
 VERSION_TABLE = "weaklink_version"
-REVISIONS = ("v0001", "v0002")
+REVISIONS = ("v0001", "v0002", "v0003")
 """Every version of the tables, oldest first; a new one comes with its script in `migrations/versions`."""
 
 _version = sa.table(VERSION_TABLE, sa.column("version_num", sa.String))

@@ -114,8 +114,13 @@ def test_pages_follow_each_other_without_gap_or_repeat(store: Store, wanted: str
     assert whole == sorted(whole, key=lambda one: (one.cursor.sort_at_s, one.id), reverse=True)
 
 
+def _common_from(monkeypatch: pytest.MonkeyPatch, enough: int) -> None:
+    monkeypatch.setattr("storage.filter.sql.ENOUGH", enough)
+    monkeypatch.setattr("storage.filter.asked.ENOUGH", enough)
+
+
 def test_common_and_rare_things_are_found_alike(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("storage.filter.sql._ENOUGH", 3)
+    _common_from(monkeypatch, 3)
     store.save(inspected(*(trace(f"s{n}", BAD_CALL if n % 2 else GOOD_CALL, started_s=float(n)) for n in range(12))))
     store.index_pending()
     assert len(_names(store, "weather")) == 12
@@ -127,15 +132,18 @@ def test_common_and_rare_things_are_found_alike(store: Store, monkeypatch: pytes
 _VOCABULARY = ("sun", "rain", "snow", "wind", "fog")
 
 
+@pytest.mark.parametrize(("most", "stretch"), [(0, 4096), (0, 8), (1000, 4096), (1_000_000, 8), (1_000_000, 1)])
 @pytest.mark.parametrize("enough", [1, 3, 1000])
-@pytest.mark.parametrize("close", [0, 2, 100])
+@pytest.mark.parametrize("close", [0, 100])
 def test_words_are_found_as_if_every_text_were_read(
-    store: Store, monkeypatch: pytest.MonkeyPatch, enough: int, close: int
+    store: Store, monkeypatch: pytest.MonkeyPatch, enough: int, close: int, most: int, stretch: int
 ) -> None:
-    monkeypatch.setattr("storage.filter.sql._ENOUGH", enough)
-    monkeypatch.setattr("storage.search._CLOSE", close)
+    _common_from(monkeypatch, enough)
+    monkeypatch.setattr("storage.search.asking._CLOSE", close)
     monkeypatch.setattr("storage.listing._FIRST_WINDOW", 2)
-    monkeypatch.setattr("storage.listing._LARGEST_WINDOW", 8)
+    monkeypatch.setattr("storage.listing._WIDE", 8)
+    monkeypatch.setattr("storage.search.nearest._MOST", most)
+    monkeypatch.setattr("storage.search.nearest._STRETCH", stretch)
     rng = Random(7)
     made = {f"s{n}": " ".join(rng.choices(_VOCABULARY, [9, 5, 3, 1, 0.3], k=4)) for n in range(60)}
     calls = {name: rng.choice((GOOD_CALL, BAD_CALL)) for name in made}

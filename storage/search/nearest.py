@@ -1,0 +1,124 @@
+"""The newest traces that hold some words, read off an FTS5 index from its newest end.
+
+Such an index goes by id, a list by time, and mostly the two agree: traces come in as they happen, or file by file. So
+ids are taken in stretches of 4,096; an index says of each when its traces were, at the earliest and at the latest.
+Stretches are read from the one that reaches furthest towards the newest end, each from its highest id down, and where
+stretch follows stretch in one statement. Once as many traces are found as a page holds, all newer than anything that
+the rest can hold, the page is there, wherever in the store the words stand. Where ids and times have nothing to do
+with each other that would read all there is, so it is given up after a bounded number of rows.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from storage import tables
+from storage.groups import in_groups
+from storage.search.phrases import SQLITE, Phrase, match
+from storage.summaries import Cursor
+
+_STRETCH = 4_096  # ids; the index that migration v0003 makes has it too
+_MOST = 5_000  # rows of the text index that are read before it is given up
+_STATEMENT = 100  # what a statement costs, in rows
+_trace = tables.trace.c
+
+_TIMES = """
+WITH RECURSIVE stretch (number) AS (
+    SELECT min(id) / {size} FROM trace
+    UNION ALL SELECT number + 1 FROM stretch WHERE number < (SELECT max(id) / {size} FROM trace)
+)
+SELECT number,
+    (SELECT min(sort_at_s) FROM trace WHERE id / {size} = number),
+    (SELECT max(sort_at_s) FROM trace WHERE id / {size} = number)
+FROM stretch WHERE number IS NOT NULL
+"""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class _Stretch:
+    """Ids up to `last`, of traces up to `newest_at_s`; the stretch that reaches furthest is the greatest."""
+
+    newest_at_s: float
+    last: int
+
+    @property
+    def first(self) -> int:
+        """The lowest id of the stretch in which `last` lies."""
+        return self.last - self.last % _STRETCH
+
+
+def newest_holding(
+    connection: sa.Connection,
+    phrases: Sequence[Phrase],
+    conditions: Sequence[sa.ColumnElement[bool]],
+    *,
+    limit: int,
+    after: Cursor | None,
+) -> list[int] | None:
+    """The newest `limit` traces behind `after` that hold these phrases and fulfil these conditions on `trace`.
+
+    None where that cannot be read off the index within a bound, and from an index that has no order.
+    """
+    if connection.dialect.name != "sqlite":
+        return None
+    best: list[tuple[float, int]] = []
+    visited = 0
+    for run in _runs(_stretches(connection, after)):
+        left = run
+        while left and (len(best) < limit or best[-1] < (left[0].newest_at_s, left[0].last)):
+            if visited > _MOST:
+                return None
+            step = limit + visited
+            ids = _held(connection, phrases, left[-1].first, left[0].last, step)
+            best = sorted([*best, *_fulfilling(connection, ids, conditions, after)], reverse=True)[:limit]
+            visited += len(ids) + _STATEMENT
+            left = _rest(left, ids[-1]) if len(ids) == step else []
+    return [id_ for _, id_ in best]
+
+
+def _stretches(connection: sa.Connection, after: Cursor | None) -> list[_Stretch]:
+    """All stretches that reach behind `after`, the newest first, each said to end there at the latest."""
+    latest = float("inf") if after is None else after.sort_at_s
+    return sorted(
+        (
+            _Stretch(min(newest, latest), (number + 1) * _STRETCH - 1)
+            for number, oldest, newest in connection.exec_driver_sql(_TIMES.format(size=_STRETCH))
+            if oldest is not None and oldest <= latest
+        ),
+        reverse=True,
+    )
+
+
+def _runs(stretches: Sequence[_Stretch]) -> Iterator[list[_Stretch]]:
+    """The stretches in their order, those together that follow each other down the ids without a gap."""
+    run: list[_Stretch] = []
+    for stretch in stretches:
+        if run and stretch.last != run[-1].first - 1:
+            yield run
+            run = []
+        run.append(stretch)
+    if run:
+        yield run
+
+
+def _rest(run: Sequence[_Stretch], reached: int) -> list[_Stretch]:
+    """What of a run lies below the id down to which it has been read."""
+    below = [stretch for stretch in run if stretch.first < reached]
+    return [_Stretch(below[0].newest_at_s, min(below[0].last, reached - 1)), *below[1:]] if below else []
+
+
+def _held(connection: sa.Connection, phrases: Sequence[Phrase], first: int, last: int, most: int) -> Sequence[int]:
+    rowid = SQLITE.c.rowid
+    held = sa.select(rowid).where(match(phrases), rowid.between(first, last)).order_by(rowid.desc()).limit(most)
+    return connection.scalars(held).all()
+
+
+def _fulfilling(
+    connection: sa.Connection, ids: Sequence[int], conditions: Sequence[sa.ColumnElement[bool]], after: Cursor | None
+) -> Iterator[tuple[float, int]]:
+    place = sa.tuple_(_trace.sort_at_s, _trace.id)
+    behind = [] if after is None else [place < sa.tuple_(after.sort_at_s, after.id)]
+    for group in in_groups(ids):
+        wanted = sa.select(_trace.sort_at_s, _trace.id).where(_trace.id.in_(group), *conditions, *behind)
+        yield from ((at_s, id_) for at_s, id_ in connection.execute(wanted))
