@@ -1,20 +1,27 @@
-"""The store against its goals: pages of a million traces against a thousand, and what a token and a trace cost.
+"""The store against its goals: pages of many traces against a thousand, and what a token and a trace cost.
 
-`WEAKLINK_BENCH_TRACES` says how many traces the large store holds. Stores are made once, in build/bench-store.
+`WEAKLINK_BENCH_TRACES` says how many traces the large SQLite store holds; it is made once, in build/bench-store.
+`WEAKLINK_BENCH_PG_TRACES` says the same for PostgreSQL, whose stores are made anew on a server of their own.
 """
 
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from time import perf_counter, process_time
 
 from benchmarks import token_rows
-from benchmarks.many_traces import COMMON, IN_A_FIFTIETH, IN_A_TWENTIETH, RARE, made_store
-from benchmarks.timing import best_of, goal, say
+from benchmarks.many_stores import fill, made_store
+from benchmarks.many_traces import COMMON, IN_A_FIFTIETH, IN_A_TWENTIETH, OLD, RARE
+from benchmarks.postgresql_server import NOT_INSTALLED, new_database, programs, running_server
+from benchmarks.timing import Clock, best_of, goal, say
 from storage import Cursor, Store, open_store
 
 FOLDER = Path(__file__).parents[1] / "build" / "bench-store"
+_PAGE = 100
 _SMALL, _LARGE = 1_000, int(os.environ.get("WEAKLINK_BENCH_TRACES", "1000000"))
+_LARGE_POSTGRESQL = int(os.environ.get("WEAKLINK_BENCH_PG_TRACES", "100000"))
 _AT_MOST = 3.0
 _FILTERS = {
     "the newest": "",
@@ -31,12 +38,16 @@ _FILTERS = {
     "a common word": COMMON,
     "a word in every 20th": IN_A_TWENTIETH,
     "two common words": f"{COMMON} {IN_A_TWENTIETH}",
-    "two seldom together": f"{IN_A_TWENTIETH} {IN_A_FIFTIETH}",
+    "two never together": f"{IN_A_TWENTIETH} {IN_A_FIFTIETH}",
     "a common phrase": f'"{COMMON} meadow"',
     "a common word and a rare one": f"{COMMON} {RARE}",
     "a common word and a status": f"{COMMON} status:broken",
+    "a word only the oldest hold": OLD,
+    "the oldest's and a status": f"{OLD} status:broken",
+    "the oldest's and a common word": f"{OLD} {COMMON}",
     "a word that is not there": "zyzzyva",
 }
+_AT_DEPTH = {"at depth": "", "at depth, a status": "status:broken", "at depth, a word": COMMON}
 
 
 def store() -> None:
@@ -44,24 +55,69 @@ def store() -> None:
     token_rows.tokens()
     token_rows.traces()
     pages()
+    postgresql_pages()
 
 
 def pages() -> None:
-    """The first page of every kind of filter, and a page at depth, over many traces and over few."""
-    say(f"pages of 100 over {_LARGE:,} traces, against {_SMALL:,}; the stores are made once, in {FOLDER}")
+    """The first page of every kind of filter, and a page at depth, over many traces and over few, on SQLite."""
+    say(f"SQLite, CPU time: pages over {_LARGE:,} traces, against {_SMALL:,}; the stores are made once, in {FOLDER}")
     with open_store(made_store(_SMALL, FOLDER)) as small, open_store(made_store(_LARGE, FOLDER)) as large:
+        _Pair(small, large, process_time).compare()
+
+
+def postgresql_pages() -> None:
+    """The same on PostgreSQL, by the wall clock, since the server is another process."""
+    found = programs()
+    if found is None:
+        say(f"PostgreSQL: not measured. {NOT_INSTALLED}.")
+        return
+    say(f"PostgreSQL, wall clock: pages over {_LARGE_POSTGRESQL:,} traces, against {_SMALL:,}")
+    with running_server(found) as url, new_database(url) as few, new_database(url) as many:
+        fill(few, _SMALL)
+        fill(many, _LARGE_POSTGRESQL)
+        with open_store(few) as small, open_store(many) as large:
+            _Pair(small, large, perf_counter).compare()
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """Two stores, asked the same by the same clock."""
+
+    small: Store
+    large: Store
+    clock: Clock
+
+    def compare(self) -> None:
+        """Every page as long in the large store as the small one has it, so that the same is built of what is found."""
+        say(f"  {'':30} {'traces':>6}  {'small':>7}  {'large':>7}")
         for name, wanted in _FILTERS.items():
-            _against(name, partial(small.traces, wanted), partial(large.traces, wanted))
-        for name, wanted in (("at depth", ""), ("at depth, a status", "status:broken"), ("at depth, a word", COMMON)):
-            ways = (partial(one.traces, wanted, after=_at_depth(one)) for one in (small, large))
-            _against(name, *ways)
-        _against("search, with excerpts", partial(small.search, COMMON), partial(large.search, COMMON))
+            length = len(self.small.traces(wanted, limit=_PAGE))
+            self._against(name, length, partial(_page, wanted=wanted, length=length or _PAGE))
+            if 0 < length < len(self.large.traces(wanted, limit=_PAGE)):
+                self._full(wanted)
+        for name, wanted in _AT_DEPTH.items():
+            length = len(self.small.traces(wanted, limit=_PAGE, after=_at_depth(self.small)))
+            self._against(name, length, partial(_deep_page, wanted=wanted, length=length))
+        self._against("search, with excerpts", _PAGE, lambda store: store.search(COMMON, limit=_PAGE))
+
+    def _against(self, name: str, length: int, ask: Callable[[Store], object]) -> None:
+        ways = {"small": partial(ask, self.small), "large": partial(ask, self.large)}
+        best = best_of(ways, rounds=5, clock=self.clock)
+        said = goal(best["large"] / best["small"], _AT_MOST, at_least=False)
+        empty = "" if length else "; an empty page, nothing to build: all the time goes into seeing that"
+        say(f"  {name:30} {length:6}  {best['small'] * 1e3:7.2f}  {best['large'] * 1e3:7.2f} ms: {said}{empty}")
+
+    def _full(self, wanted: str) -> None:
+        ms = 1e3 * best_of({"": partial(_page, self.large, wanted, _PAGE)}, rounds=3, clock=self.clock)[""]
+        say(f"  {'':30} {_PAGE:6}  {'':7}  {ms:7.2f} ms: a full page, which the small store does not have")
 
 
-def _against(name: str, small: Callable[[], object], large: Callable[[], object]) -> None:
-    best = best_of({"small": small, "large": large}, rounds=5)
-    ms = f"{best['small'] * 1e3:6.2f} and {best['large'] * 1e3:6.2f} ms"
-    say(f"  {name:30} {ms}: {goal(best['large'] / best['small'], _AT_MOST, at_least=False)}")
+def _page(store: Store, wanted: str, length: int) -> object:
+    return store.traces(wanted, limit=length)
+
+
+def _deep_page(store: Store, wanted: str, length: int) -> object:
+    return store.traces(wanted, limit=length, after=_at_depth(store))
 
 
 def _at_depth(store: Store) -> Cursor:

@@ -6,7 +6,7 @@ import sqlalchemy as sa
 
 from storage.filter import Filter
 from storage.filter.sql import Plan, plan_of
-from storage.search import count, holding, holding_among, newest_holding
+from storage.search import are_cheaper_than, holding, holding_among, newest_holding
 from storage.summaries import Cursor, TraceSummary, summaries
 
 _FIRST_WINDOW = 100  # traces beyond a page's length that the text index is asked for at first
@@ -31,7 +31,7 @@ def _with_words(connection: sa.Connection, plan: Plan, *, limit: int, after: Cur
     """
     found: list[int] = []
     asked, window = 0, _FIRST_WINDOW + limit
-    holders: int | None = None
+    read = False
     while True:
         met = _newest(connection, plan, limit=window, after=after)
         held = holding_among(connection, [id_ for id_, _ in met], plan.words)
@@ -43,12 +43,12 @@ def _with_words(connection: sa.Connection, plan: Plan, *, limit: int, after: Cur
         missing = limit - len(found)
         to_ask = missing * asked // max(len(found), 1)
         if to_ask > _WIDE:
-            if holders is None:
+            if not read:
+                read = True
                 rest = newest_holding(connection, plan.words, plan.conditions, limit=missing, after=after)
                 if rest is not None:
                     return found + rest
-                holders = count(connection, plan.words)
-            if holders < to_ask:
+            if are_cheaper_than(connection, plan.words, to_ask):
                 every = plan.driven_by(holding(connection, plan.words))
                 return found + [id_ for id_, _ in _newest(connection, every, limit=missing, after=after)]
         window = min(missing + int(1.1 * to_ask), max(_WIDE, asked))

@@ -4,9 +4,18 @@ SQLite: an FTS5 table without content, one row a trace. PostgreSQL: pieces of a 
 Both know words without case, accents and punctuation; both find a word however it was cut into chunks.
 """
 
-from storage.search.asking import count, count_up_to, holding, holding_among
+from storage.search.asking import are_cheaper_than, count_up_to, holding, holding_among
 from storage.search.filling import forget, index_some
 from storage.search.nearest import newest_holding
 from storage.search.phrases import Phrase
 
-__all__ = ["Phrase", "count", "count_up_to", "forget", "holding", "holding_among", "index_some", "newest_holding"]
+__all__ = [
+    "Phrase",
+    "are_cheaper_than",
+    "count_up_to",
+    "forget",
+    "holding",
+    "holding_among",
+    "index_some",
+    "newest_holding",
+]

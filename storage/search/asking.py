@@ -16,8 +16,13 @@ def holding(connection: sa.Connection, phrases: Sequence[Phrase]) -> sa.Select[i
     """The ids of the traces that hold all these phrases."""
     if connection.dialect.name == "sqlite":
         return sa.select(SQLITE.c.rowid).where(match(phrases))
-    each = (sa.select(POSTGRESQL.c.trace_id).where(vector_match(phrase)) for phrase in phrases)
-    return sa.select(sa.intersect(*each).subquery().c.trace_id)
+    first, *others = phrases
+    id_ = POSTGRESQL.c.trace_id
+    held = sa.select(id_).where(vector_match(first)).distinct()
+    for phrase in others:  # a trace's phrases may stand in different pieces; the database begins with the rarest
+        piece = POSTGRESQL.alias()
+        held = held.where(sa.exists().where(piece.c.trace_id == id_, vector_match(phrase, piece)))
+    return held
 
 
 def count_up_to(connection: sa.Connection, phrases: Sequence[Phrase], enough: int) -> int:
@@ -34,9 +39,13 @@ def count_up_to(connection: sa.Connection, phrases: Sequence[Phrase], enough: in
     return _count(connection, holding(connection, phrases).limit(enough))
 
 
-def count(connection: sa.Connection, phrases: Sequence[Phrase]) -> int:
-    """How many traces hold all these phrases; reads all of the index that speaks of them."""
-    return _count(connection, holding(connection, phrases))
+def are_cheaper_than(connection: sa.Connection, phrases: Sequence[Phrase], others: int) -> bool:
+    """Whether it is cheaper to look at all the traces that hold these phrases than to ask the index for so many others.
+
+    To ask FTS5 for a trace costs about as much as to look at one. A tsvector is dearer to ask than the index that holds
+    them all, whose rows cannot be counted for less than they can be looked at.
+    """
+    return connection.dialect.name == "postgresql" or count_up_to(connection, phrases, others) < others
 
 
 def holding_among(connection: sa.Connection, ids: Sequence[int], phrases: Sequence[Phrase]) -> set[int]:

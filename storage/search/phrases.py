@@ -30,11 +30,11 @@ def match(phrases: Sequence[Phrase]) -> sa.ColumnElement[bool]:
     return SQLITE.c.search_text.op("MATCH")(" AND ".join(quoted))
 
 
-def vector_match(phrase: Phrase) -> sa.ColumnElement[bool]:
-    """That a tsvector holds this phrase."""
+def vector_match(phrase: Phrase, table: sa.FromClause = POSTGRESQL) -> sa.ColumnElement[bool]:
+    """That a row of a table of tsvectors holds this phrase."""
     words = words_of(phrase.words).split()
     query = " <-> ".join(words) + ":*" * (phrase.prefix and bool(words))
-    return POSTGRESQL.c.body.op("@@")(sa.func.to_tsquery("simple", query))
+    return table.c.body.op("@@")(sa.func.to_tsquery("simple", query))
 
 
 def words_of(text: str) -> str:

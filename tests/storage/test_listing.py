@@ -136,7 +136,7 @@ _VOCABULARY = ("sun", "rain", "snow", "wind", "fog")
 @pytest.mark.parametrize("enough", [1, 3, 1000])
 @pytest.mark.parametrize("close", [0, 100])
 def test_words_are_found_as_if_every_text_were_read(
-    store: Store, monkeypatch: pytest.MonkeyPatch, enough: int, close: int, most: int, stretch: int
+    store: Store, monkeypatch: pytest.MonkeyPatch, *, enough: int, close: int, most: int, stretch: int
 ) -> None:
     _common_from(monkeypatch, enough)
     monkeypatch.setattr("storage.search.asking._CLOSE", close)
