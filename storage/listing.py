@@ -41,7 +41,7 @@ def _with_words(connection: sa.Connection, plan: Plan, *, limit: int, after: Cur
         after = Cursor(met[-1][1], met[-1][0])
         asked += window
         missing = limit - len(found)
-        to_ask = missing * asked // max(len(found), 1)
+        to_ask = missing * asked // len(found) if found else max(missing * asked, _WIDE + 1)
         if to_ask > _WIDE:
             if not read:
                 read = True

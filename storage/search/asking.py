@@ -13,12 +13,12 @@ _SAMPLE, _COMMON_IN_SAMPLE = 500, 25  # one trace in twenty
 
 
 def holding(connection: sa.Connection, phrases: Sequence[Phrase]) -> sa.Select[int]:
-    """The ids of the traces that hold all these phrases."""
+    """The ids of the traces that hold all these phrases; one that the index holds in pieces may come repeatedly."""
     if connection.dialect.name == "sqlite":
         return sa.select(SQLITE.c.rowid).where(match(phrases))
     first, *others = phrases
     id_ = POSTGRESQL.c.trace_id
-    held = sa.select(id_).where(vector_match(first)).distinct()
+    held = sa.select(id_).where(vector_match(first))
     for phrase in others:  # a trace's phrases may stand in different pieces; the database begins with the rarest
         piece = POSTGRESQL.alias()
         held = held.where(sa.exists().where(piece.c.trace_id == id_, vector_match(phrase, piece)))
@@ -26,7 +26,7 @@ def holding(connection: sa.Connection, phrases: Sequence[Phrase]) -> sa.Select[i
 
 
 def count_up_to(connection: sa.Connection, phrases: Sequence[Phrase], enough: int) -> int:
-    """How many traces hold all these phrases: exact below `enough`, and `enough` from there on or where likely.
+    """How many ids `holding` gives: exact below `enough`, and `enough` from there on or where likely.
 
     An FTS5 index is read until it is enough. A GIN index gives all that it holds or nothing, so the newest traces are
     asked first, and words that are common among them count as common.

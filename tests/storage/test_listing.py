@@ -1,8 +1,10 @@
 """Lists go from the newest down, in pages; filters let through what they say."""
 
+from collections.abc import Iterator
 from random import Random
 
 import pytest
+from sqlalchemy import event
 
 from storage import FilterError, Store
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
@@ -253,3 +255,50 @@ def test_indexing_goes_on_where_it_stopped(store: Store) -> None:
     assert store.stats().not_indexed == 3
     assert store.index_pending() == 3
     assert store.index_pending() == 0
+
+
+@pytest.fixture
+def statements(store: Store) -> Iterator[list[str]]:
+    """What the store asks its database, from now on."""
+    asked: list[str] = []
+
+    def note(_connection: object, _cursor: object, statement: str, *_rest: object) -> None:
+        asked.append(statement)
+
+    event.listen(store._engine, "before_cursor_execute", note)
+    yield asked
+    event.remove(store._engine, "before_cursor_execute", note)
+
+
+@pytest.mark.parametrize("wanted", ["fog", "fog sun", "fog status:ok"])
+def test_a_word_of_the_oldest_takes_no_more_statements_in_a_store_four_times_as_large(
+    store: Store, statements: list[str], monkeypatch: pytest.MonkeyPatch, wanted: str
+) -> None:
+    _common_from(monkeypatch, 3)
+    monkeypatch.setattr("storage.listing._FIRST_WINDOW", 2)
+    monkeypatch.setattr("storage.listing._WIDE", 8)
+    monkeypatch.setattr("storage.search.nearest._STRETCH", 8)
+    took: list[int] = []
+    for first, last in ((0, 100), (100, 400)):
+        words = ("sun fog" if number < 20 else "sun" for number in range(first, last))
+        made = (trace(f"s{n}", GOOD_CALL, words=text, started_s=float(n)) for n, text in enumerate(words, first))
+        store.save(inspected(*made))
+        store.index_pending()
+        statements.clear()
+        assert [one.name for one in store.traces(wanted, limit=4)] == ["s19", "s18", "s17", "s16"]
+        took.append(len(statements))
+    assert took[0] == took[1] < 20
+
+
+def test_common_fields_are_walked_along_the_rarest(
+    store: Store, statements: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("storage.filter.asked._SAMPLE", 10)
+    _common_from(monkeypatch, 5)
+    calls = [TEXT_CALL if number % 5 == 0 else GOOD_CALL for number in range(100)]
+    store.save(inspected(*(trace(f"s{n}", call, started_s=float(n)) for n, call in enumerate(calls))))
+    for wanted in ("tool:get_time format:hermes", "format:hermes tool:get_time"):
+        statements.clear()
+        assert _names(store, wanted) == [f"s{n}" for n in range(95, -1, -5)]
+        (walk,) = (one for one in statements if "ORDER BY trace_tool.sort_at_s DESC, trace_tool.trace_id DESC" in one)
+        assert walk.startswith("SELECT trace_tool.trace_id")

@@ -9,6 +9,7 @@ from inspector.json_text import write_json
 from storage import Cursor, Store, TraceSummary, open_store
 from ui.cli.options import color_option, database_option, json_option
 from ui.cli.paint import put, screen_width
+from ui.cli.upkeep import PATIENCE_S, end_broken_off, fill_text_index
 from ui.views.minimap import minimap
 from ui.views.run import Line
 from ui.views.trace_json import summary_object
@@ -33,11 +34,12 @@ def list_traces(expression: str, limit: int, where: str | None, *, as_json: bool
     weaklink list --filter status:broken
     weaklink list --filter "code:J104 tool:get_weather Oslo"
 
-    With --json, one line of JSON a trace.
+    A trace that is still being recorded is listed as `running`. With --json, one line of JSON a trace.
     """
-    with open_store(where, create=False) as store:
+    with open_store(where, create=False, busy_timeout_s=PATIENCE_S) as store:
+        end_broken_off(store)
         if expression:
-            store.index_pending()
+            fill_text_index(store)
         found = _pages(store, expression, limit)
         if as_json:
             for summary in found:

@@ -4,18 +4,13 @@ import sys
 
 import click
 
-from inspector.errors import StoreError
 from inspector.json_text import write_json
 from storage import Store, open_store
 from ui.cli.options import color_option, database_option, json_option
 from ui.cli.paint import put, screen_width
-from ui.cli.progress import progress_bar
+from ui.cli.upkeep import PATIENCE_S, fill_text_index, say
 from ui.views.search_hits import hit_lines, hit_object
-from ui.views.visible import visible_line
 from ui.views.wording import counted
-
-_PATIENCE_S = 2.0
-_STEP = 100
 
 
 @click.command("search")
@@ -36,37 +31,21 @@ def search(words: tuple[str, ...], limit: int, where: str | None, *, as_json: bo
 
     With --json, one line of JSON a hit.
     """
-    with open_store(where, create=False, busy_timeout_s=_PATIENCE_S) as store:
-        _index(store)
+    with open_store(where, create=False, busy_timeout_s=PATIENCE_S) as store:
+        fill_text_index(store)
         found = store.search(" ".join(words), limit=limit)
         if found.waiting:
-            _say(f"{_so_far(store, found.waiting)}; what waits was not searched")
+            say(f"{_so_far(store, found.waiting)}; what waits was not searched")
     if as_json:
         sys.stdout.writelines(write_json(hit_object(hit)) + "\n" for hit in found.hits)
     elif found.hits:
         put(hit_lines(found.hits, width=screen_width()), color=color)
     else:
-        _say("no trace holds these words")
+        say("no trace holds these words")
     if len(found.hits) == limit:
-        _say(f"the newest {limit:,} are shown; --limit shows more")
-
-
-def _index(store: Store) -> None:
-    """Read what waits into the text index; where that may not be written now, the search goes on without."""
-    waiting = store.stats().not_indexed
-    try:
-        with progress_bar("reading traces into the text index", waiting) as advance:
-            while waiting > 0 and (done := store.index_pending(limit=_STEP)):
-                advance(done)
-                waiting -= done
-    except StoreError as error:
-        _say(f"the text index could not be written: {error}")
+        say(f"the newest {limit:,} are shown; --limit shows more")
 
 
 def _so_far(store: Store, waiting: int) -> str:
     traces = store.stats().traces
     return f"the text index holds {traces - waiting:,} of {counted(traces, 'trace')}"
-
-
-def _say(sentence: str) -> None:
-    sys.stderr.write(f"weaklink: {visible_line(sentence)}\n")

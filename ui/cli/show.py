@@ -8,6 +8,7 @@ from inspector.json_text import write_json
 from storage import open_store
 from ui.cli.options import color_option, database_option, json_option
 from ui.cli.paint import put, screen_width
+from ui.cli.upkeep import PATIENCE_S, end_broken_off
 from ui.views.trace import trace_lines
 from ui.views.trace_json import trace_object
 
@@ -22,12 +23,15 @@ def show(id: str, where: str | None, *, full: bool, as_json: bool, color: str) -
     """Show one trace: its turns with what is wrong marked in place, its chain, and where that broke.
 
     ID is the number that `weaklink list` prints, or an id of the source's own that one trace alone bears. Long texts
-    are folded in the middle; faults never are.
+    are folded in the middle; faults never are. Of a trace that is still being recorded, the turns that have ended.
     """
-    with open_store(where, create=False) as store:
-        number = store.summary(id).id
+    with open_store(where, create=False, busy_timeout_s=PATIENCE_S) as store:
+        end_broken_off(store)
+        summary = store.summary(id)
+        number, running = summary.id, summary.running
         trace, inspection = store.inspected(number)
     if as_json:
-        sys.stdout.write(write_json(trace_object(number, trace, inspection)) + "\n")
+        sys.stdout.write(write_json(trace_object(number, trace, inspection, running=running)) + "\n")
     else:
-        put(trace_lines(trace, inspection, id=number, width=screen_width(), full=full), color=color)
+        lines = trace_lines(trace, inspection, id=number, width=screen_width(), full=full, running=running)
+        put(lines, color=color)

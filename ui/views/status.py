@@ -28,6 +28,10 @@ _OUTCOME = MappingProxyType(
 _FAULTY_BUT_READABLE = (StepOutcome.INVALID, StepOutcome.UNKNOWN_TOOL)
 
 
+RUNNING = Run("▸ running", Style.INFO)
+"""In the place of a status while a trace is still being recorded."""
+
+
 def status_run(status: Status, outcome: StepOutcome | None = None) -> Run:
     """A status as a glyph and its word; `outcome` is that of the break: one by schema is `▲`, not `✖`."""
     glyph, style = _STATUS[status]

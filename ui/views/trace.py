@@ -12,7 +12,7 @@ from ui.views.chain import break_lines, chain_lines, ending
 from ui.views.minimap import minimap
 from ui.views.palette import Style
 from ui.views.run import Line, Run
-from ui.views.status import status_run
+from ui.views.status import RUNNING, status_run
 from ui.views.turn import turn_lines
 from ui.views.visible import visible_line
 from ui.views.wording import counted, folded_middle, wrapped
@@ -21,9 +21,11 @@ _MARGIN = 11
 _LONGEST = 1_000
 
 
-def trace_lines(trace: Trace, inspection: Inspection, *, id: int, width: int, full: bool = False) -> Iterator[Line]:
+def trace_lines(
+    trace: Trace, inspection: Inspection, *, id: int, width: int, full: bool = False, running: bool = False
+) -> Iterator[Line]:
     """The lines that `weaklink show` prints; `id` is the trace's in the database."""
-    yield from trace_head(trace, inspection, id=id, width=width)
+    yield from trace_head(trace, inspection, id=id, width=width, running=running)
     parts: dict[int, list[PartInspection]] = {}
     for part in inspection.parts:
         parts.setdefault(part.turn, []).append(part)
@@ -44,15 +46,16 @@ def trace_lines(trace: Trace, inspection: Inspection, *, id: int, width: int, fu
         yield from break_lines(inspection.chain.broken, inspection.diagnostics, width)
 
 
-def trace_head(trace: Trace, inspection: Inspection, *, id: int, width: int) -> Iterator[Line]:
-    """What a trace is, where it comes from and how it ended, before its turns."""
+def trace_head(trace: Trace, inspection: Inspection, *, id: int, width: int, running: bool = False) -> Iterator[Line]:
+    """What a trace is, where it comes from and how it ended, or has come to if it is `running`, before its turns."""
     yield (Run(f"trace {id}", Style.STRONG), Run(f"  {visible_line(trace.name)}"))
     for name, said in trace_facts(trace, inspection):
         yield from _fact(name, (Run(folded_middle(said, _LONGEST)),), width)
     chain = inspection.chain
     status = status_run(chain.status, chain.broken.outcome if chain.broken else None)
     counts = fault_counts(inspection)
-    ended = (status, Run(f" {ending(chain)}".rstrip()), Run(f" · {counts}" if counts else ""))
+    so_far = (RUNNING, Run(", so far ")) if running else ()
+    ended = (*so_far, status, Run(f" {ending(chain)}".rstrip()), Run(f" · {counts}" if counts else ""))
     yield from _fact("status", ended, width)
     if chain.broken is not None:
         yield from _fact("break", (Run(visible_line(chain.broken.message)),), width)

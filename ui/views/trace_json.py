@@ -15,7 +15,10 @@ from ui.views.trace import model_of
 
 
 def summary_object(summary: TraceSummary) -> JsonObject:
-    """A trace as `weaklink list --json` prints it; every key is always there. `started_at` is ISO 8601 in UTC."""
+    """A trace as `weaklink list --json` prints it; every key is always there.
+
+    `started_at` is ISO 8601 in UTC. While the trace is `running`, all else is what it has come to.
+    """
     return {
         "id": summary.id,
         "name": summary.name,
@@ -32,10 +35,11 @@ def summary_object(summary: TraceSummary) -> JsonObject:
         "warnings": summary.warnings,
         "status": summary.status.value,
         "break": _break_object(summary.broken),
+        "running": summary.running,
     }
 
 
-def trace_object(id: int, trace: Trace, inspection: Inspection) -> JsonObject:
+def trace_object(id: int, trace: Trace, inspection: Inspection, *, running: bool = False) -> JsonObject:
     """A whole trace: what `list` says of it, its turns with texts, spans and calls, its chain, its diagnostics."""
     came, chain = trace.provenance, inspection.chain
     found = [diagnostic.rule.severity for diagnostic in inspection.diagnostics]
@@ -58,6 +62,7 @@ def trace_object(id: int, trace: Trace, inspection: Inspection) -> JsonObject:
         "turns": _turn_objects(trace, inspection),
         "chain": _chain_objects(chain),
         "diagnostics": _diagnostic_objects(trace, inspection.diagnostics),
+        "running": running,
     }
 
 

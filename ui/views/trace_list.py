@@ -9,7 +9,7 @@ from storage import TraceSummary
 from ui.views.call import UNNAMED
 from ui.views.palette import Style
 from ui.views.run import Line, Run, clipped, padded, right_aligned, width_of
-from ui.views.status import status_run
+from ui.views.status import RUNNING, status_run
 from ui.views.visible import visible_line
 
 _ROOMY = 110
@@ -61,7 +61,7 @@ def _columns(width: int, *, with_map: bool) -> tuple[str, ...]:
 def _cells(summary: TraceSummary, minimap: Line) -> dict[str, Line]:
     outcome = summary.broken.outcome if summary.broken else None
     return {
-        "status": (status_run(Status(summary.status), outcome),),
+        "status": (RUNNING if summary.running else status_run(Status(summary.status), outcome),),
         "id": (Run(str(summary.id), Style.STRONG),),
         "name": (Run(visible_line(trace_title(summary))),),
         "model": (Run(visible_line(summary.model or "-")),),

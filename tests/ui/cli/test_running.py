@@ -1,0 +1,83 @@
+"""A trace that is still being recorded is listed and shown as running, and as cut once its recorder is gone."""
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from inspector.capture.events import TraceEnded, TraceStarted, TurnStarted
+from inspector.model import Role
+from storage import StoreSink, open_store
+from tests.storage.samples import BAD_CALL, trace
+from tests.ui.conftest import ROOT, Run
+
+
+def _listed(run: Run, *options: str) -> dict[str, Any]:
+    done = run("list", "--db", "t.db", "--json", *options)
+    assert (done.returncode, done.stderr) == (0, b"")
+    (line,) = done.stdout.splitlines()
+    value = json.loads(line)
+    assert isinstance(value, dict)
+    return value
+
+
+def _shown(run: Run, *options: str) -> str:
+    done = run("show", "1", "--db", "t.db", *options)
+    assert (done.returncode, done.stderr) == (0, b"")
+    return done.stdout.decode()
+
+
+def test_a_trace_is_running_until_it_ends(weaklink: Run, tmp_path: Path) -> None:
+    sink = StoreSink(str(tmp_path / "t.db"))
+    sink.accept(TraceStarted("k", trace("a", BAD_CALL)))
+    sink.accept(TurnStarted("k", 3, Role.ASSISTANT))
+    sink.flush()
+    found = _listed(weaklink)
+    assert (found["running"], found["status"], found["break"]["code"]) == (True, "broken", "J104")
+    table = weaklink("list", "--db", "t.db").stdout.decode()
+    assert "▸ running" in table
+    assert "broken" not in table
+    assert "▸ running, so far ✖ broken" in _shown(weaklink)
+    assert json.loads(_shown(weaklink, "--json"))["running"] is True
+    sink.accept(TraceEnded("k"))
+    sink.close()
+    assert _listed(weaklink)["running"] is False
+    assert "✖ broken" in weaklink("list", "--db", "t.db").stdout.decode()
+    assert "running" not in _shown(weaklink)
+    assert json.loads(_shown(weaklink, "--json"))["running"] is False
+
+
+def _killed_recorder(database: Path) -> None:
+    """Leave behind what a recorder had written when it was killed."""
+    open_store(database).close()
+    command = [sys.executable, "-m", "tests.storage.processes", "stream", str(database), "60"]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as recorder:
+        assert recorder.stdout is not None
+        assert recorder.stdout.readline() == b"chunks-0\n"
+        recorder.send_signal(signal.SIGKILL)
+
+
+def test_list_ends_what_a_killed_recorder_left(weaklink: Run, tmp_path: Path) -> None:
+    _killed_recorder(tmp_path / "t.db")
+    found = _listed(weaklink, "--filter", "chunks")
+    assert (found["running"], found["turns"]) == (False, 2)
+
+
+def test_show_ends_what_a_killed_recorder_left(weaklink: Run, tmp_path: Path) -> None:
+    _killed_recorder(tmp_path / "t.db")
+    assert "running" not in _shown(weaklink)
+    with open_store(tmp_path / "t.db") as store:
+        assert not store.summary(1).running
+
+
+def test_a_database_that_another_program_holds_is_listed_all_the_same(weaklink: Run, tmp_path: Path) -> None:
+    _killed_recorder(tmp_path / "t.db")
+    with open_store(tmp_path / "t.db") as store, store._engine.connect() as connection:
+        connection.exec_driver_sql("COMMIT")
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+        done = weaklink("list", "--db", "t.db", "--json")
+    assert (done.returncode, json.loads(done.stdout)["running"]) == (0, True)
+    assert done.stderr.startswith(b"weaklink: what a killed recorder left behind is shown as running")
+    assert done.stderr.count(b"\n") == 1
