@@ -43,6 +43,25 @@ def prepare_file(place: Place) -> None:
         raise StoreError(f"{place}: the database cannot be made: {error.strerror}") from error
 
 
+def write_ahead(engine: sa.Engine) -> None:
+    """Let readers and a writer of this database go on beside each other, which its file then says for good.
+
+    To be called once it is known to be ours: this writes to the file.
+    """
+    if engine.dialect.name != "sqlite":
+        return
+    with engine.connect().execution_options(**{_BARE: True}) as connection:
+        if connection.exec_driver_sql("PRAGMA journal_mode").scalar_one() == "wal":
+            return
+        try:
+            connection.exec_driver_sql("PRAGMA journal_mode = WAL")
+        except sa.exc.OperationalError as error:
+            code = getattr(error.orig, "sqlite_errorcode", 0) & 0xFF
+            if code not in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
+                raise
+            # A database that cannot be written can still be read.
+
+
 @contextmanager
 def snapshot(engine: sa.Engine) -> Iterator[sa.Connection]:
     """A transaction that reads the database as it was at its first statement, whatever is written meanwhile."""
@@ -90,13 +109,6 @@ def _set_up_sqlite(connection: sqlite3.Connection, _record: object) -> None:
     connection.isolation_level = None  # SQLAlchemy begins transactions; the driver would begin them too late
     for pragma in ("foreign_keys = ON", "synchronous = NORMAL"):
         connection.execute(f"PRAGMA {pragma}")
-    if connection.execute("PRAGMA journal_mode").fetchone() != ("wal",):
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
-                raise
-            # A database that cannot be written can still be read.
 
 
 def _begin_sqlite(connection: sa.Connection) -> None:

@@ -16,7 +16,9 @@ _SQLITE = {
     sqlite3.SQLITE_LOCKED: "another program is writing to the database; try again when it has ended",
     sqlite3.SQLITE_READONLY: "the database is read-only",
     sqlite3.SQLITE_PERM: "the database may not be opened by this user",
-    sqlite3.SQLITE_CANTOPEN: "the database cannot be opened",
+    sqlite3.SQLITE_CANTOPEN: (
+        "the database cannot be opened; where its folder may not be written, a copy in another folder can be read"
+    ),
     sqlite3.SQLITE_FULL: "the disk is full; nothing of this batch was kept",
     sqlite3.SQLITE_IOERR: "the disk failed; nothing of this batch was kept",
     sqlite3.SQLITE_CORRUPT: "the database is damaged; restore it from a copy, or move it away and import again",

@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 
 from inspector.errors import StoreError
-from storage.engine import writing
+from storage.engine import write_ahead, writing
 from storage.location import Place
 
 VERSION_TABLE = "weaklink_version"
@@ -38,6 +38,8 @@ def ensure_current(engine: sa.Engine, place: Place, *, create: bool) -> None:
             else "is empty; `weaklink import` fills it"
         )
         raise StoreError(f"{place}: the database {hint}")
+    if state in ("", *REVISIONS):
+        write_ahead(engine)
     if state != REVISIONS[-1]:
         upgrade(engine, place)
 

@@ -270,18 +270,17 @@ def test_events_that_nobody_announced_are_kept(store: Store, sink: StoreSink) ->
 
 
 def test_accepting_never_waits_for_the_disk(tmp_path: Path) -> None:
-    with open_store(tmp_path / "weaklink.db") as store:
+    with open_store(tmp_path / "weaklink.db", busy_timeout_s=0.05) as store:
         sink = StoreSink(store)
         event = ChunksArrived("k", 1, chunks_of("x" * 30))
+        # This thread holds the lock: an accept that waited for it would be refused, or would never come back.
         with store._engine.connect() as connection:
             connection.exec_driver_sql("COMMIT")
             connection.exec_driver_sql("BEGIN IMMEDIATE")
-            start = time.monotonic()
             for _ in range(10_000):
                 sink.accept(event)
-            took_s = time.monotonic() - start
+            assert store.traces() == []
         sink.close()
-        assert took_s < 5.0
         assert len(store.trace(1).turns[0].parts[0].text) == 300_000
 
 

@@ -1,5 +1,7 @@
 """The tables that the migrations make are the tables that the code speaks of."""
 
+import ast
+
 import pytest
 import sqlalchemy as sa
 from alembic import command
@@ -11,7 +13,7 @@ from inspector.errors import StoreError
 from storage import Store, open_store, upgrade_store
 from storage.engine import new_engine, writing
 from storage.location import place_of
-from storage.migrating import config, migrate
+from storage.migrating import SCRIPTS, config, migrate
 from storage.schema import REVISIONS, VERSION_TABLE
 from storage.tables import metadata
 from tests.storage.samples import GOOD_CALL, inspected, trace
@@ -20,6 +22,17 @@ from tests.storage.samples import GOOD_CALL, inspected, trace
 def test_every_script_is_known_and_in_order() -> None:
     scripts = ScriptDirectory.from_config(config()).walk_revisions()
     assert tuple(script.revision for script in scripts)[::-1] == REVISIONS
+
+
+def test_a_migration_stays_what_it_was_when_the_code_changes() -> None:
+    for script in (SCRIPTS / "versions").glob("*.py"):
+        imports = [
+            node for node in ast.walk(ast.parse(script.read_bytes())) if isinstance(node, ast.Import | ast.ImportFrom)
+        ]
+        named = {
+            name for node in imports for name in (getattr(node, "module", None), *(one.name for one in node.names))
+        }
+        assert named <= {None, "sqlalchemy", "alembic", "op"}, script.name
 
 
 # The one index on an expression is SQLite's alone and is made by hand, as the text index is.

@@ -95,9 +95,11 @@ def test_a_database_of_something_else(tmp_path: Path) -> None:
     with sqlite3.connect(path) as connection:
         connection.execute("CREATE TABLE responses (id)")
     connection.close()
+    before = path.read_bytes()
     _refused(path, "not one of weaklink's")
     with pytest.raises(StoreError, match="not one of weaklink's"):
         upgrade_store(path)
+    assert path.read_bytes() == before
 
 
 def test_an_empty_file_becomes_a_database_only_when_asked(tmp_path: Path) -> None:
