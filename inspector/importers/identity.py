@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from pathlib import Path
 
 from inspector.importers.rows import Row
 from inspector.importers.source import JsonObject
@@ -30,6 +31,15 @@ def row_ids(row: Row, extra: Iterable[ExternalId] = ()) -> tuple[ExternalId, ...
         ExternalId(row.unit, str(row.number)),
         ExternalId("sha256", row.digest),
     )
+
+
+def place_of(path: Path) -> ExternalId:
+    """The file's name and its folder's: for a session that is a file by itself, and may come again, grown.
+
+    The whole path would make another session of every moved file, the name alone one session of two runs.
+    """
+    place = path.absolute()
+    return ExternalId("file", f"{place.parent.name}/{place.name}")
 
 
 def recognised_by(row: Row) -> RecognisedBy:

@@ -4,6 +4,7 @@ from functools import cache
 from importlib.metadata import entry_points
 
 from inspector.importers.bfcl import BfclImporter
+from inspector.importers.chat_completions import ChatCompletionsImporter
 from inspector.importers.completions import CompletionsImporter
 from inspector.importers.openai_messages import OpenAiMessagesImporter
 from inspector.importers.raw_text import RawTextImporter
@@ -18,6 +19,7 @@ _BUILT_IN: tuple[Importer, ...] = (
     TraceFileImporter(),
     ShareGptImporter(),
     OpenAiMessagesImporter(),
+    ChatCompletionsImporter(),
     BfclImporter(),
     CompletionsImporter(),
     RawTextImporter(),

@@ -12,7 +12,9 @@ from inspector.wire.sse import ServerSentEvent, SseDecoder
 API = "chat.completions"
 """The name of this kind of endpoint in a generation's facts."""
 
-_DONE = "[DONE]"
+DONE = "[DONE]"
+"""What the last event of a stream holds."""
+
 _KNOWN_TYPES = frozenset({"", "message", "error"})
 
 
@@ -54,7 +56,7 @@ class ChatStreamDecoder:
         if event.comments:
             found.append(PartGrew(COMMENTS_PART, "".join(f":{line}\n" for line in event.comments), self._at_s))
         text = "\n".join(event.strays) if event.data is None else event.data
-        if text == _DONE:
+        if text == DONE:
             self._is_done = True
         elif text:
             self._read_text(text, event, found)

@@ -1,0 +1,184 @@
+"""One answer of a capture while it arrives: which events belong to it, and what they make.
+
+A capture has no frame of its own, so the end of an answer must be told from what the events say. Beside a status line,
+another answer begins
+
+* behind `[DONE]`, with the next chunk or error; behind that or a finish reason, with a JSON body;
+* behind a JSON body, with the next event or JSON body;
+* at a chunk under another id, if the answer before it has its finish reason, or if two chunks at least came under its
+  id and the new one names the role, as first chunks do: some servers give every chunk an id of its own;
+* at a chunk without an id that names the role, behind a finish reason.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from inspector.wire.assembly import DecodedTurn, TurnAssembly
+from inspector.wire.openai_chat import API, DONE, ChatStreamDecoder, read_chat_completion
+from inspector.wire.sse import ServerSentEvent
+
+_BLANK = "\ufeff\r\n\t "
+_STREAM_STARTS = ("data:", "event:", "id:", "retry:", ":")
+_BODY_STARTS = ("{", "[")
+
+
+@dataclass(frozen=True, slots=True)
+class CapturedAnswer:
+    """One answer of a capture; `number` counts from 1.
+
+    `decoded` is None where the answer was longer than the bound. `created_s` is the time that the server gave it, in
+    seconds since 1970, None where it gave none. `digest` is the SHA-256 of its bytes, the first 16 hexadecimal digits.
+    """
+
+    number: int
+    decoded: DecodedTurn | None
+    created_s: float | None
+    digest: str
+
+
+class ArrivingAnswer:
+    """An answer with the HTTP status `status`, None where no header stood before it. Holds at most `limit` bytes."""
+
+    def __init__(self, status: int | None, limit: int) -> None:
+        self._status = status
+        self._left = limit
+        self._decoder = ChatStreamDecoder(status=status)
+        self._assembly = TurnAssembly(API)
+        self._body: list[str] = []  # the texts of an answer that came whole
+        self._is_whole = False
+        self._sha256 = hashlib.sha256()
+        self._has_text = False
+        self._heads = _Heads()
+
+    @property
+    def says_something(self) -> bool:
+        """Whether this is an answer at all: it has a text, or the status of an error."""
+        if self._status is None:
+            return self._has_text
+        return self._status >= 400 or (self._has_text and 200 <= self._status < 300)
+
+    @property
+    def is_empty_body(self) -> bool:
+        """Whether the headers of a good answer came, and nothing after them."""
+        return self._status is not None and 200 <= self._status < 300 and not self._has_text
+
+    def take(self, event: ServerSentEvent) -> bool:
+        """Take an event; False, with nothing taken, where it belongs to another answer."""
+        text = event.raw.lstrip(_BLANK)
+        if self._is_whole:
+            if text.startswith((*_STREAM_STARTS, *_BODY_STARTS)):
+                return False
+        elif event.data == DONE:
+            self._heads.is_done = True
+        elif event.data is not None:
+            head = _head(event.data)
+            if self._heads.are_over_before(head):
+                return False
+            self._heads.learn(head)
+        elif self._heads.has_ended and text.startswith(_BODY_STARTS):
+            return False
+        self.take_text(event.raw)
+        return True
+
+    def take_text(self, text: str) -> None:
+        """Take a piece of the capture as it stands."""
+        start = text.lstrip(_BLANK)
+        if not self._has_text and start:
+            self._has_text = True
+            is_error_page = self._status is not None and self._status >= 400 and not start.startswith(_STREAM_STARTS)
+            self._is_whole = is_error_page or start.startswith(_BODY_STARTS)
+        raw = text.encode("utf-8", "surrogateescape")
+        self._sha256.update(raw)
+        self._left -= len(raw)
+        if self._left < 0:
+            self._decoder, self._assembly, self._body = ChatStreamDecoder(), TurnAssembly(API), []
+        elif self._is_whole:
+            self._body.append(text)
+        else:
+            self._assembly.extend(self._decoder.feed(raw))
+
+    def captured(self, number: int) -> CapturedAnswer:
+        """The answer, now that it has ended."""
+        return CapturedAnswer(number, self._decoded(), self._created_s(), self._sha256.hexdigest()[:16])
+
+    def _decoded(self) -> DecodedTurn | None:
+        if self._left < 0:
+            return None
+        if self._is_whole or not self._has_text:
+            return read_chat_completion("".join(self._body), status=self._status)
+        self._assembly.extend(self._decoder.close())
+        return self._assembly.decoded()
+
+    def _created_s(self) -> float | None:
+        created = _head("".join(self._body)).created if self._is_whole else self._heads.created
+        is_time = isinstance(created, int | float) and not isinstance(created, bool) and 0 < created < 1e11
+        return float(created) if is_time else None
+
+
+class _Delta(msgspec.Struct):
+    role: Any = None
+
+
+class _Choice(msgspec.Struct):
+    delta: _Delta | None = None
+    finish_reason: Any = None
+
+
+class _Head(msgspec.Struct):
+    """As much of a chunk as tells which answer it belongs to."""
+
+    id: Any = None
+    created: Any = None
+    choices: list[_Choice] | None = None
+    error: Any = None
+
+    def names_the_role(self) -> bool:
+        return any(choice.delta is not None and choice.delta.role for choice in self.choices or ())
+
+    def is_finished(self) -> bool:
+        return any(choice.finish_reason for choice in self.choices or ())
+
+
+class _Heads:
+    """What the heads of an answer's chunks have said so far."""
+
+    def __init__(self) -> None:
+        self.is_done = False
+        self.created: Any = None
+        self._id = ""
+        self._under_id = 0  # how many chunks
+        self._is_finished = False
+
+    @property
+    def has_ended(self) -> bool:
+        return self.is_done or self._is_finished
+
+    def are_over_before(self, head: _Head) -> bool:
+        if self.is_done:
+            return head.choices is not None or bool(head.error)
+        if not head.choices:
+            return False
+        if isinstance(head.id, str) and head.id:
+            is_first = self._is_finished or (self._under_id > 1 and head.names_the_role())
+            return bool(self._id) and head.id != self._id and is_first
+        return not self._id and self._is_finished and head.names_the_role()
+
+    def learn(self, head: _Head) -> None:
+        if isinstance(head.id, str) and head.id:
+            self._id = self._id or head.id
+            self._under_id += head.id == self._id
+        self.created = self.created or head.created
+        self._is_finished = self._is_finished or head.is_finished()
+
+
+_decode_head = msgspec.json.Decoder(_Head).decode
+
+
+def _head(text: str) -> _Head:
+    try:
+        return _decode_head(text)
+    except (ValueError, RecursionError):
+        return _Head()
