@@ -24,7 +24,7 @@ from ui.views.wording import counted
 
 _MOST = 1_000
 _FIRST = "J104"
-_SUFFIXES = (".jsonl", ".json", ".txt")
+_SUFFIXES = (".jsonl", ".json", ".sse", ".txt")
 
 
 @click.command("demo")
