@@ -27,6 +27,7 @@ def row_ids(row: Row, extra: Iterable[ExternalId] = ()) -> tuple[ExternalId, ...
         return sessions
     return (
         *_ids(row.value, _ROW_KEYS),
+        *row.ids,
         *extra,
         ExternalId(row.unit, str(row.number)),
         ExternalId("sha256", row.digest),
@@ -43,8 +44,10 @@ def place_of(path: Path) -> ExternalId:
 
 
 def recognised_by(row: Row) -> RecognisedBy:
-    """Whether a row says which session it is, or is one by itself."""
-    return RecognisedBy.FIELD if any(True for _ in _ids(row.value, SESSION_KEYS)) else RecognisedBy.RECORD
+    """Whether a row says which session it is, is one by itself, or was made of all that a file holds."""
+    if any(True for _ in _ids(row.value, SESSION_KEYS)):
+        return RecognisedBy.FIELD
+    return RecognisedBy.FILE if row.ids else RecognisedBy.RECORD
 
 
 def instant(value: Json) -> Instant | None:

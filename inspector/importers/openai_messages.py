@@ -2,20 +2,23 @@
 
 A row is `{"messages": [{"role": "assistant", "content": ..., "tool_calls": [...]}], "tools": [...]}` (OpenAI's
 fine-tuning guide), with the legacy `functions` and `function_call` too; some data sets call the list `conversations`.
+Rows that are messages themselves are one conversation together, and so is a row that is a list of messages.
 A message becomes a turn as `inspector.wire.openai_messages` reads it: arguments keep their exact text.
 """
 
 from collections.abc import Iterator
 from dataclasses import replace
 
+from inspector.importers.conversations import read_conversations
 from inspector.importers.identity import instant, recognised_by, row_ids, text_of
-from inspector.importers.rows import Row, read_rows
+from inspector.importers.rows import Row
 from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
 from inspector.model import Generation, Json, Provenance, Role, ToolsOrigin, Trace
 from inspector.wire.json_text import compact_json
 from inspector.wire.openai_messages import read_messages, read_tools
 
 _LISTS = ("messages", "conversations", "conversation")
+_SAID = frozenset({"content", "tool_calls", "function_call"})
 _MORE = frozenset(
     {"response", "choices", "output", "trajectory", "trajectory_format", "traj", "steps", "run_type", "events"}
 )
@@ -23,7 +26,7 @@ _PARAMETERS = ("temperature", "top_p", "max_tokens", "max_completion_tokens", "t
 
 
 class OpenAiMessagesImporter:
-    """One trace a row."""
+    """One trace a row, or one for all rows that are messages."""
 
     name = "openai-messages"
 
@@ -32,13 +35,21 @@ class OpenAiMessagesImporter:
 
         Gateways and agents log messages too, beside an answer or a run that would be lost here.
         """
-        rows = [row for row in sample.rows if _messages(row)]
+        rows = [row for row in sample.rows if _messages(row) or _is_message(row)]
         return 0.6 if rows and not any(_MORE & row.keys() for row in rows) else 0.0
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
         """The conversation of each row; a row without one is skipped."""
-        for row in read_rows(file):
+        for row in read_conversations(file, _is_message, _is_answer):
             yield row if isinstance(row, Skipped) else _trace(row)
+
+
+def _is_message(value: JsonObject) -> bool:
+    return isinstance(value.get("role"), str) and bool(_SAID & value.keys())
+
+
+def _is_answer(value: JsonObject) -> bool:
+    return value.get("role") == "assistant"
 
 
 def _messages(value: JsonObject) -> list[Json]:

@@ -14,7 +14,7 @@ from inspector.importers.elements import Element, read_elements
 from inspector.importers.lines import RECORD_BYTES, Line, read_lines
 from inspector.importers.packing import DamagedDataError
 from inspector.importers.source import JsonObject, Skipped, SourceFile
-from inspector.model import Json
+from inspector.model import ExternalId, Json
 from inspector.text import decode
 
 _SAMPLE_ROWS = 32
@@ -27,12 +27,16 @@ _MAY_CONTINUE = (b"{", b"[", b",", b":")
 
 @dataclass(frozen=True)  # no slots: the hash is computed when first asked for
 class Row:
-    """One record that is an object: its place, `line`, `entry` or `document` and a number, its value and its bytes."""
+    """One record that is an object: its place, `line`, `entry` or `document` and a number, its value and its bytes.
+
+    A record that is a list of objects is one too: `{"messages": [...]}`. `ids` are known beside those in the value.
+    """
 
     unit: str
     number: int
     value: JsonObject
     raw: bytes
+    ids: tuple[ExternalId, ...] = ()
 
     @property
     def record(self) -> str:
@@ -48,8 +52,8 @@ class Row:
 def read_rows(file: SourceFile, *, limit: int = RECORD_BYTES) -> Iterator[Row | Skipped]:
     """The objects of a JSON file in order, and what is none, with the reason; one record at a time is in memory.
 
-    A file that begins with `[` is one array; one whose first value spans several lines is documents; any other is
-    lines. A record may have `limit` bytes. Damaged compression ends the rows with a Skipped.
+    A file that begins with `[` is one array, if not every line is; one whose first value spans several lines is
+    documents; any other is lines. A record may have `limit` bytes. Damaged compression ends the rows with a Skipped.
     """
     unit = layout_of(file.head)
     records: Iterable[Line | Element | Skipped]
@@ -83,14 +87,16 @@ def layout_of(head: bytes) -> str:
     """Whether a JSON file is one array (`entry`), documents over several lines (`document`), or a value to the `line`.
 
     `{` alone on the first line, or a first line that a writer of indented JSON would break there, begins a document; a
-    first line that is merely broken is a broken line.
+    first line that is merely broken is a broken line. Several documents on the only line are what appending gives.
     """
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-    if text.startswith(b"["):
-        return "entry"
     first, _, rest = text.partition(b"\n")
-    if not text.startswith(b"{") or not rest.strip() or _is_json(first):
+    if text.startswith(b"["):
+        return "line" if rest.lstrip().startswith(b"[") and _is_json(first) else "entry"
+    if not text.startswith(b"{") or _is_json(first):
         return "line"
+    if not rest.strip():
+        return "document" if _holds_several(first) else "line"
     goes_on = first.rstrip().endswith(_MAY_CONTINUE) or not rest.lstrip().startswith(b"{")
     return "document" if goes_on else "line"
 
@@ -134,6 +140,8 @@ def _row(unit: str, record: Line | Element) -> Row | Skipped:
         value = parse_json(record.raw)
     except ValueError as error:
         return Skipped(f"{unit} {record.number}", str(error))
+    if isinstance(value, list) and value and all(isinstance(one, dict) for one in value):
+        value = {"messages": value}
     if not isinstance(value, dict):
         return Skipped(f"{unit} {record.number}", f"{_KINDS.get(type(value), 'a number')} stands here, not an object")
     return Row(unit, record.number, value, record.raw)
@@ -148,3 +156,12 @@ def _is_json(line: bytes) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _holds_several(line: bytes) -> bool:
+    text = decode(line)
+    try:
+        _, end = json.JSONDecoder(parse_int=_integer).raw_decode(text)
+    except (ValueError, RecursionError):
+        return False
+    return text[end:].lstrip().startswith("{")

@@ -4,6 +4,8 @@ A row is `{"conversations": [{"from": "gpt", "value": "..."}], ...}`. Beside it 
 as a string), `system` (LLaMA-Factory), `id`, `model`, and, from Hermes Agent 0.19, `timestamp` (the time the row was
 written, without a zone) and `completed`.
 
+Rows that are messages themselves are one conversation together, and so is a row that is a list of messages.
+
 A value is the model's raw stream and becomes the turn's part `text` as it stands. The exception is the role
 `function_call` (LLaMA-Factory), whose value is one call as JSON, or a list of them, without any marker of a format:
 it becomes a structured call, the part `call:N` being the exact characters of its arguments. A value that does not read
@@ -12,8 +14,9 @@ so strictly becomes the part `call:0` whole, in a call without a name, so that i
 
 from collections.abc import Iterator
 
+from inspector.importers.conversations import read_conversations
 from inspector.importers.identity import instant, recognised_by, row_ids, text_of
-from inspector.importers.rows import Row, read_rows
+from inspector.importers.rows import Row
 from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
 from inspector.json_scanner import JsonKind, JsonNode, read_json
 from inspector.json_text import write_json
@@ -59,23 +62,34 @@ _CALL_ROLES = frozenset({"function_call", "tool_call"})
 
 
 class ShareGptImporter:
-    """One trace a row. See the module for what becomes of its values."""
+    """One trace a row, or one for all rows that are messages. See the module for what becomes of its values."""
 
     name = "sharegpt"
 
     def recognises(self, sample: Sample) -> float:
         """By rows with `conversations` of `from` and `value`."""
-        return 0.9 if any(_is_conversation(row) for row in sample.rows) else 0.0
+        if any(map(_is_conversation, sample.rows)):
+            return 0.9
+        return 0.7 if any(map(_is_message, sample.rows)) else 0.0
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
         """The conversation of each row; a row without one is skipped."""
-        for row in read_rows(file):
+        for row in read_conversations(file, _is_message, _is_answer):
             yield row if isinstance(row, Skipped) else _trace(row)
 
 
 def _is_conversation(value: JsonObject) -> bool:
     listed = _messages(value)
     return isinstance(listed, list) and any(isinstance(one, dict) and {"from", "value"} <= one.keys() for one in listed)
+
+
+def _is_message(value: JsonObject) -> bool:
+    said_by = value.get("from")
+    return isinstance(said_by, str) and said_by.lower() in _ROLES and isinstance(value.get("value"), str)
+
+
+def _is_answer(value: JsonObject) -> bool:
+    return _ROLES[text_of(value, "from").lower()] is Role.ASSISTANT
 
 
 def _messages(value: JsonObject) -> Json:

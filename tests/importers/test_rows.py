@@ -84,6 +84,15 @@ def test_an_entry_that_is_broken_takes_no_neighbour_along(tmp_path: Path) -> Non
     assert records[-1] == ("end of file", "the array is not closed: the file may have been cut off")
 
 
+def test_a_record_that_is_a_list_of_objects_counts_as_messages(tmp_path: Path) -> None:
+    content = b'[[{"role": "user"}], [5], []]'
+    assert told(content, tmp_path) == [
+        ("entry 1", {"messages": [{"role": "user"}]}),
+        ("entry 2", "a list stands here, not an object"),
+        ("entry 3", "a list stands here, not an object"),
+    ]
+
+
 def test_documents_over_several_lines_are_read_one_by_one(tmp_path: Path) -> None:
     content = json.dumps({"a": {"b": 1}}, indent=2).encode() * 2
     assert told(content, tmp_path) == [("document 1", {"a": {"b": 1}}), ("document 2", {"a": {"b": 1}})]
@@ -97,6 +106,11 @@ def test_documents_over_several_lines_are_read_one_by_one(tmp_path: Path) -> Non
         (b'{"a": 1\n{"a": 2}', "line"),
         (b'not JSON\n{"a": 2}', "line"),
         (b'{"a": "' + b"x" * 70_000, "line"),
+        (b'{"a": 1}{"a": 2}\n', "document"),
+        (b'{"a": 1} "b"\n', "line"),
+        (b'{"a": 1}{"a": 2}\n{"a": 3}\n', "line"),
+        (b'[{"a": 1}]\n[{"a": 2}]\n', "line"),
+        (b'[\n[{"a": 1}]\n]', "entry"),
         (b' \n[{"a": 1}]', "entry"),
         (b'\xef\xbb\xbf[\n{"a": 1}]', "entry"),
         (b'{\n"a": 1}', "document"),

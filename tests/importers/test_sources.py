@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.errors import UnreadableFileError
-from inspector.importers import Skipped, read_source
+from inspector.importers import Skipped, SourceFile, read_source
+from inspector.importers.conversations import read_conversations
 from inspector.model import CallHeader, ErrorPhase, InstantSource, Outcome, Part, RecognisedBy, Role, Trace
 from tests.strategies import texts
 
@@ -109,6 +110,49 @@ def test_logs_that_hold_more_than_messages_are_not_taken_for_training_data(tmp_p
     path.write_text(json.dumps({"messages": [{"role": "user", "content": "x"}], "response": {"id": "r"}}))
     with pytest.raises(UnreadableFileError, match="no source writes such rows"):
         read_source(path)
+
+
+def _log(*words: str, **beside: object) -> list[dict[str, object]]:
+    """Messages, the user's and the assistant's by turns."""
+    return [{"role": ("user", "assistant")[at % 2], "content": said, **beside} for at, said in enumerate(words)]
+
+
+def test_a_message_a_line_is_one_conversation_known_again_when_it_has_grown(tmp_path: Path) -> None:
+    messages = _log("Hi", "Hello!", "Bye", "Bye!")
+    (before,) = traces(tmp_path, *messages[:2])
+    (after,) = traces(tmp_path, *messages)
+    (other,) = traces(tmp_path, *_log("Hi", "Good day!"))
+    assert [len(trace.turns) for trace in (before, after, other)] == [2, 4, 2]
+    assert before.external_ids == after.external_ids != other.external_ids
+    assert after.recognised_by is RecognisedBy.FILE
+
+
+def test_the_same_talk_in_another_folder_is_another_conversation(tmp_path: Path) -> None:
+    found = []
+    for folder in ("run1", "run2"):
+        (tmp_path / folder).mkdir()
+        found += traces(tmp_path, *_log("Hi", "Hello!"), name=f"{folder}/chat.jsonl")
+    assert found[0].external_ids != found[1].external_ids
+
+
+def test_messages_of_several_sessions_are_put_together_by_session(tmp_path: Path) -> None:
+    one, two = _log("a", "b", "c", session_id="one"), _log("x", "y", session_id="two")
+    first, second = traces(tmp_path, one[0], two[0], one[1], two[1], one[2])
+    assert [turn.parts[0].text for turn in first.turns] == ["a", "b", "c"]
+    assert [turn.parts[0].text for turn in second.turns] == ["x", "y"]
+    assert [(known.name, known.value) for known in second.external_ids] == [("session_id", "two")]
+    assert first.recognised_by is RecognisedBy.FIELD
+
+
+def test_messages_beyond_the_bound_are_not_read_and_it_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_text("".join(json.dumps(message) + "\n" for message in _log(*("x" * 40 for _ in range(9)))))
+    skipped, row = read_conversations(SourceFile(path), bool, bool, limit=300)
+    assert skipped == Skipped(
+        "line 5", "it is longer than 300 bytes, with the messages before it; the rest was not read"
+    )
+    assert not isinstance(row, Skipped)
+    assert row.value["messages"] == _log(*["x" * 40] * 4)
 
 
 @given(
