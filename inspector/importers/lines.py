@@ -24,15 +24,18 @@ class Line:
 def read_lines(stream: BinaryIO, *, limit: int = RECORD_BYTES) -> Iterator[Line | Skipped]:
     """The lines of a stream that are not blank; only a line feed ends a line. A byte order mark is taken off.
 
-    A line of more than `limit` bytes is a Skipped; no more than `limit` bytes are in memory at once.
+    A line of more than `limit` bytes is a Skipped; no more than `limit` bytes of it, and a block, are in memory.
     """
     number = 0
-    while raw := stream.readline(limit + 1):
+    block = min(_BLOCK, limit + 1)
+    while raw := stream.readline(block):
         number += 1
-        if len(raw) > limit and not raw.endswith(b"\n"):
-            _read_past(stream)
-            yield Skipped(f"line {number}", too_long(limit))
-            continue
+        if len(raw) == block and not raw.endswith(b"\n"):
+            line = _long_line(raw, stream, limit)
+            if line is None:
+                yield Skipped(f"line {number}", too_long(limit))
+                continue
+            raw = line
         raw = raw.removeprefix(_BOM) if number == 1 else raw
         if raw.strip():
             yield Line(number, raw.rstrip(b"\r\n"))
@@ -43,6 +46,12 @@ def too_long(limit: int) -> str:
     return f"it is longer than {limit >> 20} MiB" if limit >= 1 << 20 else f"it is longer than {limit} bytes"
 
 
-def _read_past(stream: BinaryIO) -> None:
-    while (block := stream.readline(_BLOCK)) and not block.endswith(b"\n"):
-        pass
+def _long_line(first: bytes, stream: BinaryIO, limit: int) -> bytes | None:
+    """All of a line that goes on behind its first block; None, having read past it, where it is too long."""
+    blocks, left = [first], limit - len(first)
+    while not blocks[-1].endswith(b"\n") and (block := stream.readline(_BLOCK)):
+        blocks.append(block)
+        left -= len(block) - block.endswith(b"\n")
+        if left < 0:
+            del blocks[:-1]
+    return b"".join(blocks) if left >= 0 else None

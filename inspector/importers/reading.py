@@ -1,13 +1,15 @@
 """A file in, its traces out: finds the importer that knows it and adds where the traces come from."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 
 from inspector.errors import UnreadableFileError
+from inspector.importers.lines import too_long
 from inspector.importers.registry import importers, source_names
-from inspector.importers.rows import first_rows
+from inspector.importers.rows import SAMPLE_RECORD_BYTES, first_rows, read_rows
 from inspector.importers.source import Importer, Sample, Skipped, SourceFile
 from inspector.model import Trace
 
@@ -21,6 +23,8 @@ _KNOWN_BINARIES = (
     (b"\xff\xfe", "text in UTF-16"),
     (b"\xfe\xff", "text in UTF-16"),
 )
+_JSON_BEGINS = frozenset('{["-0123456789')
+_EVENT = re.compile(r"\ufeff?\s*(?::|(?:data|event|id|retry):)")
 _PICKLES = tuple(bytes((0x80, protocol)) for protocol in range(2, 6))
 
 
@@ -99,10 +103,25 @@ def _why_unknown(sample: Sample) -> str:
         return "this is a Python pickle, which weaklink never loads: a pickle can run any code"
     if b"\0" in head and not sample.rows:
         return "this is a binary file of an unknown kind"
-    if not sample.rows or not sample.text.lstrip("\ufeff \t\r\n").startswith(("{", "[")):
+    begins = sample.text.lstrip("\ufeff \t\r\n")[:1]
+    if not begins:
+        return "there is nothing but blank space at its beginning, and no JSON after it"
+    if not sample.rows and begins in _JSON_BEGINS:
+        return f"no record at its beginning is a JSON object: {_first_reason(sample.file)}"
+    if not sample.rows or begins not in "{[":
+        if _EVENT.match(sample.text):
+            return "this is an event stream, and none that weaklink knows"
         return "no source writes such a file: it is neither JSON nor a transcript"
     keys = ", ".join(f"`{key[:40]}`" for key in list(sample.rows[0])[:6])
     return f"no source writes such rows: the first has {keys or 'no members'}"
+
+
+def _first_reason(file: SourceFile) -> str:
+    first = next(read_rows(file, limit=SAMPLE_RECORD_BYTES), None)
+    if not isinstance(first, Skipped):
+        return "there is none"
+    hint = "; `--source` reads it if you know what it is" if too_long(SAMPLE_RECORD_BYTES) in first.reason else ""
+    return f"{first.record}: {first.reason}{hint}"
 
 
 def _records(importer: Importer, file: SourceFile) -> Iterator[Trace | Skipped]:

@@ -17,10 +17,12 @@ from inspector.importers.source import JsonObject, Skipped, SourceFile
 from inspector.model import ExternalId, Json
 from inspector.text import decode
 
+SAMPLE_RECORD_BYTES = 32 << 20
+"""The longest record that a sample shows: whoever reads files of longer ones knows them by their first bytes."""
+
 _SAMPLE_ROWS = 32
 _SAMPLE_RECORDS = 256
 _SAMPLE_BYTES = 4 << 20
-_SAMPLE_RECORD_BYTES = 32 << 20
 _LONGEST_INTEGER = 4_300
 _MAY_CONTINUE = (b"{", b"[", b",", b":")
 
@@ -69,12 +71,12 @@ def read_rows(file: SourceFile, *, limit: int = RECORD_BYTES) -> Iterator[Row | 
 def first_rows(file: SourceFile) -> Iterator[JsonObject]:
     """The first objects of a file, as many as a sample needs: at least one if there is any near the beginning.
 
-    An object of more than 32 MiB is none of them: whoever reads such files knows them by their first bytes.
+    An object of more than `SAMPLE_RECORD_BYTES` is none of them.
     """
     if not file.head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"[")) and b"\0" in file.head:
         return
     size = given = 0
-    for row in itertools.islice(read_rows(file, limit=_SAMPLE_RECORD_BYTES), _SAMPLE_RECORDS):
+    for row in itertools.islice(read_rows(file, limit=SAMPLE_RECORD_BYTES), _SAMPLE_RECORDS):
         if isinstance(row, Skipped):
             continue
         yield row.value

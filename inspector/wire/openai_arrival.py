@@ -3,7 +3,7 @@
 A capture has no frame of its own, so the end of an answer must be told from what the events say. Beside a status line,
 another answer begins
 
-* behind `[DONE]`, with the next chunk or error; behind that or a finish reason, with a JSON body;
+* behind `[DONE]`, with the next chunk, error or broken JSON; behind that or a finish reason, with a JSON body;
 * behind a JSON body, with the next event or JSON body;
 * at a chunk under another id, if the answer before it has its finish reason, or if two chunks at least came under its
   id and the new one names the role, as first chunks do: some servers give every chunk an id of its own;
@@ -134,6 +134,7 @@ class _Head(msgspec.Struct):
     created: Any = None
     choices: list[_Choice] | None = None
     error: Any = None
+    is_read: bool = True
 
     def names_the_role(self) -> bool:
         return any(choice.delta is not None and choice.delta.role for choice in self.choices or ())
@@ -158,7 +159,7 @@ class _Heads:
 
     def are_over_before(self, head: _Head) -> bool:
         if self.is_done:
-            return head.choices is not None or bool(head.error)
+            return head.choices is not None or bool(head.error) or not head.is_read
         if not head.choices:
             return False
         if isinstance(head.id, str) and head.id:
@@ -181,4 +182,4 @@ def _head(text: str) -> _Head:
     try:
         return _decode_head(text)
     except (ValueError, RecursionError):
-        return _Head()
+        return _Head(is_read=not text.lstrip().startswith("{"))

@@ -67,6 +67,14 @@ def test_a_line_beyond_the_bound_is_read_past(tmp_path: Path) -> None:
 def test_a_line_of_just_the_bound_is_read() -> None:
     assert list(read_lines(io.BytesIO(b"12345\n67890"), limit=5)) == [Line(1, b"12345"), Line(2, b"67890")]
     assert [type(line) for line in read_lines(io.BytesIO(b"123456\n1"), limit=5)] == [Skipped, Line]
+    block = 1 << 20
+    for length, limit in ((block, block), (block - 1, block * 2), (block * 2, block * 2), (block * 3 + 5, block * 4)):
+        for end in (b"", b"\n2"):
+            first, *rest = read_lines(io.BytesIO(b"x" * length + end), limit=limit)
+            assert isinstance(first, Line)
+            assert (len(first.raw), [type(line) for line in rest]) == (length, [Line] if end else [])
+            first, *rest = read_lines(io.BytesIO(b"x" * length + end), limit=length - 1)
+            assert [type(line) for line in (first, *rest)] == [Skipped, Line][: 2 if end else 1]
 
 
 def test_an_array_is_read_entry_by_entry(tmp_path: Path) -> None:

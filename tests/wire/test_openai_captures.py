@@ -58,6 +58,8 @@ def test_no_cut_matters(path: Path) -> None:
         (b"\xef\xbb\xbf\r\n\r\n", []),
         (chunk("a") + DONE + chunk("b") + DONE, ["a", "b"]),
         (chunk("a") + DONE + DONE + b": bye\n\n" + b"event: close\ndata: {}\n\n", ["a"]),
+        (chunk("a") + DONE + b'data: {"id": "b", "cho', ["a", ""]),
+        (chunk("a") + DONE + b"data: bye\n\n", ["a"]),
         (chunk("a", finish="stop") + chunk("b", id_="b"), ["a", "b"]),
         (chunk("a") + chunk("a") + chunk("b", id_="b", role=True), ["aa", "b"]),
         (chunk("a", role=True) + chunk("b", id_="b", role=True) + chunk("c", id_="c", role=True), ["abc"]),
