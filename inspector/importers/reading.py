@@ -107,7 +107,7 @@ def _why_unknown(sample: Sample) -> str:
     if not begins:
         return "there is nothing but blank space at its beginning, and no JSON after it"
     if not sample.rows and begins in _JSON_BEGINS:
-        return f"no record at its beginning is a JSON object: {_first_reason(sample.file)}"
+        return f"no JSON object could be read at its beginning: {_first_reason(sample.file)}"
     if not sample.rows or begins not in "{[":
         if _EVENT.match(sample.text):
             return "this is an event stream, and none that weaklink knows"

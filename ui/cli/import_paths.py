@@ -15,6 +15,7 @@ from ui.cli.paint import put, screen_width
 from ui.reports.import_lines import import_lines
 from ui.reports.import_report import FileReport, report_object
 from ui.views.visible import visible_line
+from ui.views.wording import counted
 
 _COULD_NOT_RUN = 2
 
@@ -51,12 +52,22 @@ def import_paths(
                 reports.append(import_file(store, path, source, on_trace=progress.advance))
             progress.begin("text index")
             store.index_pending()
+    except KeyboardInterrupt:
+        sys.stderr.write(f"weaklink: {_interrupted(len(reports), len(files))}\n")
+        raise
     finally:
         _put(reports, as_json=as_json, color=color)
     if not files:
         sys.stderr.write(f"weaklink: there are no files in {visible_line(', '.join(paths))}\n")
     if all(report.refused is not None for report in reports):
         ctx.exit(_COULD_NOT_RUN)
+
+
+def _interrupted(done: int, files: int) -> str:
+    if done == files:
+        return "interrupted while the text was indexed; every file is in the database."
+    kept = f"{counted(done, 'file')} of {files:,} {'is' if done == 1 else 'are'} in the database"
+    return f"interrupted; {kept}, nothing of the rest. Run the same command again to go on."
 
 
 def _put(reports: list[FileReport], *, as_json: bool, color: str) -> None:
