@@ -7,7 +7,7 @@ from inspector.model import BodyState, ErrorPhase, FinishReason, Turn
 from inspector.rules import recording as rules
 from inspector.rules.rule import Rule
 from inspector.text import Range
-from inspector.wire.events import UNREAD_PART
+from inspector.wire.events import REUSED_INDEX_PART, UNREAD_PART
 
 
 def check_recording(turn: Turn, number: int) -> Iterator[Diagnostic]:
@@ -19,6 +19,12 @@ def check_recording(turn: Turn, number: int) -> Iterator[Diagnostic]:
     if unread is not None and unread.text and generation.body is not BodyState.TRUNCATED:
         message = f"The decoder does not know this, and kept it word for word: `{_short(unread.text)}`."
         yield Fault(rules.UNKNOWN_WIRE_EVENT, Range(0, len(unread.text)), message).at(number, UNREAD_PART)
+    reused = turn.part(REUSED_INDEX_PART)
+    if reused is not None and reused.text:
+        message = (
+            f"A new call came under the index of an earlier call; expected one of its own: `{_short(reused.text)}`."
+        )
+        yield Fault(rules.REUSED_CALL_INDEX, Range(0, len(reused.text)), message).at(number, REUSED_INDEX_PART)
     if generation.error is not None:
         status = f" (status {generation.error.status})" if generation.error.status is not None else ""
         message = f"{_ERROR_WORDS[generation.error.phase]}{status}: `{_short(generation.error.message)}`."

@@ -54,6 +54,14 @@ NUL_CHARACTER = Rule(
     "It is kept, but databases and C programs cut or refuse such a text: whatever stored it before may have lost the "
     "rest.",
 )
+REUSED_CALL_INDEX = Rule(
+    "C510",
+    "reused-call-index",
+    Severity.WARNING,
+    "The server sent pieces of several calls under one index.",
+    "The index says which call a streamed piece belongs to, so clients that keep to it run the arguments of both calls "
+    "together, or lose the first. Here they were told apart by their ids, their names and where their objects end.",
+)
 
 RULES = (
     CUT_OFF_BY_LENGTH,
@@ -63,4 +71,5 @@ RULES = (
     UNKNOWN_WIRE_EVENT,
     ERROR_INSIDE_200,
     NUL_CHARACTER,
+    REUSED_CALL_INDEX,
 )

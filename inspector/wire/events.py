@@ -16,6 +16,9 @@ ERROR_PART = "wire:error"
 COMMENTS_PART = "wire:comments"
 """The part that keeps the comment lines of an event stream (keep-alives such as `: OPENROUTER PROCESSING`)."""
 
+REUSED_INDEX_PART = "wire:reused_index"
+"""The part that keeps, word for word, each event that opened a call under the index of an earlier one."""
+
 
 class PartGrew(msgspec.Struct, frozen=True, gc=False):
     """Text arrived for one part; several may arrive in one event of the wire.

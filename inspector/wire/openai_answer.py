@@ -7,11 +7,13 @@ from inspector.rules.recording import (
     ABORTED_STREAM,
     CUT_OFF_BY_LENGTH,
     ERROR_INSIDE_200,
+    REUSED_CALL_INDEX,
     UNKNOWN_WIRE_EVENT,
     UPSTREAM_ERROR,
 )
 from inspector.wire.events import (
     ERROR_PART,
+    REUSED_INDEX_PART,
     UNREAD_PART,
     FactsLearned,
     FaultSeen,
@@ -141,7 +143,7 @@ class AnswerReader:
             self._model = self._model or chunk.model or ""
             found.append(FactsLearned(self._response_id or None, self._model or None))
         for choice in chunk.choices or ():
-            strange += self._read_choice(choice, at_s, found)
+            strange += self._read_choice(choice, raw, at_s, found)
         if chunk.usage is not None and chunk.usage != self._usage:
             self._usage = chunk.usage
             found.append(FactsLearned(usage=chunk.usage.usage()))
@@ -149,7 +151,7 @@ class AnswerReader:
             self.fail(chunk.error, raw, at_s, found)
         return strange
 
-    def _read_choice(self, choice: Choice, at_s: float | None, found: list[WireEvent]) -> list[str]:
+    def _read_choice(self, choice: Choice, raw: str, at_s: float | None, found: list[WireEvent]) -> list[str]:
         reader = self._choices.get(choice.index)
         if reader is None:
             reader = self._choices.setdefault(choice.index, ChoiceReader(choice.index))
@@ -157,10 +159,19 @@ class AnswerReader:
             strange = [f"choices[{choice.index}].message"]  # the whole message once more, after its pieces
         else:
             strange = reader.read(choice, at_s, found)
+            if reader.reused_index is not None:
+                self._keep_reused(reader.reused_index, raw, at_s, found)
         if choice.finish_reason and not choice.index and choice.finish_reason != self.finish:
             self.finish = choice.finish_reason
             found.append(FactsLearned(finish_reason=self.finish, finish=finish_meaning(self.finish)))
         return strange
+
+    def _keep_reused(self, index: int, raw: str, at_s: float | None, found: list[WireEvent]) -> None:
+        found.append(PartGrew(REUSED_INDEX_PART, raw, at_s))
+        if REUSED_INDEX_PART not in self._flagged:
+            self._flagged.add(REUSED_INDEX_PART)
+            message = f"A new call came under index `{index}`, which an earlier call has; expected an index of its own."
+            found.append(FaultSeen(REUSED_INDEX_PART, REUSED_CALL_INDEX, message, covers=len(raw)))
 
 
 def _quoted(text: str) -> str:

@@ -35,10 +35,11 @@ class CallParts:
     A piece opens a new call where its index is new. Servers that send every call with index 0 are told by the name,
     which only a first piece bears: such a piece opens a new call where its id is not known yet; or, without an id,
     where the call under this index has another name, or ends like a complete object while the piece begins one.
-    A piece without an index goes by its id, or belongs to the latest call.
+    A piece without an index goes by its id, or belongs to the latest call. `reused_index` is the index under which
+    the latest piece opened a call although another has it, None where it did not.
     """
 
-    __slots__ = ("_by_id", "_by_index", "_count", "_latest", "_prefix")
+    __slots__ = ("_by_id", "_by_index", "_count", "_latest", "_prefix", "reused_index")
 
     def __init__(self, prefix: str = "") -> None:
         self._prefix = prefix
@@ -46,10 +47,12 @@ class CallParts:
         self._by_id: dict[str, StreamedCall] = {}
         self._latest: StreamedCall | None = None
         self._count = 0
+        self.reused_index: int | None = None
 
     def place(self, piece: CallPiece, function: FunctionPiece, *, whole: bool = False) -> StreamedCall:
         """The call that the piece belongs to; a new one for each piece where the message came whole."""
         call = None if whole else self._known(piece, function)
+        self.reused_index = piece.index if call is None and not whole and piece.index in self._by_index else None
         if call is None:
             call = StreamedCall(f"{self._prefix}call:{self._count}")
             self._count += 1

@@ -16,18 +16,20 @@ class ChoiceReader:
     for nobody ran them: their names, ids and the finish reason are parts too (`choice1:call:0:name`).
     """
 
-    __slots__ = ("_calls", "_prefix", "grown", "last_part")
+    __slots__ = ("_calls", "_prefix", "grown", "last_part", "reused_index")
 
     def __init__(self, index: int) -> None:
         self._prefix = f"choice{index}:" if index else ""
         self._calls = CallParts(self._prefix)
         self.last_part = f"{self._prefix}text"  # which part grew last
         self.grown = False  # whether any did
+        self.reused_index: int | None = None  # under which the piece opened a call although another has it
 
     def read(self, choice: Choice, at_s: float | None, found: list[WireEvent]) -> list[str]:
         """Append the events of a piece; the paths of what contradicts earlier pieces come back."""
         first = len(found)
         strange: list[str] = []
+        self.reused_index = None
         delta = choice.delta or choice.message
         if delta is not None:
             self._read_texts(delta, at_s, found)
@@ -59,6 +61,8 @@ class ChoiceReader:
         for at, piece in enumerate(pieces):
             function = piece.function or _custom(piece)
             call = self._calls.place(piece, function, whole=whole)
+            if self._calls.reused_index is not None:
+                self.reused_index = self._calls.reused_index
             if call.learn(piece, function):
                 self._announce(call.part, function.name, piece.id, at_s, found)
             elif call.contradicts(piece, function):

@@ -231,3 +231,21 @@ def test_every_text_comes_through(contents: list[str], *, ascii_only: bool) -> N
     found = events(*(b"data: " + line + b"\n\n" for line in lines))
     sent = [json.loads(decode(line))["choices"][0]["delta"]["content"] for line in lines]
     assert [event.text for event in found if isinstance(event, PartGrew)] == [text for text in sent if text]
+
+
+def test_a_reused_index_is_told_once_for_each_event_that_reuses_it() -> None:
+    calls = [
+        {
+            "choices": [
+                {"delta": {"tool_calls": [{"index": 0, "id": id_, "function": {"name": "f", "arguments": "{}"}}]}}
+            ]
+        }
+        for id_ in ("a", "b")
+    ]
+    chunks = [*calls, {"choices": [{"finish_reason": "tool_calls"}]}]
+    body = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks)
+    decoded = read_chat_stream([(None, body.encode())])
+    kept = decoded.turn.part("wire:reused_index")
+    assert kept is not None
+    assert kept.text == f"data: {json.dumps(calls[1])}\n\n"
+    assert [fault.rule.name for _, fault in decoded.faults] == ["reused-call-index"]
