@@ -1,6 +1,7 @@
 """Reads files into a store, one transaction each, and counts what they held."""
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +11,7 @@ from inspector.importers.reading import read_source
 from inspector.importers.source import Skipped
 from inspector.inspection import Inspection, inspect_trace
 from inspector.model import Trace
-from storage import Store
+from storage import Store, Verdict
 from ui.reports.import_report import Counts, FileReport, counts_of
 
 
@@ -35,10 +36,19 @@ def import_file(
     try:
         reading = read_source(path, source)
         name = reading.source
-        store.save(tally.inspected(reading.records))
+        became = Counter(saved.verdict for saved in store.save(tally.inspected(reading.records)))
     except UnreadableFileError as error:
         return FileReport(path, None, str(error))
-    return FileReport(path, name, None, tally.counts, tuple(tally.skipped), tuple(tally.warnings))
+    return FileReport(
+        path,
+        name,
+        None,
+        tally.counts,
+        tuple(tally.skipped),
+        tuple(tally.warnings),
+        became[Verdict.UNCHANGED],
+        became[Verdict.REPLACED],
+    )
 
 
 @dataclass(slots=True)

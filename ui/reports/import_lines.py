@@ -65,7 +65,7 @@ def _sum(files: Sequence[FileReport]) -> Line:
     refused = sum(file.refused is not None for file in files)
     skipped = sum(len(file.skipped) for file in files)
     said = [
-        counted(total.traces, "trace"),
+        counted(total.traces, "trace") + _known(files),
         counted(total.turns, "turn"),
         counted(total.tool_calls, "call"),
         counted(sum(total.diagnostics.values()), "fault"),
@@ -74,3 +74,10 @@ def _sum(files: Sequence[FileReport]) -> Line:
     said += [counted(refused, "file") + " refused"] if refused else []
     read = len(files) - refused
     return (Run(f"{counted(read, 'file')} read: ", Style.STRONG), Run(", ".join(said)))
+
+
+def _known(files: Sequence[FileReport]) -> str:
+    unchanged, replaced = sum(file.unchanged for file in files), sum(file.replaced for file in files)
+    said = [f"{unchanged:,} known already"] if unchanged else []
+    said += [f"{replaced:,} grown"] if replaced else []
+    return f" ({', '.join(said)})" if said else ""

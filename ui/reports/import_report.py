@@ -39,7 +39,10 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class FileReport:
-    """What became of one file: `source` is None and `refused` a sentence where it is not for us."""
+    """What became of one file: `source` is None and `refused` a sentence where it is not for us.
+
+    Of its traces `unchanged` were in the database as they are, and `replaced` took the place of a version with less.
+    """
 
     path: str
     source: str | None = None
@@ -47,6 +50,8 @@ class FileReport:
     counts: Counts = Counts()
     skipped: tuple[Skipped, ...] = ()
     warnings: tuple[str, ...] = ()
+    unchanged: int = 0
+    replaced: int = 0
 
 
 def counts_of(trace: Trace, inspection: Inspection) -> Counts:

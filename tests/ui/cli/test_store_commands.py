@@ -78,6 +78,8 @@ def test_importing_again_changes_nothing(weaklink: Run, logs: Path) -> None:
     before = listed(weaklink)
     report(weaklink, "logs")
     assert listed(weaklink) == before
+    again = weaklink("import", "--db", "t.db", "logs").stdout.decode()
+    assert "3 traces (3 known already)" in again
 
 
 def test_nothing_readable_exits_with_2_and_still_reports(weaklink: Run, logs: Path) -> None:

@@ -72,6 +72,12 @@ def test_people_read_what_was_skipped_and_refused_and_why() -> None:
     assert "1 file read: 1,000 traces, 2 turns, 0 calls, 0 faults, 7 records skipped, 1\n    file refused" in shown
 
 
+def test_people_read_what_the_database_had_already() -> None:
+    files = [FileReport("a", "s", counts=Counts(traces=3), unchanged=1, replaced=1), FileReport("b", "s", unchanged=2)]
+    *_, last = import_lines(files, width=200)
+    assert plain(last).startswith("2 files read: 3 traces (3 known already, 1 grown), 0 turns")
+
+
 def test_an_empty_report_is_a_report() -> None:
     assert [plain(line) for line in import_lines([], width=80)] == [
         "0 files read: 0 traces, 0 turns, 0 calls, 0 faults"
