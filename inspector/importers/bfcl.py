@@ -5,7 +5,8 @@ models with an API for calls, a list of `{name: "arguments as JSON"}`; or, for t
 list per turn of such answers, one a step. Version 4 adds token counts, latency and `reasoning_content`, shaped alike.
 An answer that failed reads `Error during inference: ...` (BFCL, `bfcl_eval/model_handler/base_handler.py`).
 
-The source keeps the model's answers only: no prompts, no tools, no results. Its name for the model stands in the
+The source keeps the model's answers only: no prompts, no tools, no results; but for tasks of several turns version 4
+can log the user's words and the results too (`inspector.importers.bfcl_log`). Its name for the model stands in the
 folder's name (`Hermes-2-Pro-Llama-3-8B/simple_result.json`) and nowhere else; it is taken from there, with a warning.
 """
 
@@ -13,6 +14,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from inspector.importers.bfcl_log import InferenceLog
 from inspector.importers.identity import row_ids
 from inspector.importers.rows import Row, read_rows
 from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
@@ -40,6 +42,7 @@ _RESULT_FILE = re.compile(r".*_result\.jsonl?")
 _GROUP_FOLDERS = frozenset({"live", "non_live", "multi_turn", "agentic", "memory", "web_search", "format_sensitivity"})
 _FAILED = "Error during inference:"
 _ONLY_ANSWERS = "the source keeps the model's answers only: no prompts, tools or results"
+_NO_TOOLS = "the source keeps neither the system prompt nor the tools"
 _FROM_FOLDER = "the model was taken from the folder's name"
 
 
@@ -81,27 +84,30 @@ def _trace(row: Row, file: SourceFile, model: str) -> Trace | Skipped:
     result = value.get("result")
     if not isinstance(result, str | list):
         return Skipped(row.record, "the row has no `result` that is a text or a list")
+    log = InferenceLog(value.get("inference_log"))
     said = [ExternalId("file", file.path.stem), *([ExternalId("model", model)] if model else [])]
     return Trace(
-        turns=tuple(_turns(value, result, model)),
+        turns=tuple(_turns(value, result, log, model)),
         model=model,
         external_ids=row_ids(row, said),
         provenance=Provenance(
             source_version="4" if _VERSION_4 & value.keys() else "",
             record=row.record,
-            warnings=(_ONLY_ANSWERS, *([_FROM_FOLDER] if model else [])),
+            warnings=(_NO_TOOLS if log else _ONLY_ANSWERS, *([_FROM_FOLDER] if model else [])),
         ),
     )
 
 
-def _turns(value: JsonObject, result: Json, model: str) -> Iterator[Turn]:
+def _turns(value: JsonObject, result: Json, log: InferenceLog, model: str) -> Iterator[Turn]:
     counts = (value.get("input_token_count"), value.get("output_token_count"), value.get("reasoning_content"))
     if not isinstance(result, list) or not any(isinstance(one, list) for one in result):
         yield _answer(result, counts, model)
         return
     for turn, steps in enumerate(result):
+        yield from log.asked(turn)
         for step, answer in enumerate(steps if isinstance(steps, list) else [steps]):
             yield _answer(answer, tuple(_at(count, turn, step) for count in counts), model)
+            yield from log.results(turn, step)
 
 
 def _at(value: Json, turn: int, step: int) -> Json:
