@@ -9,7 +9,7 @@ from pathlib import Path
 from inspector.errors import UnreadableFileError
 from inspector.importers.lines import too_long
 from inspector.importers.registry import importers, source_names
-from inspector.importers.rows import SAMPLE_RECORD_BYTES, first_rows, read_rows
+from inspector.importers.rows import SAMPLE_RECORD_BYTES, first_rows, parse_json, read_rows
 from inspector.importers.source import Importer, Sample, Skipped, SourceFile
 from inspector.model import Trace
 
@@ -23,7 +23,6 @@ _KNOWN_BINARIES = (
     (b"\xff\xfe", "text in UTF-16"),
     (b"\xfe\xff", "text in UTF-16"),
 )
-_JSON_BEGINS = frozenset('{["-0123456789')
 _EVENT = re.compile(r"\ufeff?\s*(?::|(?:data|event|id|retry):)")
 _PICKLES = tuple(bytes((0x80, protocol)) for protocol in range(2, 6))
 
@@ -106,7 +105,7 @@ def _why_unknown(sample: Sample) -> str:
     begins = sample.text.lstrip("\ufeff \t\r\n")[:1]
     if not begins:
         return "there is nothing but blank space at its beginning, and no JSON after it"
-    if not sample.rows and begins in _JSON_BEGINS:
+    if not sample.rows and (begins in "{[" or _is_json_value(sample.text)):
         return f"no JSON object could be read at its beginning: {_first_reason(sample.file)}"
     if not sample.rows or begins not in "{[":
         if _EVENT.match(sample.text):
@@ -114,6 +113,16 @@ def _why_unknown(sample: Sample) -> str:
         return "no source writes such a file: it is neither JSON nor a transcript"
     keys = ", ".join(f"`{key[:40]}`" for key in list(sample.rows[0])[:6])
     return f"no source writes such rows: the first has {keys or 'no members'}"
+
+
+def _is_json_value(text: str) -> bool:
+    """Whether the first line is JSON, if only a number or a string."""
+    line = text.lstrip("\ufeff \t\r\n").partition("\n")[0]
+    try:
+        parse_json(line.encode("utf-8", "surrogateescape"))
+    except ValueError:
+        return False
+    return True
 
 
 def _first_reason(file: SourceFile) -> str:
