@@ -20,7 +20,8 @@ def import_lines(files: Sequence[FileReport], *, width: int) -> Iterator[Line]:
         [_row(file) for file in read], width=width, heads=heads if read else (), numbers=(0, 1, 2, 3)
     )
     for file in read:
-        yield from _notes(file, width)
+        yield from _skipped(file, width)
+    yield from _notes(read, width)
     for file in files:
         if file.refused is not None:
             why = file.refused.removeprefix(f"{file.path}: ")
@@ -44,7 +45,7 @@ def _row(file: FileReport) -> tuple[Line, ...]:
     )
 
 
-def _notes(file: FileReport, width: int) -> Iterator[Line]:
+def _skipped(file: FileReport, width: int) -> Iterator[Line]:
     name = visible_line(file.path)
     for skipped in file.skipped[:_MOST_SKIPPED]:
         said = (
@@ -56,8 +57,17 @@ def _notes(file: FileReport, width: int) -> Iterator[Line]:
     if len(file.skipped) > _MOST_SKIPPED:
         more = counted(len(file.skipped) - _MOST_SKIPPED, "more record")
         yield (Run("▲ skipped ", Style.WARNING), Run(f"{name}: {more} (--json lists them all)"))
-    for warning in file.warnings:
-        yield from wrapped((Run("· note ", Style.INFO), Run(f"{name}: "), *quoted(warning)), width, indent=4)
+
+
+def _notes(files: Sequence[FileReport], width: int) -> Iterator[Line]:
+    """What the sources did not keep: once for all the files of which it is true."""
+    concerned: dict[str, list[FileReport]] = {}
+    for file in files:
+        for warning in file.warnings:
+            concerned.setdefault(warning, []).append(file)
+    for warning, these in concerned.items():
+        whose = visible_line(these[0].path) if len(these) == 1 else counted(len(these), "file")
+        yield from wrapped((Run("· note ", Style.INFO), Run(f"{whose}: "), *quoted(warning)), width, indent=4)
 
 
 def _sum(files: Sequence[FileReport]) -> Line:

@@ -72,6 +72,12 @@ def test_people_read_what_was_skipped_and_refused_and_why() -> None:
     assert "1 file read: 1,000 traces, 2 turns, 0 calls, 0 faults, 7 records skipped, 1\n    file refused" in shown
 
 
+def test_what_many_files_lack_is_said_once() -> None:
+    files = [FileReport(name, "s", warnings=("no times", *more)) for name, more in (("a", ()), ("b", ("no tools",)))]
+    notes = [plain(line) for line in import_lines(files, width=80) if plain(line).startswith("·")]
+    assert notes == ["· note 2 files: no times", "· note b: no tools"]
+
+
 def test_people_read_what_the_database_had_already() -> None:
     files = [FileReport("a", "s", counts=Counts(traces=3), unchanged=1, replaced=1), FileReport("b", "s", unchanged=2)]
     *_, last = import_lines(files, width=200)
