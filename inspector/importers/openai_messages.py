@@ -35,8 +35,10 @@ class OpenAiMessagesImporter:
 
         Gateways and agents log messages too, beside an answer or a run that would be lost here.
         """
-        rows = [row for row in sample.rows if _messages(row) or _is_message(row)]
-        return 0.6 if rows and not any(_MORE & row.keys() for row in rows) else 0.0
+        rows = [row for row in sample.rows if _messages(row)]
+        if not rows:
+            return 0.6 if any(map(_is_message, sample.rows)) and not any(map(_is_item, sample.rows)) else 0.0
+        return 0.0 if any(_MORE & row.keys() for row in rows) else 0.6
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
         """The conversation of each row; a row without one is skipped."""
@@ -46,6 +48,11 @@ class OpenAiMessagesImporter:
 
 def _is_message(value: JsonObject) -> bool:
     return isinstance(value.get("role"), str) and bool(_SAID & value.keys())
+
+
+def _is_item(value: JsonObject) -> bool:
+    """Whether a row is one of a log that has rows of many kinds, messages among them (Codex, the Responses API)."""
+    return "type" in value and not _is_message(value)
 
 
 def _is_answer(value: JsonObject) -> bool:

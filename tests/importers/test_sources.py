@@ -135,6 +135,14 @@ def test_the_same_talk_in_another_folder_is_another_conversation(tmp_path: Path)
     assert found[0].external_ids != found[1].external_ids
 
 
+def test_messages_among_rows_of_other_kinds_are_not_taken_for_a_conversation(tmp_path: Path) -> None:
+    items = [{"type": "message", **message} for message in _log("Hi", "Hello!")]
+    path = tmp_path / "log"
+    path.write_text("".join(json.dumps(item) + "\n" for item in [*items, {"type": "function_call", "name": "f"}]))
+    with pytest.raises(UnreadableFileError, match="no source writes such rows"):
+        read_source(path)
+
+
 def test_messages_of_several_sessions_are_put_together_by_session(tmp_path: Path) -> None:
     one, two = _log("a", "b", "c", session_id="one"), _log("x", "y", session_id="two")
     first, second = traces(tmp_path, one[0], two[0], one[1], two[1], one[2])
