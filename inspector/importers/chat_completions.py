@@ -70,11 +70,10 @@ def _is_error(row: JsonObject) -> bool:
 
 def _from_stream(file: SourceFile) -> Iterator[CapturedAnswer | Skipped]:
     decoder = ChatCaptureDecoder()
+    lost_empty_lines = _TWO_EVENTS.search(file.head)  # and with them where events end
     try:
         with file.open() as stream:
-            if _TWO_EVENTS.search(
-                file.head
-            ):  # whoever wrote this dropped empty lines, and with them the ends of events
+            if lost_empty_lines:
                 for line in read_lines(stream):
                     yield from [line] if isinstance(line, Skipped) else decoder.feed(line.raw + b"\n\n")
             else:

@@ -113,7 +113,9 @@ class ArrivingAnswer:
         return self._assembly.decoded()
 
     def _created_s(self) -> float | None:
-        created = _head("".join(self._body)).created if self._is_whole else self._heads.created
+        if self._is_whole:
+            self._heads.learn(_head("".join(self._body)))
+        created = self._heads.created
         is_time = isinstance(created, int | float) and not isinstance(created, bool) and 0 < created < 1e11
         return float(created) if is_time else None
 
@@ -134,7 +136,6 @@ class _Head(msgspec.Struct):
     created: Any = None
     choices: list[_Choice] | None = None
     error: Any = None
-    is_read: bool = True
 
     def names_the_role(self) -> bool:
         return any(choice.delta is not None and choice.delta.role for choice in self.choices or ())
@@ -157,17 +158,19 @@ class _Heads:
     def has_ended(self) -> bool:
         return self.is_done or self._is_finished
 
-    def are_over_before(self, head: _Head) -> bool:
+    def are_over_before(self, head: _Head | None) -> bool:
         if self.is_done:
-            return head.choices is not None or bool(head.error) or not head.is_read
-        if not head.choices:
+            return head is None or head.choices is not None or bool(head.error)
+        if head is None or not head.choices:
             return False
         if isinstance(head.id, str) and head.id:
             is_first = self._is_finished or (self._under_id > 1 and head.names_the_role())
             return bool(self._id) and head.id != self._id and is_first
         return not self._id and self._is_finished and head.names_the_role()
 
-    def learn(self, head: _Head) -> None:
+    def learn(self, head: _Head | None) -> None:
+        if head is None:
+            return
         if isinstance(head.id, str) and head.id:
             self._id = self._id or head.id
             self._under_id += head.id == self._id
@@ -178,8 +181,9 @@ class _Heads:
 _decode_head = msgspec.json.Decoder(_Head).decode
 
 
-def _head(text: str) -> _Head:
+def _head(text: str) -> _Head | None:
+    """None for an object that is broken; the head of what is no object says nothing."""
     try:
         return _decode_head(text)
     except (ValueError, RecursionError):
-        return _Head(is_read=not text.lstrip().startswith("{"))
+        return None if text.lstrip().startswith("{") else _Head()
