@@ -26,10 +26,11 @@ _OPENS = re.compile(r"\s*[\[{]")
 
 @dataclass(frozen=True, slots=True)
 class ErrorFound:
-    """That a result is an error: how sure it is, and the words that say so (`""` where it has none)."""
+    """That a result is an error: how sure it is, the words that say so (`""` where it has none), its exit code."""
 
     certainty: Certainty
     words: str
+    exit_code: int | None = None
 
 
 def find_error(result: ToolResult) -> ErrorFound | None:
@@ -46,7 +47,7 @@ def find_error(result: ToolResult) -> ErrorFound | None:
         return ErrorFound(Certainty.FLAGGED, error_line(text) or text.strip())
     code = exit_code(text)
     if code is not None:
-        return ErrorFound(Certainty.STRUCTURED, error_line(text) or f"exit code {code}") if code else None
+        return ErrorFound(Certainty.STRUCTURED, error_line(text) or f"exit code {code}", code) if code else None
     said = error_line(text)
     return ErrorFound(Certainty.TEXTUAL, said) if said is not None else None
 
@@ -106,7 +107,7 @@ def _structured(fields: Mapping[str, Any]) -> ErrorFound | None:
     if any(fields.get(key) is True for key in ("isError", "is_error", "error")):
         return ErrorFound(Certainty.FLAGGED, _words(fields))
     if _names_an_error(fields) or _has_bad_code(fields) or _has_bad_status(fields):
-        return ErrorFound(Certainty.STRUCTURED, _words(fields))
+        return ErrorFound(Certainty.STRUCTURED, _words(fields), next(filter(None, _exit_codes(fields)), None))
     return None
 
 
@@ -120,9 +121,7 @@ def _names_an_error(fields: Mapping[str, Any]) -> bool:
 
 
 def _has_bad_code(fields: Mapping[str, Any]) -> bool:
-    nested = fields.get("metadata")
-    places = (fields, nested) if isinstance(nested, dict) else (fields,)
-    if any(_integer(place.get(key)) not in (None, 0) for place in places for key in _EXIT_CODES):
+    if any(_exit_codes(fields)):
         return True
     return any(
         400 <= (_integer(fields.get(key)) or 0) < 600 and (key != "code" or "message" in fields) for key in _HTTP_CODES
@@ -142,10 +141,14 @@ def _has_bad_status(fields: Mapping[str, Any]) -> bool:
 def _succeeded(fields: Mapping[str, Any]) -> bool:
     if _TELLING.isdisjoint(fields):
         return False
-    codes = [_integer(fields.get(key)) for key in _EXIT_CODES]
+    return 0 in _exit_codes(fields) or any(fields.get(key) is True for key in ("success", "ok"))
+
+
+def _exit_codes(fields: Mapping[str, Any]) -> list[int | None]:
+    """The exit codes that an object states itself or in its `metadata`."""
     nested = fields.get("metadata")
-    codes += [_integer(nested.get(key)) for key in _EXIT_CODES] if isinstance(nested, dict) else []
-    return 0 in codes or any(fields.get(key) is True for key in ("success", "ok"))
+    places = (fields, nested) if isinstance(nested, dict) else (fields,)
+    return [_integer(place.get(key)) for place in places for key in _EXIT_CODES]
 
 
 def _integer(value: Any) -> int | None:

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
+from inspector.chain.languages import FAILED_BEGINNINGS, FAILED_ENDINGS, FAILED_LINES
+
 HEAD = 2_000
 """How much of a result's beginning is judged, in code points; as much of its end is looked at for an exception."""
 _SHORT = 400
@@ -67,6 +69,9 @@ _SHAPES = (
     _shape(
         _Where.WITHIN, r"^(?:the )?(?:tool|function|command|call|request)\b.{0,80}\b(?:failed|not found|is unknown)\b"
     ),
+    *(_shape(_Where.LINE, pattern) for pattern in FAILED_LINES),
+    *(_shape(_Where.SHORT, pattern) for pattern in FAILED_BEGINNINGS),
+    *(_shape(_Where.WITHIN, pattern) for pattern in FAILED_ENDINGS),
 )
 
 
@@ -83,6 +88,7 @@ _EXIT_CODE = re.compile(
     r"exit[ _]?(?:code|status)|return ?code)(?:[:=]| is)? {0,4}(-?\d{1,10})\b|<(?:returncode|exit_code)>(-?\d{1,10})<",
     re.IGNORECASE,
 )
+_TAGS = re.compile(r"^<(?:tool_use_error|error)>|</(?:tool_use_error|error)>$")
 _TRACEBACK = re.compile(r"^\s*Traceback \(most recent call last\):", re.MULTILINE)
 _LAST_WORDS = re.compile(r"[A-Za-z_][\w.]{0,80}(?:Error|Exception|Interrupt|Exit)\b\s*(?::|$)")
 
@@ -101,7 +107,7 @@ def error_line(text: str) -> str | None:
     first = first_line(text)
     says_little = len(text) <= 2 * _SHORT and len(first) <= _SHORT and text.strip().count("\n") <= 4
     if _LINE.match(first) or (says_little and (_SHORT_LINE.match(first) or _WITHIN.search(first))):
-        return last_line(text) if _TRACEBACK.match(first) else first
+        return last_line(text) if _TRACEBACK.match(first) else _without_tags(first)
     return _uncaught(text)
 
 
@@ -118,6 +124,11 @@ def last_line(text: str) -> str:
 def _lines(text: str, *, backwards: bool = False) -> Iterator[str]:
     lines = text.splitlines()
     return (line.strip() for line in (reversed(lines) if backwards else lines) if line.strip())
+
+
+def _without_tags(line: str) -> str:
+    """An error's line without the tags around it: `<tool_use_error>Error: no</tool_use_error>`."""
+    return _TAGS.sub("", line) or line
 
 
 def _uncaught(text: str) -> str | None:

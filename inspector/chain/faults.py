@@ -7,6 +7,7 @@ from inspector.chain.error_results import find_error, is_empty
 from inspector.chain.excerpt import quoted, tool_named
 from inspector.chain.outcomes import last_words
 from inspector.chain.pairing import Pairing
+from inspector.chain.quiet_commands import may_be_silent
 from inspector.chain.retries import repetitions, same_result
 from inspector.chain.steps import Certainty, Chain, Step, StepOutcome
 from inspector.chain.terminal_tools import is_terminal
@@ -15,6 +16,7 @@ from inspector.model import Trace
 from inspector.rules import conversation as rules
 from inspector.rules.rule import Rule
 
+_KNOWN_ALREADY = "Go on with the result that is there already."
 _ENDINGS = MappingProxyType({1: "st", 2: "nd", 3: "rd"})
 
 
@@ -71,9 +73,15 @@ def _result_faults(steps: Sequence[Step]) -> Iterator[Diagnostic]:
             words = f": {quoted(found.words)}" if found is not None and found.words else ""
             sure = ", judged by its words only" if step.certainty is Certainty.TEXTUAL else ""
             yield _at(step.result_location, rules.ERROR_RESULT, f"{tool} answered with an error{sure}{words}.")
-        elif step.outcome is StepOutcome.OK and is_empty(step.result) and not is_terminal(step.call.name):
-            message = f"{tool} answered with nothing, neither a value nor an error."
-            yield _at(step.result_location, rules.EMPTY_RESULT, message)
+        elif step.outcome is StepOutcome.OK and is_empty(step.result) and not _is_meant_to_be(step):
+            said = step.result.content.strip()
+            shown = f"nothing but {quoted(said)}" if said else "nothing, neither a value nor an error"
+            yield _at(step.result_location, rules.EMPTY_RESULT, f"{tool} answered with {shown}.")
+
+
+def _is_meant_to_be(step: Step) -> bool:
+    """Whether an empty result is what this call brings where all goes well."""
+    return is_terminal(step.call.name) or may_be_silent(step.call)
 
 
 def _loops(steps: Sequence[Step]) -> Iterator[Diagnostic]:
@@ -84,7 +92,8 @@ def _loops(steps: Sequence[Step]) -> Iterator[Diagnostic]:
             f"{tool_named(step.call.name)} is called with the same arguments as in turn {first.location.turn}, "
             f"for the {_ordinal(repetition.count)} time and with {came}."
         )
-        yield _at(step.location, rules.REPEATED_CALL, message, "Change the arguments, or stop and say what failed.")
+        hint = "Change the arguments, or stop and say what failed." if step.outcome.failed else _KNOWN_ALREADY
+        yield _at(step.location, rules.REPEATED_CALL, message, hint)
 
 
 def _ordinal(count: int) -> str:

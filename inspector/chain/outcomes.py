@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 from inspector.chain.call_faults import CallFaults
 from inspector.chain.error_results import find_error
 from inspector.chain.pairing import Pairing, PlacedCall, PlacedResult
-from inspector.chain.steps import Step, StepOutcome
+from inspector.chain.quiet_commands import finds_nothing
+from inspector.chain.steps import Certainty, Step, StepOutcome
 from inspector.chain.terminal_tools import is_terminal
 from inspector.diagnostics import Diagnostic
 from inspector.model import Role, Trace
@@ -33,6 +34,8 @@ def _step(
     number: int, placed: PlacedCall, answer: PlacedResult | None, faults: Sequence[Diagnostic], went_on_after: int
 ) -> Step:
     found = find_error(answer.result) if answer is not None else None
+    if found is not None and found.certainty is not Certainty.FLAGGED and finds_nothing(placed.call, found.exit_code):
+        found = None
     codes = [fault.rule.code for fault in faults]
     if not placed.call.valid:
         outcome = StepOutcome.MALFORMED

@@ -5,6 +5,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import pairwise
 
 from inspector.chain.endings import source_says_success
 from inspector.chain.intent import Intent
@@ -36,26 +37,26 @@ class Aftermath:
         answer = self._answer
         if answer is None or answer.turn <= _known(failed) or not self._went_another_way(failed):
             return None
-        if admits(answer.text) or self._quotes(failed, intent) or self._invented(failed) is not None:
+        if admits(answer.text) or self._quotes(failed, intent) or self.invented(failed) is not None:
             return None
         return Recovery.NOT_NEEDED
 
     def reaction(self, failed: Step) -> Reaction | None:
-        """How the agent took a failure; None where the trace ends before it could."""
-        known = _known(failed)
+        """How the agent took a failure; None where the trace ends before it could, or while it tries again."""
+        known, tried = _known(failed), self._tried_until(failed)
         said = self._speeches[bisect_right(self._speech_turns, known) :]
-        went_on = bisect_right(self._step_turns, known) < len(self._steps)
-        if not said and not went_on:
+        went_on = bisect_right(self._step_turns, tried) < len(self._steps)
+        if not went_on and (not said or said[-1].turn <= tried):
             return None
         if said and admits(said[-1].text):
             return Reaction.REPORTED
-        if self._invented(failed) is not None:
+        if self.invented(failed) is not None:
             return Reaction.CONCEALED
         return Reaction.REPORTED if said and admits(said[0].text) else Reaction.IGNORED
 
-    def _invented(self, failed: Step) -> str | None:
-        """A value that the agent made up in place of what the step should have brought."""
-        known = _known(failed)
+    def invented(self, failed: Step) -> str | None:
+        """A value that the agent made up in place of what the step should have brought, in lower case."""
+        known = self._tried_until(failed)
         first = bisect_right(self._step_turns, known)
         for step in self._steps[first : first + _NEXT]:
             if step.location.turn > self._step_turns[first]:
@@ -67,6 +68,10 @@ class Aftermath:
         if answer is None or answer.turn <= known:
             return None
         return self._appearances.invented(iter(self._answer_numbers), turn=answer.turn, since=failed.location.turn)
+
+    def _tried_until(self, failed: Step) -> int:
+        """The turn in which the failure of the last identical call in a row with this one stood to be seen."""
+        return self._last_of_run.get(failed.retry_of or failed.number, _known(failed))
 
     def _went_another_way(self, failed: Step) -> bool:
         return self._last_good_turn > _known(failed)
@@ -118,6 +123,16 @@ class Aftermath:
     @cached_property
     def _last_good_turn(self) -> int:
         return max((step.location.turn for step in self._steps if step.outcome is StepOutcome.OK), default=0)
+
+    @cached_property
+    def _last_of_run(self) -> dict[int, int]:
+        """The turn of the last result of identical calls in a row, by the number of their run's first step."""
+        pairs = pairwise(self._steps)
+        return {
+            step.retry_of: _known(step)
+            for before, step in pairs
+            if step.retry_of is not None and step.retry_of in (before.retry_of, before.number)
+        }
 
     @cached_property
     def _appearances(self) -> Appearances:

@@ -7,6 +7,7 @@ from types import MappingProxyType
 import msgspec
 
 from inspector.chain.steps import Step, StepOutcome
+from inspector.chain.tool_kinds import ToolKind, kind_of
 from inspector.model import ToolCall
 
 
@@ -39,22 +40,27 @@ class Repetition:
 def repetitions(steps: Sequence[Step]) -> Iterator[Repetition]:
     """The steps that went in circles.
 
-    Such a step makes the same call with the same result again, or fails again with nothing done between.
+    Such a step makes the same call with the same result again, or fails again with nothing done between. A good call
+    is made again with reason where a new call of another kind than looking up stands between, which may have changed
+    something.
     """
     last: dict[int, Step] = {}
     counts: dict[int, int] = {}
-    latest_ok = 0
+    latest_ok = latest_change = 0
     for step in steps:
         first = step.retry_of or step.number
         counts[first] = counts.get(first, 0) + 1
         before = last.get(first)
         if before is not None:
             nothing_between = step.outcome.failed and before.outcome.failed and latest_ok < before.number
-            if nothing_between or same_result(before, step):
+            looks_again = step.outcome is StepOutcome.OK and latest_change > before.number
+            if nothing_between or (same_result(before, step) and not looks_again):
                 yield Repetition(step, steps[first - 1], counts[first])
         last[first] = step
         if step.outcome is StepOutcome.OK:
             latest_ok = step.number
+        if step.retry_of is None and kind_of(step.call.name or "") is not ToolKind.READS:
+            latest_change = step.number
 
 
 def run_lengths(steps: Iterable[Step]) -> Mapping[int, int]:

@@ -60,6 +60,12 @@ def read_command(line: str) -> tuple[str, tuple[str, ...], bool]:
     return program, tuple(islice(dict.fromkeys(chosen), _MOST)), bool(paths)
 
 
+def last_program(line: str) -> str:
+    """The program whose exit code a command line ends with."""
+    pieces = [words for piece in _SEPARATOR.split(line[-_LONGEST:]) if (words := _without_prefixes(piece.split()))]
+    return pieces[-1][0].rsplit("/", 1)[-1] if pieces else ""
+
+
 def code_words(code: str) -> frozenset[str]:
     """The names that stand in a piece of code, at most so many."""
     return frozenset(islice((word.casefold() for word in _CODE_WORD.findall(code[:_LONGEST])), 2 * _MOST))

@@ -8,7 +8,7 @@ from inspector.chain.error_results import find_error
 from inspector.chain.excerpt import quoted, tool_named
 from inspector.chain.reaction import Aftermath
 from inspector.chain.retries import run_lengths
-from inspector.chain.steps import Break, Certainty, Step, StepOutcome
+from inspector.chain.steps import Break, Certainty, Reaction, Step, StepOutcome
 from inspector.diagnostics import Diagnostic
 from inspector.model import Role, Trace
 
@@ -26,7 +26,11 @@ def verdict(step: Step, steps: Sequence[Step], trace: Trace, faults: CallFaults,
     """The break at `step`."""
     prefix = _PREFIX.get(step.outcome)
     cause = None if prefix is None else faults.cause(step.location, prefix)
+    reaction = aftermath.reaction(step)
     said = _said(step, run_lengths(steps), trace, cause)
+    invented = aftermath.invented(step) if reaction is Reaction.CONCEALED else None
+    if invented is not None:
+        said = f"{said.removesuffix('.')}; the agent went on with {quoted(invented)}, which stands nowhere before."
     return Break(
         step.number,
         step.location.turn,
@@ -34,7 +38,7 @@ def verdict(step: Step, steps: Sequence[Step], trace: Trace, faults: CallFaults,
         step.outcome,
         cause.rule.code if cause else None,
         said,
-        aftermath.reaction(step),
+        reaction,
     )
 
 
@@ -52,7 +56,8 @@ def _said(step: Step, runs: Mapping[int, int], trace: Trace, cause: Diagnostic |
     if cut is not None:
         return f"The call of {tool} was never complete: {cut} in the middle of it."
     what = {StepOutcome.UNKNOWN_TOOL: "names no tool that was offered", StepOutcome.INVALID: "breaks the tool's schema"}
-    kind = what.get(step.outcome, "could not be read")
+    unread = "is not valid as written" if step.call.recovered else "could not be read"
+    kind = what.get(step.outcome, unread)
     reason = f" ({cause.rule.name}): {_continued(cause.fault.message)}" if cause else "."
     return f"The call of {tool} {kind}{reason}"
 

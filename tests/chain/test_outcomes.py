@@ -5,6 +5,7 @@ import pytest
 from inspector.chain.analysis import analyse
 from inspector.chain.pairing import PlacedCall, PlacedResult, pair
 from inspector.diagnostics import Diagnostic, Fault, Location
+from inspector.json_text import write_json
 from inspector.model import Role, ToolCall, ToolResult
 from inspector.rules.rule import Rule, Severity
 from inspector.text import Range
@@ -77,3 +78,37 @@ def test_roles_of_the_builder() -> None:
         Role.ASSISTANT,
         Role.TOOL,
     ]
+
+
+@pytest.mark.parametrize(
+    ("command", "outcome"),
+    [
+        ("grep -rn total src", "ok"),
+        ("cd src && rg total", "ok"),
+        ("cat a.txt | grep total", "ok"),
+        ("diff a.txt b.txt", "ok"),
+        ("grep total a.txt | wc -l", "error-result"),
+        ("python grep.py", "error-result"),
+    ],
+)
+def test_exit_code_one_of_a_search_that_found_nothing_is_no_error(command: str, outcome: str) -> None:
+    call = f"call: bash {write_json({'command': command})}"
+    assert outcomes(chain_of(call, 'result: {"exit_code": 1, "output": ""}', "say: x")) == [outcome]
+    assert outcomes(chain_of(call, "result: Exit code 1", "say: x")) == [outcome]
+    assert outcomes(chain_of(call, "result: Exit code 2", "say: x")) == ["error-result"]
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("mkdir -p a/b", []),
+        ("cd a && touch b", []),
+        ("git add -A", []),
+        ("echo x > a.txt", []),
+        ("cat a.txt", ["T407"]),
+        ("python run.py 2>/dev/null", ["T407"]),
+    ],
+)
+def test_a_command_that_is_silent_by_nature_is_no_empty_result(command: str, expected: list[str]) -> None:
+    call = f"call: bash {write_json({'command': command})}"
+    assert codes(inspection_of(call, "result: ", "say: x")) == expected

@@ -44,3 +44,18 @@ def test_a_repetition_that_works_or_comes_after_other_work_is_no_circle() -> Non
     edit = ('call: edit {"file": "a.py"}', "result: saved")
     assert "T408" not in codes(inspection_of("call: test", "result: Error: 3", *edit, "call: test", "result: Error: 2"))
     assert "T408" in codes(inspection_of("call: test", "result: Error: 3", *edit, "call: test", "result: Error: 3"))
+
+
+def test_looking_again_after_something_may_have_changed_is_no_loop() -> None:
+    look, seen = 'call: list_seats {"flight": "HA12"}', "result: 12A"
+    assert "T408" in codes(inspection_of(look, seen, look, seen))
+    assert "T408" in codes(inspection_of(look, seen, 'call: get_user {"id": "u1"}', "result: Li", look, seen))
+    assert "T408" not in codes(inspection_of(look, seen, 'call: book {"seat": "12A"}', "result: no", look, seen))
+
+
+def test_the_hint_of_a_repeated_call_fits_its_result() -> None:
+    def hint(*lines: str) -> str | None:
+        return next(one.fault.hint for one in inspection_of(*lines).diagnostics if one.rule.code == "T408")
+
+    assert hint(CALL, ERROR, CALL, ERROR) == "Change the arguments, or stop and say what failed."
+    assert hint(CALL, "result: 4", CALL, "result: 4") == "Go on with the result that is there already."

@@ -1,63 +1,56 @@
-"""The chain of a trace as a list, and its break with what was expected instead."""
+"""The chain of a trace as a list: each call with its turn, what became of it, and what came back."""
 
 import json
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 
-from inspector.chain.steps import Break, Chain, Reaction, Status, Step, StepOutcome
-from inspector.diagnostics import Diagnostic
+from inspector.chain.steps import Chain, Recovery, Status, Step
 from inspector.json_text import write_json
-from inspector.rules.rule import Severity
 from ui.views.call import call_brief
+from ui.views.cells import cell_width
 from ui.views.palette import Style
-from ui.views.run import Line, Run, clipped, padded
+from ui.views.run import Line, Run, clipped, padded, right_aligned, width_of
 from ui.views.status import step_glyph
 from ui.views.visible import visible_line
-from ui.views.wording import quoted, wrapped
+from ui.views.wording import counted
 
-_EXPECTED = {
-    StepOutcome.MALFORMED: "a payload that is strict in its format and names a tool",
-    StepOutcome.UNKNOWN_TOOL: "one of the tools that the request offers",
-    StepOutcome.INVALID: "arguments that the tool's schema allows",
-    StepOutcome.ERROR_RESULT: "a result without an error, or a later call that does this one's work",
-    StepOutcome.UNANSWERED: "a result for this call before the conversation goes on",
-}
 _WRAPPER = frozenset({"name", "content", "tool_call_id", "call_id", "id"})
 _LONGEST_UNWRAPPED = 100_000
-_REACTIONS = {
-    Reaction.REPORTED: "The agent reported it.",
-    Reaction.IGNORED: "The agent went on as if nothing had happened.",
-    Reaction.CONCEALED: "The agent went on with values that it invented.",
+_HEADS = ("step", "turn", "call", "outcome", "result")
+_NARROWEST_CALL, _NARROWEST_RESULT = 16, 12
+_RECOVERIES = {
+    Recovery.ANSWERED: "answered all the same",
+    Recovery.SOURCE_SUCCESS: "counted a success",
+    Recovery.NOT_NEEDED: "not missed",
 }
 
 
 def chain_lines(chain: Chain, width: int) -> Iterator[Line]:
-    """One line a step: number, call, outcome, result in short. No lines where no tool was called."""
-    digits = len(str(len(chain.steps)))
-    outcomes = max((len(outcome_words(step)) for step in chain.steps), default=0)
-    calls = max((width - digits - outcomes - 8) // 2, 16)
-    for step in chain.steps:
-        glyph = step_glyph(step)
-        line = (
-            Run(f"{step.number:>{digits + 1}} "),
-            glyph,
-            Run(" "),
-            *padded((Run(call_brief(step.call, calls), Style.TOOL_CALL),), calls),
-            Run(f"  {outcome_words(step):{outcomes}}  ", glyph.style),
-            *result_words(step, width),
+    """One line a step, under heads: number, turn, call, outcome, result. No lines where no tool was called.
+
+    Retries in a row that fared alike are one line: `2-5`, `4 times`.
+    """
+    runs = [_Row(tuple(steps)) for _, steps in groupby(chain.steps, key=_fate)]
+    if not runs:
+        return
+    numbers, turns = _widest([row.number for row in runs], "step"), _widest([row.turn for row in runs], "turn")
+    outcomes = _widest([row.outcome for row in runs], "outcome")
+    rest = max(width - numbers - turns - outcomes - 10, _NARROWEST_CALL + _NARROWEST_RESULT)
+    results = [result_words(row.last, rest) for row in runs]
+    calls = [call_brief(row.first.call, rest) for row in runs]
+    room = _room_for_calls(rest, max(map(cell_width, calls)), max(map(width_of, results)))
+    widths = (numbers, turns, room + 2, outcomes)
+    yield clipped(_columns(*((Run(head, Style.DIM),) for head in _HEADS), widths=widths), width)
+    for row, call, result in zip(runs, calls, results, strict=True):
+        glyph = step_glyph(row.first)
+        cells = (
+            (Run(row.number),),
+            (Run(row.turn, Style.DIM),),
+            (glyph, Run(" "), *clipped((Run(call, Style.TOOL_CALL),), room)),
+            (Run(row.outcome, glyph.style),),
+            result,
         )
-        yield clipped(line, width)
-
-
-def break_lines(broken: Break, diagnostics: Sequence[Diagnostic], width: int) -> Iterator[Line]:
-    """The break: the step, what is wrong in a sentence, what was expected, and how the agent took it."""
-    head = (Run(f"✖ broke at step {broken.step}", Style.ERROR), Run(f" (turn {broken.turn}): "))
-    yield from wrapped((*head, *quoted(broken.message)), width, indent=2)
-    yield from wrapped((Run("  expected: ", Style.STRONG), Run(_EXPECTED[broken.outcome])), width, indent=4)
-    cause = next((one for one in diagnostics if _causes(one, broken)), None)
-    if cause is not None and cause.fault.hint:
-        yield from wrapped((Run("  help: ", Style.HINT), *quoted(cause.fault.hint)), width, indent=4)
-    if broken.reaction is not None:
-        yield (Run(f"  {_REACTIONS[broken.reaction]}"),)
+        yield clipped(_columns(*cells, widths=widths), width)
 
 
 def ending(chain: Chain) -> str:
@@ -69,16 +62,15 @@ def ending(chain: Chain) -> str:
             return f"by {chain.abort_reason}" if chain.abort_reason else ""
         case Status.RECOVERED:
             failed = sum(step.outcome.failed for step in chain.steps)
-            return f"from {failed} failed of {len(chain.steps)} steps"
+            return f"from {failed} failed of {counted(len(chain.steps), 'step')}"
         case _:
             return "" if chain.steps else "no tool was called"
 
 
 def outcome_words(step: Step) -> str:
-    """What became of a step, how sure that is, and whether it was made good."""
+    """What became of a step, how sure that is, and what made it good or that nobody missed it."""
     certainty = f" ({step.certainty.value})" if step.certainty else ""
-    recovered = ", recovered" if step.recovery is not None else ""
-    return f"{step.outcome.value}{certainty}{recovered}"
+    return f"{step.outcome.value}{certainty}{_recovery_words(step)}"
 
 
 def result_words(step: Step, room: int) -> Line:
@@ -87,6 +79,58 @@ def result_words(step: Step, room: int) -> Line:
         return (Run("no result", Style.DIM),)
     text = _without_wrapper(step.result.content.strip())
     return (Run(visible_line(text[:room]), Style.TOOL_RESULT),) if text else (Run("empty", Style.DIM),)
+
+
+class _Row:
+    """A step, or retries in a row that fared alike."""
+
+    def __init__(self, steps: Sequence[Step]) -> None:
+        self.first, self.last = steps[0], steps[-1]
+        self.number = _span(self.first.number, self.last.number)
+        self.turn = _span(self.first.location.turn, self.last.location.turn)
+        self.outcome = outcome_words(self.first) + (f", {len(steps)} times" if len(steps) > 1 else "")
+
+
+def _fate(step: Step) -> tuple[object, ...]:
+    """What steps in a row have in common that are shown as one."""
+    how = (step.outcome, step.certainty, step.recovery, step.recovered_by)
+    return (step.retry_of or step.number, *how)
+
+
+def _span(first: int, last: int) -> str:
+    return str(first) if first == last else f"{first}-{last}"
+
+
+def _recovery_words(step: Step) -> str:
+    if step.recovery is None:
+        return ""
+    return f", {_RECOVERIES.get(step.recovery) or f'recovered by {step.recovered_by}'}"
+
+
+def _widest(words: Sequence[str], head: str) -> int:
+    return max(len(head), *map(len, words))
+
+
+def _room_for_calls(rest: int, longest_call: int, longest_result: int) -> int:
+    """The cells for calls: all they need if the results leave it, half of the screen else."""
+    return max(min(longest_call, max(rest // 2, rest - longest_result)), min(_NARROWEST_CALL, longest_call))
+
+
+def _columns(number: Line, turn: Line, call: Line, outcome: Line, result: Line, *, widths: Sequence[int]) -> Line:
+    numbers, turns, calls, outcomes = widths
+    gap = Run("  ")
+    return (
+        Run(" "),
+        *right_aligned(number, numbers),
+        gap,
+        *right_aligned(turn, turns),
+        gap,
+        *padded(call, calls),
+        gap,
+        *padded(outcome, outcomes),
+        gap,
+        *result,
+    )
 
 
 def _without_wrapper(text: str) -> str:
@@ -101,11 +145,3 @@ def _without_wrapper(text: str) -> str:
         return text
     content = value["content"]
     return content if isinstance(content, str) else write_json(content, ascii_only=False)
-
-
-def _causes(diagnostic: Diagnostic, broken: Break) -> bool:
-    return (
-        diagnostic.location.turn == broken.turn
-        and diagnostic.rule.code == broken.code
-        and diagnostic.rule.severity is Severity.ERROR
-    )
