@@ -1,6 +1,7 @@
 """What is wrong with a chain's calls and results, place by place: T402 to T408."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 
 from inspector.chain.error_results import find_error, is_empty
@@ -12,9 +13,10 @@ from inspector.chain.retries import repetitions, same_result
 from inspector.chain.steps import Certainty, Chain, Step, StepOutcome
 from inspector.chain.terminal_tools import is_terminal
 from inspector.diagnostics import Diagnostic, Fault, Location
-from inspector.model import Trace
+from inspector.model import ToolResult, Trace
 from inspector.rules import conversation as rules
 from inspector.rules.rule import Rule
+from inspector.text import Range
 
 _KNOWN_ALREADY = "Go on with the result that is there already."
 _ENDINGS = MappingProxyType({1: "st", 2: "nd", 3: "rd"})
@@ -72,11 +74,21 @@ def _result_faults(steps: Sequence[Step]) -> Iterator[Diagnostic]:
             found = find_error(step.result)
             words = f": {quoted(found.words)}" if found is not None and found.words else ""
             sure = ", judged by its words only" if step.certainty is Certainty.TEXTUAL else ""
-            yield _at(step.result_location, rules.ERROR_RESULT, f"{tool} answered with an error{sure}{words}.")
+            place = _place_of_words(step.result, found.words if found is not None else "", step.result_location)
+            yield _at(place, rules.ERROR_RESULT, f"{tool} answered with an error{sure}{words}.")
         elif step.outcome is StepOutcome.OK and is_empty(step.result) and not _is_meant_to_be(step):
             said = step.result.content.strip()
             shown = f"nothing but {quoted(said)}" if said else "nothing, neither a value nor an error"
             yield _at(step.result_location, rules.EMPTY_RESULT, f"{tool} answered with {shown}.")
+
+
+def _place_of_words(result: ToolResult, words: str, whole: Location | None) -> Location | None:
+    """Where an error's words stand in its result, if they stand there as they are and once; else all of it."""
+    at = result.content.find(words) if whole is not None and len(result.content) == len(whole.range) else -1
+    if whole is None or not words or at < 0 or result.content.find(words, at + 1) >= 0:
+        return whole
+    start = whole.range.start + at
+    return replace(whole, range=Range(start, start + len(words)))
 
 
 def _is_meant_to_be(step: Step) -> bool:

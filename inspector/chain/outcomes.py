@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Sequence
 
 from inspector.chain.call_faults import CallFaults
-from inspector.chain.error_results import find_error
+from inspector.chain.error_results import ErrorFound, find_error
 from inspector.chain.pairing import Pairing, PlacedCall, PlacedResult
-from inspector.chain.quiet_commands import finds_nothing
+from inspector.chain.quiet_commands import finds_nothing, is_text_read
 from inspector.chain.steps import Certainty, Step, StepOutcome
 from inspector.chain.terminal_tools import is_terminal
 from inspector.diagnostics import Diagnostic
-from inspector.model import Role, Trace
+from inspector.model import Role, ToolCall, ToolResult, Trace
 
 _UNKNOWN_TOOL = "T401"
 _SCHEMA = "S2"
@@ -33,9 +33,7 @@ def _speaks(trace: Trace, number: int) -> bool:
 def _step(
     number: int, placed: PlacedCall, answer: PlacedResult | None, faults: Sequence[Diagnostic], went_on_after: int
 ) -> Step:
-    found = find_error(answer.result) if answer is not None else None
-    if found is not None and found.certainty is not Certainty.FLAGGED and finds_nothing(placed.call, found.exit_code):
-        found = None
+    found = _error(placed.call, answer.result) if answer is not None else None
     codes = [fault.rule.code for fault in faults]
     if not placed.call.valid:
         outcome = StepOutcome.MALFORMED
@@ -58,3 +56,13 @@ def _step(
         answer.location if answer else None,
         found.certainty if found and outcome is StepOutcome.ERROR_RESULT else None,
     )
+
+
+def _error(call: ToolCall, result: ToolResult) -> ErrorFound | None:
+    """What makes a result an error, unless it is what the call was made for."""
+    found = find_error(result)
+    if found is None or found.certainty is Certainty.FLAGGED:
+        return found
+    if finds_nothing(call, found.exit_code):
+        return None
+    return None if found.certainty is Certainty.TEXTUAL and is_text_read(call, result, found.words) else found

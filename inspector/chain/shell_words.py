@@ -60,10 +60,10 @@ def read_command(line: str) -> tuple[str, tuple[str, ...], bool]:
     return program, tuple(islice(dict.fromkeys(chosen), _MOST)), bool(paths)
 
 
-def last_program(line: str) -> str:
-    """The program whose exit code a command line ends with."""
-    pieces = [words for piece in _SEPARATOR.split(line[-_LONGEST:]) if (words := _without_prefixes(piece.split()))]
-    return pieces[-1][0].rsplit("/", 1)[-1] if pieces else ""
+def programs(line: str) -> list[str]:
+    """The programs that a command line runs, in order; the exit code is the last one's."""
+    pieces = (_without_prefixes(piece.split()) for piece in _SEPARATOR.split(line[-_LONGEST:]))
+    return [words[0].rsplit("/", 1)[-1] for words in pieces if words]
 
 
 def code_words(code: str) -> frozenset[str]:

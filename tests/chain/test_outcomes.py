@@ -112,3 +112,21 @@ def test_exit_code_one_of_a_search_that_found_nothing_is_no_error(command: str, 
 def test_a_command_that_is_silent_by_nature_is_no_empty_result(command: str, expected: list[str]) -> None:
     call = f"call: bash {write_json({'command': command})}"
     assert codes(inspection_of(call, "result: ", "say: x")) == expected
+
+
+@pytest.mark.parametrize(
+    ("call", "outcome"),
+    [
+        ('bash {"command": "cat server.log"}', "ok"),
+        ('bash {"command": "cd logs && cat server.log | tail -50"}', "ok"),
+        ('bash {"command": "python run.py 2>&1 | tail -50"}', "error-result"),
+        ('read_file {"path": "server.log"}', "ok"),
+        ('bash {"command": "python run.py"}', "error-result"),
+    ],
+)
+def test_an_exception_at_the_end_of_a_log_that_is_read_is_no_error(call: str, outcome: str) -> None:
+    log = "12:00 all is well\n" * 40 + "Traceback (most recent call last):\n  File x\nKeyError: 'a'"
+    assert outcomes(chain_of(f"call: {call}", f"result: {log}", "say: x")) == [outcome]
+    assert outcomes(chain_of(f"call: {call}", "result: cat: x: No such file or directory", "say: x")) == [
+        "error-result"
+    ]

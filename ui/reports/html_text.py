@@ -12,6 +12,7 @@ from inspector.text import LineIndex, Range
 from ui.views.call import call_head
 from ui.views.palette import GLYPHS, Style, style_of
 from ui.views.run import Run
+from ui.views.step_places import NO_STEPS, StepPlaces
 from ui.views.visible import visible
 from ui.views.wording import counted, quoted
 
@@ -31,8 +32,12 @@ def runs_html(line: Iterable[Run]) -> str:
     )
 
 
-def part_html(text: str, part: PartInspection, faults: Sequence[Fault]) -> Iterator[str]:
+def part_html(text: str, part: PartInspection, faults: Sequence[Fault], steps: StepPlaces = NO_STEPS) -> Iterator[str]:
     """The spans of a part one below the other, each with its faults and calls; blank text between them is left out."""
+
+    def call_html(call: ToolCall) -> str:
+        return f'<div class="call">{runs_html(call_head(call, steps.of_call(part.turn, part.part, call)))}</div>'
+
     ordered = sorted(faults, key=lambda fault: fault.range)
     lines = LineIndex(text)
     waiting = 0
@@ -46,11 +51,11 @@ def part_html(text: str, part: PartInspection, faults: Sequence[Fault]) -> Itera
         open_ = [fault for fault in open_ if fault.range.end > span.range.start] + own
         calls = [call for call in part.calls if call.span == index]
         if own or calls or len(part.spans) == 1 or not _is_gap(text, span):
-            yield from _span_html(text, span, open_, calls)
+            yield from _span_html(text, span, open_, [call_html(call) for call in calls])
             yield from faults_html(own, lines)
             yield "</div></div>\n"
     if not part.spans:
-        yield from map(_call_html, part.calls)
+        yield from map(call_html, part.calls)
         yield from faults_html(ordered, lines)
 
 
@@ -71,7 +76,7 @@ def faults_html(faults: Sequence[Fault], lines: LineIndex | None = None) -> Iter
     yield "</ul>\n"
 
 
-def _span_html(text: str, span: Span, faults: Sequence[Fault], calls: Sequence[ToolCall]) -> Iterator[str]:
+def _span_html(text: str, span: Span, faults: Sequence[Fault], calls: Sequence[str]) -> Iterator[str]:
     """A span's label, text and calls; its body stays open for what is to be said below."""
     kind = style_of(span.kind)
     name = f"{kind} <small>{escaped(span.label)}</small>" if span.label not in ("", kind) else f"{kind}"
@@ -85,7 +90,7 @@ def _span_html(text: str, span: Span, faults: Sequence[Fault], calls: Sequence[T
     yield from _pieces(text, span, faults)
     yield "</pre>"
     yield "</details>" if folded else ""
-    yield from map(_call_html, calls)
+    yield from calls
 
 
 def _pieces(text: str, span: Span, faults: Sequence[Fault]) -> Iterator[str]:
@@ -131,10 +136,6 @@ def _shown(place: Range, span: Range) -> Range:
 
 def _start(placed: tuple[Range, Fault]) -> int:
     return placed[0].start
-
-
-def _call_html(call: ToolCall) -> str:
-    return f'<div class="call">{runs_html(call_head(call))}</div>'
 
 
 def _place(fault: Fault, lines: LineIndex | None) -> str:

@@ -8,12 +8,14 @@ from inspector.diagnostics import Diagnostic
 from inspector.inspection import Inspection, PartInspection
 from inspector.model import Trace, Turn
 from ui.reports.html_text import escaped, faults_html, part_html, runs_html
+from ui.views.break_story import break_lines
 from ui.views.call import call_brief
-from ui.views.chain import break_lines, ending, outcome_words, result_words
+from ui.views.chain import ending, result_words
 from ui.views.minimap import LEGEND, minimap
-from ui.views.status import status_run, step_glyph
-from ui.views.trace import fault_counts, model_of, trace_facts
-from ui.views.turn import error_words, turn_facts
+from ui.views.status import outcome_words, status_run, step_glyph
+from ui.views.step_places import StepPlaces
+from ui.views.trace import fault_counts, model_of, title_of, trace_facts
+from ui.views.turn import answers, error_words, turn_facts
 from ui.views.visible import visible_line
 
 _MAP_CELLS = 400
@@ -25,9 +27,9 @@ _LEGEND = " · ".join(LEGEND).replace("  ", " · ")
 
 def trace_html(id: int, trace: Trace, inspection: Inspection) -> Iterator[str]:
     """The section of one trace; its element bears the id `trace-N`."""
-    yield f'<section class="trace" id="trace-{id}">\n<h1>trace {id} <span>{escaped(trace.name)}</span></h1>\n'
+    yield f'<section class="trace" id="trace-{id}">\n<h1>trace {id} <span>{escaped(title_of(trace))}</span></h1>\n'
     yield from _facts(trace, inspection)
-    yield from _break(inspection)
+    yield from _break(trace, inspection)
     yield from _chain(id, inspection.chain)
     parts: dict[int, list[PartInspection]] = {}
     for part in inspection.parts:
@@ -35,10 +37,10 @@ def trace_html(id: int, trace: Trace, inspection: Inspection) -> Iterator[str]:
     wrong: dict[int, list[Diagnostic]] = {}
     for diagnostic in inspection.diagnostics:
         wrong.setdefault(diagnostic.location.turn, []).append(diagnostic)
-    model = model_of(trace)
+    model, steps = model_of(trace), StepPlaces(inspection.chain)
     for number, turn in enumerate(trace.turns, 1):
         yield f'<article id="trace-{id}-turn-{number}">\n'
-        yield from _turn(turn, number, parts.get(number, []), wrong.get(number, []), model)
+        yield from _turn(turn, number, parts.get(number, []), wrong.get(number, []), model=model, steps=steps)
         yield "</article>\n"
     yield "</section>\n"
 
@@ -56,11 +58,10 @@ def _facts(trace: Trace, inspection: Inspection) -> Iterator[str]:
     yield "</dl>\n"
 
 
-def _break(inspection: Inspection) -> Iterator[str]:
-    broken = inspection.chain.broken
-    if broken is not None:
+def _break(trace: Trace, inspection: Inspection) -> Iterator[str]:
+    if inspection.chain.broken is not None:
         yield '<div class="break">'
-        for line in break_lines(broken, inspection.diagnostics, _UNWRAPPED):
+        for line in break_lines(trace, inspection, _UNWRAPPED):
             yield f"<p>{runs_html(line)}</p>"
         yield "</div>\n"
 
@@ -89,9 +90,15 @@ def _cell(content: str, brief: bool) -> str:  # noqa: FBT001  # one cell, one fl
 
 
 def _turn(
-    turn: Turn, number: int, parts: list[PartInspection], diagnostics: list[Diagnostic], model: str
+    turn: Turn,
+    number: int,
+    parts: list[PartInspection],
+    diagnostics: list[Diagnostic],
+    *,
+    model: str,
+    steps: StepPlaces,
 ) -> Iterator[str]:
-    facts = " · ".join(visible_line(fact) for fact in turn_facts(turn, model))
+    facts = " · ".join(visible_line(fact) for fact in (*answers(turn, number, steps), *turn_facts(turn, model)))
     yield f"<h3>{number} {turn.role.value}"
     yield f' <span class="dim">{escape(facts)}</span></h3>\n' if facts else "</h3>\n"
     if turn.generation is not None and turn.generation.error is not None:
@@ -101,6 +108,6 @@ def _turn(
         if part.part != "text":
             yield f'<h4 class="dim">{escaped(part.part)}</h4>\n'
         faults = [one.fault for one in diagnostics if one.location.part == part.part]
-        yield from part_html(source.text if source else "", part, faults)
+        yield from part_html(source.text if source else "", part, faults, steps)
     shown = {part.part for part in parts}
     yield from faults_html([one.fault for one in diagnostics if one.location.part not in shown])

@@ -11,12 +11,14 @@ from inspector.chain.steps import Chain
 from inspector.diagnostics import Diagnostic
 from inspector.inspection import Inspection, PartInspection
 from inspector.model import Trace
+from ui.views.break_story import break_lines
 from ui.views.call import call_brief
-from ui.views.chain import break_lines, ending, outcome_words
+from ui.views.chain import ending
 from ui.views.run import Line, plain
-from ui.views.status import status_run, step_glyph
-from ui.views.trace import fault_counts, model_of, trace_facts
-from ui.views.turn import turn_facts, turn_lines
+from ui.views.status import outcome_words, status_run, step_glyph
+from ui.views.step_places import StepPlaces
+from ui.views.trace import fault_counts, model_of, title_of, trace_facts
+from ui.views.turn import answers, turn_facts, turn_lines
 from ui.views.visible import visible_line
 
 _WIDTH = 100
@@ -26,11 +28,11 @@ _MARKUP = re.compile(r"([\\`*_{}\[\]<>()#+.!|~&:@-])")
 
 def trace_markdown(id: int, trace: Trace, inspection: Inspection, *, full: bool = True) -> Iterator[str]:
     """The report in lines, each with its line feed; `full` shows long texts whole."""
-    yield from _lines(f"# trace {id}{' ' + code(trace.name) if trace.name else ''}", "")
+    yield from _lines(f"# trace {id}{' ' + code(title_of(trace)) if title_of(trace) else ''}", "")
     yield from _facts(trace, inspection)
     if inspection.chain.broken is not None:
         yield from _lines("## Break", "")
-        yield from fenced(break_lines(inspection.chain.broken, inspection.diagnostics, _WIDTH))
+        yield from fenced(break_lines(trace, inspection, _WIDTH))
     yield from _chain(inspection.chain)
     parts: dict[int, list[PartInspection]] = {}
     for part in inspection.parts:
@@ -38,13 +40,13 @@ def trace_markdown(id: int, trace: Trace, inspection: Inspection, *, full: bool 
     wrong: dict[int, list[Diagnostic]] = {}
     for diagnostic in inspection.diagnostics:
         wrong.setdefault(diagnostic.location.turn, []).append(diagnostic)
-    model = model_of(trace)
+    model, steps = model_of(trace), StepPlaces(inspection.chain)
     yield from _lines("## Turns", "")
     for number, turn in enumerate(trace.turns, 1):
-        facts = " · ".join(map(code, turn_facts(turn, model)))
+        facts = " · ".join(map(code, (*answers(turn, number, steps), *turn_facts(turn, model))))
         yield from _lines(f"### {number} {turn.role.value}{' · ' + facts if facts else ''}", "")
         found, faulty = parts.get(number, []), wrong.get(number, [])
-        lines = turn_lines(turn, number, found, faulty, width=_WIDTH, model=model, full=full)
+        lines = turn_lines(turn, number, found, faulty, width=_WIDTH, model=model, steps=steps, full=full)
         next(lines)  # the turn's head stands above
         yield from fenced(lines)
 

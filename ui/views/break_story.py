@@ -51,7 +51,8 @@ def _reaction(trace: Trace, inspection: Inspection, broken: Break) -> Line:
     turn, words = said
     shown = " ".join(words[: 8 * _LONGEST].split())
     short = shown if len(shown) <= _LONGEST else shown[: _LONGEST - 1].rstrip() + "…"
-    return (Run(f"{_REACTIONS[broken.reaction]} in turn {turn}: "), Run(f"“{visible_line(short)}”", Style.KEY))
+    where = f" (turn {turn})" if broken.reaction is Reaction.REPORTED else f"; its last words (turn {turn})"
+    return (Run(f"{_REACTIONS[broken.reaction]}{where}: "), Run(f"“{visible_line(short)}”", Style.KEY))
 
 
 def _words_on(trace: Trace, inspection: Inspection, broken: Break) -> tuple[int, str] | None:

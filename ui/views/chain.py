@@ -4,13 +4,14 @@ import json
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from inspector.chain.steps import Chain, Recovery, Status, Step
+from inspector.chain.error_results import find_error
+from inspector.chain.steps import Chain, Status, Step, StepOutcome
 from inspector.json_text import write_json
 from ui.views.call import call_brief
 from ui.views.cells import cell_width
 from ui.views.palette import Style
 from ui.views.run import Line, Run, clipped, padded, right_aligned, width_of
-from ui.views.status import step_glyph
+from ui.views.status import outcome_words, step_glyph
 from ui.views.visible import visible_line
 from ui.views.wording import counted
 
@@ -18,11 +19,6 @@ _WRAPPER = frozenset({"name", "content", "tool_call_id", "call_id", "id"})
 _LONGEST_UNWRAPPED = 100_000
 _HEADS = ("step", "turn", "call", "outcome", "result")
 _NARROWEST_CALL, _NARROWEST_RESULT = 16, 12
-_RECOVERIES = {
-    Recovery.ANSWERED: "answered all the same",
-    Recovery.SOURCE_SUCCESS: "counted a success",
-    Recovery.NOT_NEEDED: "not missed",
-}
 
 
 def chain_lines(chain: Chain, width: int) -> Iterator[Line]:
@@ -67,16 +63,13 @@ def ending(chain: Chain) -> str:
             return "" if chain.steps else "no tool was called"
 
 
-def outcome_words(step: Step) -> str:
-    """What became of a step, how sure that is, and what made it good or that nobody missed it."""
-    certainty = f" ({step.certainty.value})" if step.certainty else ""
-    return f"{step.outcome.value}{certainty}{_recovery_words(step)}"
-
-
 def result_words(step: Step, room: int) -> Line:
-    """The beginning of a step's result on one line, as much of it as `room` code points hold."""
+    """A step's result on one line, as much as `room` code points hold: its error's words, else its beginning."""
     if step.result is None:
         return (Run("no result", Style.DIM),)
+    error = find_error(step.result) if step.outcome is StepOutcome.ERROR_RESULT else None
+    if error is not None and error.words:
+        return (Run(visible_line(error.words[:room]), Style.TOOL_RESULT),)
     text = _without_wrapper(step.result.content.strip())
     return (Run(visible_line(text[:room]), Style.TOOL_RESULT),) if text else (Run("empty", Style.DIM),)
 
@@ -99,12 +92,6 @@ def _fate(step: Step) -> tuple[object, ...]:
 
 def _span(first: int, last: int) -> str:
     return str(first) if first == last else f"{first}-{last}"
-
-
-def _recovery_words(step: Step) -> str:
-    if step.recovery is None:
-        return ""
-    return f", {_RECOVERIES.get(step.recovery) or f'recovered by {step.recovered_by}'}"
 
 
 def _widest(words: Sequence[str], head: str) -> int:

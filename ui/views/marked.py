@@ -85,6 +85,9 @@ def marked_lines(
             for index, line in enumerate(said.lines):
                 begins = said.replaces and not index
                 yield (*(_row_gutter(row, None, columns) if begins else columns.gutter(None)), *line)
+        if row.index in whole:
+            for line in (line for mark in marks for line in fault_lines(mark.fault, columns.room)):
+                yield (*columns.gutter(None), *line)
     if not rows:
         yield from (line for fault in ordered for line in fault_lines(fault, width))
 

@@ -2,7 +2,7 @@
 
 from types import MappingProxyType
 
-from inspector.chain.steps import Status, Step, StepOutcome
+from inspector.chain.steps import Recovery, Status, Step, StepOutcome
 from ui.views.palette import Style
 from ui.views.run import Run
 
@@ -25,6 +25,13 @@ _OUTCOME = MappingProxyType(
         StepOutcome.OK: ("✔", Style.OK),
     }
 )
+_RECOVERY = MappingProxyType(
+    {
+        Recovery.ANSWERED: "answered all the same",
+        Recovery.SOURCE_SUCCESS: "counted a success",
+        Recovery.NOT_NEEDED: "not missed",
+    }
+)
 _FAULTY_BUT_READABLE = (StepOutcome.INVALID, StepOutcome.UNKNOWN_TOOL)
 
 
@@ -45,3 +52,12 @@ def step_glyph(step: Step) -> Run:
     if step.recovery is not None:
         return Run("◆", Style.WARNING)
     return Run(*_OUTCOME[step.outcome])
+
+
+def outcome_words(step: Step) -> str:
+    """What became of a step, how sure that is, and what made it good or that nobody missed it."""
+    certainty = f" ({step.certainty.value})" if step.certainty else ""
+    if step.recovery is None:
+        return f"{step.outcome.value}{certainty}"
+    made_good = _RECOVERY.get(step.recovery, f"recovered by {step.recovered_by}")
+    return f"{step.outcome.value}{certainty}, {made_good}"

@@ -8,11 +8,14 @@ from inspector.diagnostics import Diagnostic
 from inspector.inspection import Inspection, PartInspection
 from inspector.model import Trace
 from inspector.rules.rule import Severity
-from ui.views.chain import break_lines, chain_lines, ending
+from ui.views.break_story import break_lines
+from ui.views.chain import chain_lines, ending
 from ui.views.minimap import minimap
 from ui.views.palette import Style
-from ui.views.run import Line, Run
+from ui.views.run import Line, Run, clipped
 from ui.views.status import RUNNING, status_run
+from ui.views.step_places import StepPlaces
+from ui.views.trace_list import PLACES
 from ui.views.turn import turn_lines
 from ui.views.visible import visible_line
 from ui.views.wording import counted, folded_middle, wrapped
@@ -32,23 +35,23 @@ def trace_lines(
     wrong: dict[int, list[Diagnostic]] = {}
     for diagnostic in inspection.diagnostics:
         wrong.setdefault(diagnostic.location.turn, []).append(diagnostic)
-    model = model_of(trace)
+    model, steps = model_of(trace), StepPlaces(inspection.chain)
     for number, turn in enumerate(trace.turns, 1):
         yield ()
         found, faulty = parts.get(number, []), wrong.get(number, [])
-        yield from turn_lines(turn, number, found, faulty, width=width, model=model, full=full)
+        yield from turn_lines(turn, number, found, faulty, width=width, model=model, steps=steps, full=full)
     if inspection.chain.steps:
         yield ()
         yield (Run("chain", Style.STRONG),)
         yield from chain_lines(inspection.chain, width)
     if inspection.chain.broken is not None:
         yield ()
-        yield from break_lines(inspection.chain.broken, inspection.diagnostics, width)
+        yield from break_lines(trace, inspection, width)
 
 
 def trace_head(trace: Trace, inspection: Inspection, *, id: int, width: int, running: bool = False) -> Iterator[Line]:
     """What a trace is, where it comes from and how it ended, or has come to if it is `running`, before its turns."""
-    yield (Run(f"trace {id}", Style.STRONG), Run(f"  {visible_line(trace.name)}"))
+    yield clipped((Run(f"trace {id}", Style.STRONG), Run(f"  {visible_line(title_of(trace)[:_LONGEST])}")), width)
     for name, said in trace_facts(trace, inspection):
         yield from _fact(name, (Run(folded_middle(said, _LONGEST)),), width)
     chain = inspection.chain
@@ -61,6 +64,12 @@ def trace_head(trace: Trace, inspection: Inspection, *, id: int, width: int, run
         yield from _fact("break", (Run(visible_line(chain.broken.message)),), width)
     if inspection.parts:
         yield from _fact("map", minimap(trace, inspection, width - _MARGIN), width)
+
+
+def title_of(trace: Trace) -> str:
+    """What a trace is known by: its name, else the first telling id of its source; empty where it has neither."""
+    telling = (id.value for id in trace.external_ids if id.name not in PLACES)
+    return trace.name or next(telling, "")
 
 
 def model_of(trace: Trace) -> str:

@@ -16,7 +16,8 @@ _ROOMY = 110
 _NUMBERS = ("id", "turns", "calls", "errors")
 _WORTH = {"break": 12, "name": 3, "model": 0}
 _NARROWEST = 8
-_PLACES = ("line", "entry", "record", "sha256")
+PLACES = ("line", "entry", "record", "document", "sha256")
+"""External ids that say where a trace stands in its file, not what it is."""
 
 
 def trace_table(
@@ -34,7 +35,7 @@ def trace_table(
 
 def trace_title(summary: TraceSummary) -> str:
     """What a trace is known by: its name, else the first telling id of its source, else its file and record."""
-    telling = (value for name, value in summary.external_ids.items() if name not in _PLACES)
+    telling = (value for name, value in summary.external_ids.items() if name not in PLACES)
     file = summary.file.replace("\\", "/").rpartition("/")[2]
     return summary.name or next(telling, "") or f"{file} {summary.record}".strip() or f"trace {summary.id}"
 

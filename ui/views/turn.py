@@ -1,19 +1,23 @@
 """One turn of a trace: whose it is, how it came about, its spans, its calls, and what is wrong with them."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
+from inspector.chain.steps import Step
 from inspector.diagnostics import Diagnostic, Fault
 from inspector.inspection import PartInspection
-from inspector.model import Generation, GenerationError, Span, SpanKind, ToolCall, ToolDefinition, Turn
+from inspector.model import Generation, GenerationError, Role, Span, SpanKind, ToolCall, ToolDefinition, Turn
 from ui.views.call import call_head, call_lines
 from ui.views.marked import Told, fault_lines, marked_lines
-from ui.views.palette import Style
+from ui.views.palette import Style, style_of
 from ui.views.rows import Folding
 from ui.views.run import Line, Run, clipped, width_of
+from ui.views.step_places import NO_STEPS, StepPlaces
 from ui.views.visible import visible_line
 from ui.views.wording import counted, wrapped
 
 _FOLDING = Folding()
+_INSTRUCTIONS = Folding(head=4, tail=2)
 
 
 def turn_lines(
@@ -24,48 +28,71 @@ def turn_lines(
     *,
     width: int,
     model: str = "",
+    steps: StepPlaces = NO_STEPS,
     full: bool = False,
 ) -> Iterator[Line]:
     """The lines of a turn; `parts` and `diagnostics` are the turn's, `model` the trace's, which need not be said again.
 
-    A sound call is shown as name and arguments, a faulty one as it was written; `full` shows every text whole.
+    A sound call is shown as name and arguments, a faulty one as it was written; both with what became of them, if
+    the trace's `steps` are given. `full` shows every text whole.
     """
-    yield _head(turn, number, width, model)
+    yield _head(turn, number, width, model, steps)
     if turn.generation is not None and turn.generation.error is not None:
         yield from wrapped(error_words(turn.generation.error), width, indent=4)
     shown = {part.part for part in parts}
     for part in parts:
         found = [one for one in diagnostics if one.location.part == part.part]
-        yield from _part_lines(turn, part, found, width, full=full)
+        yield from _part_lines(turn, part, found, width, steps, full=full)
     for diagnostic in diagnostics:
         if diagnostic.location.part not in shown:
             yield from fault_lines(diagnostic.fault, width)
 
 
 def _part_lines(
-    turn: Turn, part: PartInspection, diagnostics: Sequence[Diagnostic], width: int, *, full: bool
+    turn: Turn, part: PartInspection, diagnostics: Sequence[Diagnostic], width: int, steps: StepPlaces, *, full: bool
 ) -> Iterator[Line]:
     source = turn.part(part.part)
     text = source.text if source else ""
     faults = [diagnostic.fault for diagnostic in diagnostics]
+    if not part.spans:
+        yield from _without_text(turn, part, faults, width, steps)
+        return
+    folding = _INSTRUCTIONS if turn.role is Role.SYSTEM else _FOLDING
+    tell = _Telling(part, faults, steps, full=full)
+    yield from marked_lines(text, part.spans, faults, width=width, folding=None if full else folding, tell=tell)
 
-    calls_of: dict[int, list[ToolCall]] = {}
-    for call in part.calls:
-        calls_of.setdefault(call.span, []).append(call)
 
-    def tell(index: int, room: int) -> Told | None:
-        span, calls = part.spans[index], calls_of.get(index, [])
-        if span.kind is SpanKind.TOOL_DEFINITIONS and not full and not _touches(faults, span):
-            return _defined(part.definitions, span, room)
+class _Telling:
+    """What is said of the spans of a part beside their text: sound calls and definitions in place of it."""
+
+    def __init__(self, part: PartInspection, faults: Sequence[Fault], steps: StepPlaces, *, full: bool) -> None:
+        self._part, self._steps, self._full = part, steps, full
+        self._pointing = [fault for fault in faults if not _is_of_a_whole_call(fault, part)]
+        self._calls: defaultdict[int, list[ToolCall]] = defaultdict(list)
+        for call in part.calls:
+            self._calls[call.span].append(call)
+
+    def __call__(self, index: int, room: int) -> Told | None:
+        span, calls = self._part.spans[index], self._calls.get(index, [])
+        whole = self._full or _touches(self._pointing, span)
+        if span.kind is SpanKind.TOOL_DEFINITIONS and not whole:
+            return _defined(self._part.definitions, span, room)
         if not calls:
             return None
-        if all(call.valid for call in calls) and not full and not _touches(faults, span):
-            return Told(tuple(line for call in calls for line in call_lines(call, width=room)), replaces=True)
-        return Told(tuple(line for call in calls for line in wrapped(call_head(call), room, indent=4)))
+        if all(call.valid for call in calls) and not whole:
+            said = (line for call in calls for line in call_lines(call, width=room, step=self._step(call)))
+            return Told(tuple(said), replaces=True)
+        return Told(
+            tuple(line for call in calls for line in wrapped(call_head(call, self._step(call)), room, indent=4))
+        )
 
-    if not part.spans:
-        yield from (line for call in part.calls for line in _call_without_text(call, width))
-    yield from marked_lines(text, part.spans, faults, width=width, folding=None if full else _FOLDING, tell=tell)
+    def _step(self, call: ToolCall) -> Step | None:
+        return self._steps.of_call(self._part.turn, self._part.part, call)
+
+
+def _is_of_a_whole_call(fault: Fault, part: PartInspection) -> bool:
+    """Whether a fault is about what became of a call, so that no character of it is to be pointed at."""
+    return fault.rule.code.startswith("T") and any(call.valid and call.range == fault.range for call in part.calls)
 
 
 def _touches(faults: Sequence[Fault], span: Span) -> bool:
@@ -81,19 +108,36 @@ def _defined(definitions: Sequence[ToolDefinition], span: Span, room: int) -> To
     return Told(tuple(wrapped((Run(said),), room)), replaces=True)
 
 
-def _call_without_text(call: ToolCall, width: int) -> Iterator[Line]:
-    label: Line = (Run("   │ ", Style.GUTTER), Run("tool_call  ", Style.TOOL_CALL))
-    for line in call_lines(call, width=width - 16):
-        yield (*label, *line)
-        label = (Run("   │ ", Style.GUTTER), Run(" " * 11))
+def _without_text(
+    turn: Turn, part: PartInspection, faults: Sequence[Fault], width: int, steps: StepPlaces
+) -> Iterator[Line]:
+    """A part that holds no text: its calls, or that it is an empty result, and what is wrong with it."""
+    kind = SpanKind.TOOL_CALL if part.calls else SpanKind.TOOL_RESULT
+    bar, name = Run("   │ ", Style.GUTTER), Run(f"{kind.value}  ", style_of(kind))
+    room = width - width_of((bar, name))
+    said: list[Line] = []
+    for call in part.calls:
+        said += call_lines(call, width=room, step=steps.of_call(part.turn, part.part, call))
+    if not part.calls and turn.role is Role.TOOL:
+        said.append((Run("empty", Style.DIM),))
+    said += (line for fault in faults for line in fault_lines(fault, room))
+    for index, line in enumerate(said):
+        yield (bar, Run(" " * width_of((name,))) if index else name, *line)
 
 
-def _head(turn: Turn, number: int, width: int, model: str) -> Line:
+def _head(turn: Turn, number: int, width: int, model: str, steps: StepPlaces) -> Line:
     """A rule across the screen with the turn's number and role at the left, its facts at the right."""
     role = (Run(f"── {number} ", Style.GUTTER), Run(turn.role.value, Style.STRONG))
-    facts = " · ".join(visible_line(fact) for fact in turn_facts(turn, model))
+    facts = " · ".join(visible_line(fact) for fact in (*answers(turn, number, steps), *turn_facts(turn, model)))
     left = clipped((*role, Run(f" {facts} " if facts else " ", Style.DIM)), width - 2)
     return (*left, Run("─" * (width - width_of(left)), Style.GUTTER))
+
+
+def answers(turn: Turn, number: int, steps: StepPlaces) -> Iterator[str]:
+    """Which steps a turn answers, to be made visible; with the tool where the turn itself does not name it."""
+    is_named = turn.result is not None and turn.result.name is not None
+    for step in steps.answered_in(number):
+        yield f"answers step {step.number}{f' {step.call.name}' if step.call.name and not is_named else ''}"
 
 
 def turn_facts(turn: Turn, model: str) -> Iterator[str]:

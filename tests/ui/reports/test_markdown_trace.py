@@ -16,7 +16,7 @@ def test_a_report_goes_from_the_facts_to_the_turns() -> None:
     report = "".join(trace_markdown(12, *broken_trace()))
     order = [
         *("# trace 12 `Oslo\\u202e weather`", "- status: **✖ broken** at step 3 of 3", "## Break", "## Chain"),
-        *("1. ◆ malformed, recovered, turn 2: `get_weather(", "## Turns", "### 1 user", "### 2 assistant"),
+        *("1. ◆ malformed, recovered by 2, turn 2: `get_weather(", "## Turns", "### 1 user", "### 2 assistant"),
         *("error[J104] trailing-comma", "### 7 assistant"),
     ]
     places = [report.index(words) for words in order]
