@@ -65,7 +65,8 @@ def sum_lines(totals: Totals) -> Iterator[Line]:
         if number := totals.of(severity):
             many = "infos" if severity is Severity.INFO else ""
             found += (Run(", " if found else ""), Run(counted(number, severity.value, many), style_of(severity)))
-    yield (Run(read, Style.STRONG), *(found or (Run("✔ nothing is wrong", Style.OK),)))
+    nothing = Run("✔ nothing is wrong", Style.OK) if totals.traces else Run("nothing was inspected", Style.WARNING)
+    yield (Run(read, Style.STRONG), *(found or (nothing,)))
     for code, number in sorted(totals.diagnostics.items(), key=lambda pair: (-pair[1], pair[0])):
         rule = find_rule(code)
         yield (Run(f"{number:>7,} "), Run(rule.code, style_of(rule.severity)), Run(" "), *quoted(rule.name))

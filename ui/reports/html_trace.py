@@ -20,7 +20,7 @@ from ui.views.visible import visible_line
 
 _MAP_CELLS = 400
 _IN_CELL = 160
-_BRIEF = (True, False, True, False, True)
+_BRIEF = (True, True, False, True, False)
 _UNWRAPPED = 100_000
 _LEGEND = " · ".join(LEGEND).replace("  ", " · ")
 
@@ -70,16 +70,16 @@ def _chain(id: int, chain: Chain) -> Iterator[str]:
     if not chain.steps:
         return
     yield "<h2>chain</h2>\n<table>\n<thead><tr>"
-    yield "".join(f"<th>{head}</th>" for head in ("step", "call", "outcome", "result", "turn"))
+    yield "".join(f"<th>{head}</th>" for head in ("step", "turn", "call", "outcome", "result"))
     yield "</tr></thead>\n<tbody>\n"
     for step in chain.steps:
         glyph, turn = step_glyph(step), step.location.turn
         cells = (
             str(step.number),
+            f'<a href="#trace-{id}-turn-{turn}">{turn}</a>',
             f'<code class="tool_call">{escape(call_brief(step.call, _IN_CELL))}</code>',
             f'<span class="{glyph.style}">{glyph.text} {escape(outcome_words(step))}</span>',
             f"<code>{runs_html(result_words(step, _IN_CELL))}</code>",
-            f'<a href="#trace-{id}-turn-{turn}">{turn}</a>',
         )
         yield f"<tr>{''.join(map(_cell, cells, _BRIEF))}</tr>\n"
     yield "</tbody>\n</table>\n"

@@ -10,6 +10,7 @@ from inspector.model import Role, SpanKind, Trace
 from inspector.rules.rule import Severity
 from ui.views.palette import Style
 from ui.views.run import Line, Run
+from ui.views.status import step_glyph
 from ui.views.visible import visible_line
 from ui.views.wording import quoted, wrapped
 
@@ -34,7 +35,8 @@ def break_lines(trace: Trace, inspection: Inspection, width: int) -> Iterator[Li
     broken = inspection.chain.broken
     if broken is None:
         return
-    head = (Run(f"✖ broke at step {broken.step}", Style.ERROR), Run(f" (turn {broken.turn}): "))
+    glyph = step_glyph(inspection.chain.steps[broken.step - 1]).text
+    head = (Run(f"{glyph} broke at step {broken.step}", Style.ERROR), Run(f" (turn {broken.turn}): "))
     yield from wrapped((*head, *quoted(broken.message)), width, indent=2)
     yield from wrapped((Run("  expected: ", Style.STRONG), Run(_EXPECTED[broken.outcome])), width, indent=4)
     cause = next((one for one in inspection.diagnostics if _causes(one, broken)), None)

@@ -6,7 +6,7 @@ from inspector.chain.steps import Step, StepOutcome
 from inspector.json_text import write_json
 from inspector.model import Json, ToolCall
 from ui.views.palette import Style
-from ui.views.run import Line, Run
+from ui.views.run import Line, Run, clipped
 from ui.views.status import outcome_words, step_glyph
 from ui.views.visible import visible_line
 from ui.views.wording import folded_middle, wrapped
@@ -22,9 +22,10 @@ def call_lines(call: ToolCall, *, width: int, indent: int = 0, step: Step | None
         for key, value in call.arguments.items():
             name = folded_middle(key, max(width // 2, 24))
             room = max(width - indent - len(name) - 6, 24)
-            yield (lead, Run("    "), Run(name, Style.KEY), Run(f": {value_text(value, room)}"))
+            yield clipped((lead, Run("    "), Run(name, Style.KEY), Run(f": {value_text(value, room)}")), width)
     elif call.raw_arguments.strip():
-        yield (lead, Run("    "), Run(folded_middle(call.raw_arguments.strip(), max(width - indent - 6, 24))))
+        said = folded_middle(call.raw_arguments.strip(), max(width - indent - 6, 24))
+        yield clipped((lead, Run("    "), Run(said)), width)
 
 
 def call_head(call: ToolCall, step: Step | None = None) -> Line:
@@ -50,10 +51,10 @@ def call_brief(call: ToolCall, room: int) -> str:
     """A call on one line, as much of it as `room` code points show: `get_weather(city: "Oslo")`."""
     name = visible_line(call.name) if call.name else UNNAMED
     if not isinstance(call.arguments, dict):
-        said = call.raw_arguments[:room].strip()
+        said = call.raw_arguments[: room + 1].strip()
     else:
-        said = ", ".join(f"{key}: {_written(value)}" for key, value in call.arguments.items())[:room]
-    return f"{name}({visible_line(said)})"
+        said = ", ".join(f"{key}: {_written(value)}" for key, value in call.arguments.items())
+    return f"{name}({visible_line(said if len(said) <= room else said[: room - 1] + '…')})"
 
 
 def value_text(value: Json, room: int) -> str:

@@ -24,14 +24,14 @@ _NARROWEST_CALL, _NARROWEST_RESULT = 16, 12
 def chain_lines(chain: Chain, width: int) -> Iterator[Line]:
     """One line a step, under heads: number, turn, call, outcome, result. No lines where no tool was called.
 
-    Retries in a row that fared alike are one line: `2-5`, `4 times`.
+    Retries in a row that fared alike are one line: `2-5`, `×4`.
     """
     runs = [_Row(tuple(steps)) for _, steps in groupby(chain.steps, key=_fate)]
     if not runs:
         return
     numbers, turns = _widest([row.number for row in runs], "step"), _widest([row.turn for row in runs], "turn")
     outcomes = _widest([row.outcome for row in runs], "outcome")
-    rest = max(width - numbers - turns - outcomes - 10, _NARROWEST_CALL + _NARROWEST_RESULT)
+    rest = max(width - numbers - turns - outcomes - 11, _NARROWEST_CALL + _NARROWEST_RESULT)
     results = [result_words(row.last, rest) for row in runs]
     calls = [call_brief(row.first.call, rest) for row in runs]
     room = _room_for_calls(rest, max(map(cell_width, calls)), max(map(width_of, results)))
@@ -81,7 +81,7 @@ class _Row:
         self.first, self.last = steps[0], steps[-1]
         self.number = _span(self.first.number, self.last.number)
         self.turn = _span(self.first.location.turn, self.last.location.turn)
-        self.outcome = outcome_words(self.first) + (f", {len(steps)} times" if len(steps) > 1 else "")
+        self.outcome = outcome_words(self.first) + (f" ×{len(steps)}" if len(steps) > 1 else "")
 
 
 def _fate(step: Step) -> tuple[object, ...]:

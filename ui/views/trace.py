@@ -18,7 +18,7 @@ from ui.views.step_places import StepPlaces
 from ui.views.trace_list import PLACES
 from ui.views.turn import turn_lines
 from ui.views.visible import visible_line
-from ui.views.wording import counted, folded_middle, wrapped
+from ui.views.wording import counted, folded_middle, quoted, wrapped
 
 _MARGIN = 11
 _LONGEST = 1_000
@@ -61,7 +61,7 @@ def trace_head(trace: Trace, inspection: Inspection, *, id: int, width: int, run
     ended = (*so_far, status, Run(f" {ending(chain)}".rstrip()), Run(f" · {counts}" if counts else ""))
     yield from _fact("status", ended, width)
     if chain.broken is not None:
-        yield from _fact("break", (Run(visible_line(chain.broken.message)),), width)
+        yield from _fact("break", quoted(chain.broken.message), width)
     if inspection.parts:
         yield from _fact("map", minimap(trace, inspection, width - _MARGIN), width)
 

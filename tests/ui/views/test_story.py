@@ -1,0 +1,95 @@
+"""What the view of a trace tells of its chain: fates beside calls, retries as one, silence, and the agent's words."""
+
+import pytest
+
+from inspector.inspection import inspect_trace
+from inspector.model import Part, Role, Trace, Turn
+from tests.chain.building import inspection_of, trace_of
+from ui.views.run import plain, width_of
+from ui.views.trace import trace_lines
+
+CALL, ERROR = 'call a1: get_weather {"city": "Oslo"}', "result a1: Error: timeout"
+
+
+def story(*lines: str, width: int = 100) -> list[str]:
+    shown = list(trace_lines(trace_of(*lines), inspection_of(*lines), id=1, width=width))
+    assert [plain(line) for line in shown if width_of(line) > width] == []
+    return [plain(line).rstrip() for line in shown]
+
+
+def told(*lines: str) -> str:
+    return " ".join(word for line in story(*lines) for word in line.split())
+
+
+def test_a_call_that_reads_well_bears_the_mark_of_what_became_of_it() -> None:
+    said = told(CALL, ERROR, CALL, "result a1: 4", "say: 4 degrees.")
+    assert "✖ get_weather" not in said
+    assert "◆ get_weather step 1: error-result (textual), recovered by 2 a1" in said
+    assert "✔ get_weather step 2 a1" in said
+
+
+def test_a_result_says_which_step_it_answers() -> None:
+    assert "tool answers step 1 get_weather · a1" in told(CALL, "result a1: 4", "say: 4.")
+
+
+def test_retries_in_a_row_are_one_line_of_the_chain() -> None:
+    lines = story(CALL, ERROR, CALL, ERROR, CALL, ERROR, "say: No.")
+    rows = lines[lines.index("chain") + 1 : lines.index("", lines.index("chain"))]
+    assert len(rows) == 2
+    assert rows[1].split()[:2] == ["1-3", "1-5"]
+    assert "error-result (textual) ×3" in rows[1]
+    assert "Error: timeout" in rows[1]
+
+
+def test_steps_that_fared_differently_are_not_one() -> None:
+    lines = story(CALL, ERROR, CALL, "result a1: 4", "say: 4.")
+    assert len(lines[lines.index("chain") :]) == 4
+
+
+def test_a_result_without_text_is_there_with_its_fault_below() -> None:
+    lines = story(CALL, "result a1: ", "say: Done.")
+    at = next(index for index, line in enumerate(lines) if line.endswith("tool_result  empty"))
+    assert "warning[T407]" in lines[at + 1]
+    assert lines[at + 1].startswith("   │ ")
+
+
+def test_what_became_of_a_call_is_said_without_carets_under_all_of_it() -> None:
+    lines = story(CALL, ERROR, CALL, ERROR, "say: No.")
+    at = next(index for index, line in enumerate(lines) if "T408" in line)
+    assert lines[at - 1].endswith('city: "Oslo"')
+
+
+@pytest.mark.parametrize(
+    ("after", "words"),
+    [
+        (
+            "say: Well. I could not reach the service. Bye.",
+            "The agent reported it (turn 3): “I could not reach the ser",
+        ),
+        ("say: Oslo is nice.", "as if nothing had happened; its last words (turn 3): “Oslo is nice.”"),
+        ("say: Oslo has 24.", "with values that it invented; its last words (turn 3): “Oslo has 24.”"),
+        ("say: Leider nicht erreichbar.\n\nTschüss.", "reported it (turn 3): “Leider nicht erreichbar.”"),
+    ],
+)
+def test_the_break_quotes_what_the_agent_said(after: str, words: str) -> None:
+    assert words in told(CALL, ERROR, after)
+
+
+def test_a_break_at_the_end_says_that_nothing_follows() -> None:
+    assert "The trace ends before the agent says what it made of it." in told(CALL, ERROR)
+
+
+@pytest.mark.parametrize(("role", "shown"), [(Role.SYSTEM, 6), (Role.ASSISTANT, 12)])
+def test_a_long_system_prompt_is_folded_harder_than_an_answer(role: Role, shown: int) -> None:
+    text = "\n".join(f"row {number}" for number in range(12))
+    trace = Trace((Turn(role, (Part("text", text),)),))
+    lines = [plain(line) for line in trace_lines(trace, inspect_trace(trace, format="hermes"), id=1, width=100)]
+    assert sum("row " in line for line in lines) == shown
+
+
+@pytest.mark.parametrize("width", [40, 80, 300])
+def test_no_line_is_wider_than_the_screen(width: int) -> None:
+    wide = (
+        'call: get_weather_of_a_place_with_a_long_name {"city": "日本日本日本日本日本日本", "k": "' + "v" * 500 + '"}'
+    )
+    story(wide, ERROR.replace(" a1", ""), wide, "result: " + "日" * 400, "say: 4.", width=width)
