@@ -53,7 +53,8 @@ ERROR_RESULT = Rule(
     Severity.WARNING,
     "A tool answered with an error.",
     "A flag, an exit code, an error object or only the result's words say so; the step's certainty tells which. The "
-    "chain broke here if no later call did the work. A test that should fail is an error result too.",
+    "chain broke here if no later call did the work. A test that should fail is an error result too; exit code 1 of a "
+    "search or a comparison (`grep`, `diff`) is none, nor is an exception in a log that is only read.",
 )
 EMPTY_RESULT = Rule(
     "T407",
@@ -61,7 +62,7 @@ EMPTY_RESULT = Rule(
     Severity.WARNING,
     "A tool answered with nothing at all.",
     "The model cannot tell silence from success, and tends to fill the gap with a value of its own. Let the tool say "
-    "what it did, or that it found nothing.",
+    "what it did, or that it found nothing. Shell commands that are silent by nature (`mkdir`, `cd`) are not meant.",
 )
 REPEATED_CALL = Rule(
     "T408",
@@ -69,7 +70,7 @@ REPEATED_CALL = Rule(
     Severity.WARNING,
     "The same call is made again, although it failed or gave the same result before.",
     "The agent goes in circles: the most common shape of a broken chain. An error that does not say what to change "
-    "invites it.",
+    "invites it. Looking again after a call that may have changed something is no circle.",
 )
 
 RULES = (
