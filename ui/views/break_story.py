@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 
 from inspector.chain.speech import admission
-from inspector.chain.steps import Break, Reaction, StepOutcome
+from inspector.chain.steps import Break, Reaction, Status, StepOutcome
 from inspector.diagnostics import Diagnostic
 from inspector.inspection import Inspection
 from inspector.model import Role, SpanKind, Trace
 from inspector.rules.rule import Severity
 from ui.views.palette import Style
 from ui.views.run import Line, Run
-from ui.views.status import step_glyph
+from ui.views.status import status_run
 from ui.views.visible import visible_line
 from ui.views.wording import quoted, wrapped
 
@@ -35,7 +35,7 @@ def break_lines(trace: Trace, inspection: Inspection, width: int) -> Iterator[Li
     broken = inspection.chain.broken
     if broken is None:
         return
-    glyph = step_glyph(inspection.chain.steps[broken.step - 1]).text
+    glyph = status_run(Status.BROKEN, broken.outcome).text.split()[0]
     head = (Run(f"{glyph} broke at step {broken.step}", Style.ERROR), Run(f" (turn {broken.turn}): "))
     yield from wrapped((*head, *quoted(broken.message)), width, indent=2)
     yield from wrapped((Run("  expected: ", Style.STRONG), Run(_EXPECTED[broken.outcome])), width, indent=4)

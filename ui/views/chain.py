@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 
 from inspector.chain.error_results import find_error
@@ -81,7 +82,9 @@ class _Row:
         self.first, self.last = steps[0], steps[-1]
         self.number = _span(self.first.number, self.last.number)
         self.turn = _span(self.first.location.turn, self.last.location.turn)
-        self.outcome = outcome_words(self.first) + (f" ×{len(steps)}" if len(steps) > 1 else "")
+        is_good_now = self.first.recovery is not None  # then it matters less how sure the failure was
+        said = outcome_words(replace(self.first, certainty=None) if is_good_now else self.first)
+        self.outcome = said + (f" ×{len(steps)}" if len(steps) > 1 else "")
 
 
 def _fate(step: Step) -> tuple[object, ...]:
