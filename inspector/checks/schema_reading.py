@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from inspector.checks.json_schema import SchemaFaults, Validator, build
 from inspector.checks.keyword_mending import without_faults
 from inspector.checks.object_schemas import as_object_schema, takes_objects
+from inspector.checks.schema_circles import circles
 from inspector.checks.schema_problems import Problem
 from inspector.checks.schema_references import leads_nowhere, without_reference
 from inspector.checks.unsafe_values import DEPTH_OF_SCHEMAS, unsafe_part
@@ -51,6 +52,7 @@ def mended(parameters: Json) -> SchemaReading:
     schema: Json = parameters
     if isinstance(parameters, dict):
         schema, problems = as_object_schema(parameters)
+    problems += circles(schema)
     is_usual = takes_objects(schema)
     for at in range(_ROUNDS):
         built = build(schema)

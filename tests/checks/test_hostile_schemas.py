@@ -74,10 +74,18 @@ def test_a_reference_is_never_followed_out_and_the_rest_is_checked(reference: st
 
 
 @pytest.mark.parametrize(
-    "schema", [{"$ref": "#"}, {"type": "object", "allOf": [{"$ref": "#"}, {"$ref": "#"}]}, {"$recursiveRef": "#"}]
+    ("schema", "circles"),
+    [
+        ({"$ref": "#"}, 1),
+        ({"type": "object", "allOf": [{"$ref": "#"}, {"$ref": "#"}]}, 2),
+        ({"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"anyOf": [{"$ref": "#/$defs/a"}]}}}, 1),
+        ({"$recursiveRef": "#"}, 0),
+    ],
 )
-def test_a_schema_that_is_itself_ends(schema: Json) -> None:
-    assert not [one for one in found_in(schema, '{"a": 1}').diagnostics if one.rule.code != "S207"]
+def test_a_schema_that_is_itself_ends_and_is_told(schema: Json, circles: int) -> None:
+    codes = [one.rule.code for one in found_in(schema, '{"a": 1}').diagnostics]
+    assert codes.count("S208") == circles
+    assert set(codes) <= {"S207", "S208"}
 
 
 def test_a_pattern_that_needs_no_looking_around_is_decided_however_it_is_written() -> None:

@@ -8,8 +8,10 @@ from typing import BinaryIO
 
 from inspector.errors import UnknownFormatError
 from inspector.formats.detection import detect_format
+from inspector.json_scanner import read_json
 from inspector.json_text import write_json
 from inspector.model import Json, ToolDefinition
+from inspector.rules.json_syntax import DUPLICATE_KEY, TOO_DEEP
 from inspector.segmentation import AUTO, Segmentation, Segmenter, segment
 from inspector.text import decode
 from ui.cli.inputs import tool_definitions
@@ -55,17 +57,26 @@ class _BadLineError(Exception):
 
 
 def _request(line: bytes) -> dict[str, Json]:
+    text = decode(line).removeprefix("\ufeff").strip(" \t\r\n")
     try:
-        value = _JSON.decode(decode(line).removeprefix("\ufeff").strip(" \t\r\n"))
+        value = _JSON.decode(text)
     except json.JSONDecodeError as error:
         raise _BadLineError(f"not JSON: {error.msg} at column {error.colno}") from error
     except ValueError as error:
         raise _BadLineError(f"not JSON: {error}") from error
-    except RecursionError as error:
-        raise _BadLineError("nested too deep to be a request") from error
+    except RecursionError:
+        value = _deep_value(text)
     if not isinstance(value, dict):
         raise _BadLineError("not a JSON object")
     return value
+
+
+def _deep_value(text: str) -> Json:
+    """A line that nests deeper than the decoder goes, as a tool's schema may: what lies too deep is left out."""
+    reading = read_json(text)
+    if not reading.nodes or any(fault.rule not in (TOO_DEEP, DUPLICATE_KEY) for fault in reading.faults):
+        raise _BadLineError("nested too deep, and not JSON besides")
+    return reading.nodes[0].value()
 
 
 def _read(request: dict[str, Json], defaults: Defaults) -> Segmentation:

@@ -69,6 +69,18 @@ def test_a_long_integer_as_id_keeps_its_digits() -> None:
     assert answer(f'{{"id": {digits}, "text": ""}}'.encode(), Defaults()).startswith(f'{{"id": {digits}, "format"')
 
 
+def test_a_schema_that_nests_thousands_of_levels_is_told_and_the_text_is_read() -> None:
+    levels = 30_000
+    schema = '{"type": "object", "properties": {"a":' * levels + "{}" + "}}" * levels
+    call = '<tool_call>{"name": "f", "arguments": {"a": 1}}</tool_call>'
+    line = f'{{"text": {json.dumps(call)}, "tools": [{{"name": "f", "parameters": {schema}}}]}}'
+    found = json.loads(answer(line.encode(), Defaults(format="hermes")))
+    assert found["tool_calls"][0]["valid"]
+    assert [one["name"] for one in found["diagnostics"]] == ["schema-not-checked"]
+    assert "nests deeper" in found["diagnostics"][0]["message"]
+    assert "not JSON besides" in json.loads(answer(line.encode()[:-3], Defaults()))["error"]
+
+
 def test_missing_keys_take_the_defaults_of_the_command() -> None:
     defaults = Defaults(format="hermes", prompt="<think>\n")
     found = json.loads(answer(b'{"text": "a</think>b"}', defaults))
