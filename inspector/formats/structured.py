@@ -6,6 +6,7 @@ from inspector.diagnostics import Fault
 from inspector.json_scanner import JsonKind, read_json
 from inspector.model import CallHeader, Part, Span, SpanKind, ToolCall, Turn
 from inspector.text import Range
+from inspector.wire.events import WIRE_PREFIX
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +26,13 @@ def read_structured_part(turn: Turn, part: Part) -> StructuredReading:
         return _read_call(part.text, header)
     if not part.text:
         return StructuredReading(())
-    kind = SpanKind.REASONING if part.name == "reasoning" else SpanKind.TEXT
-    return StructuredReading((Span(kind, whole, whole, label=part.name),))
+    return StructuredReading((Span(_kind(part.name), whole, whole, label=part.name),))
+
+
+def _kind(part: str) -> SpanKind:
+    if part.startswith(WIRE_PREFIX):
+        return SpanKind.MARKUP
+    return SpanKind.REASONING if part == "reasoning" else SpanKind.TEXT
 
 
 def _read_call(text: str, header: CallHeader) -> StructuredReading:

@@ -7,16 +7,19 @@ import msgspec
 from inspector.model import BodyState, FinishReason, GenerationError, Usage
 from inspector.rules.rule import Rule
 
-UNREAD_PART = "wire:unread"
+WIRE_PREFIX = "wire:"
+"""What the names of parts begin with that only the wire knows and that are no part of the answer."""
+
+UNREAD_PART = f"{WIRE_PREFIX}unread"
 """The part that keeps, word for word, what the decoder did not understand and what was cut off."""
 
-ERROR_PART = "wire:error"
+ERROR_PART = f"{WIRE_PREFIX}error"
 """The part that keeps, word for word, what the server sent as its error."""
 
-COMMENTS_PART = "wire:comments"
+COMMENTS_PART = f"{WIRE_PREFIX}comments"
 """The part that keeps the comment lines of an event stream (keep-alives such as `: OPENROUTER PROCESSING`)."""
 
-REUSED_INDEX_PART = "wire:reused_index"
+REUSED_INDEX_PART = f"{WIRE_PREFIX}reused_index"
 """The part that keeps, word for word, each event that opened a call under the index of an earlier one."""
 
 

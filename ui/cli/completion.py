@@ -8,13 +8,13 @@ from click.shell_completion import get_completion_class
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> None:
-    r"""Print the completion script of SHELL.
+    """Print the completion script of SHELL.
 
     \b
     bash   weaklink completion bash >> ~/.bashrc
     zsh    weaklink completion zsh >> ~/.zshrc
     fish   weaklink completion fish > ~/.config/fish/completions/weaklink.fish
-    """
+    """  # noqa: D301  # Click wants the backspace itself
     made = get_completion_class(shell)
     assert made is not None
     click.echo(made(ctx.find_root().command, {}, "weaklink", "_WEAKLINK_COMPLETE").source())

@@ -34,7 +34,7 @@ _SUFFIXES = MappingProxyType({".json": "json", ".md": "markdown", ".markdown": "
 @click.option("--output", "-o", metavar="FILE", help="Write to FILE, not to standard output.")
 @database_option
 def export(ids: tuple[str, ...], form: str | None, output: str | None, where: str | None) -> None:
-    r"""Write traces for others to read.
+    """Write traces for others to read.
 
     \b
     trace      a trace file: everything that was recorded, for `weaklink import` anywhere else
@@ -43,7 +43,7 @@ def export(ids: tuple[str, ...], form: str | None, output: str | None, where: st
     html       one page that needs nothing else and loads nothing: no script, no picture, no font
 
     ID is the number that `weaklink list` prints, or an id of the source's own. FILE is written whole or not at all.
-    """
+    """  # noqa: D301  # Click wants the backspace itself
     chosen = form or _SUFFIXES.get(PurePath(output or "").suffix.lower(), "trace")
     with open_store(where, create=False) as store:
         summaries = [store.summary(id) for id in ids]

@@ -26,7 +26,7 @@ _PAGE = 200
 @database_option
 @color_option
 def list_traces(expression: str, limit: int, where: str | None, *, as_json: bool, color: str) -> None:
-    r"""List the traces in the database, the newest first.
+    """List the traces in the database, the newest first.
 
     A filter is words to be found in the text, and `key:value` for status, model, source, format, tool and code:
 
@@ -35,7 +35,7 @@ def list_traces(expression: str, limit: int, where: str | None, *, as_json: bool
     weaklink list --filter "code:J104 tool:get_weather Oslo"
 
     A trace that is still being recorded is listed as `running`. With --json, one line of JSON a trace.
-    """
+    """  # noqa: D301  # Click wants the backspace itself
     with open_store(where, create=False, busy_timeout_s=PATIENCE_S) as store:
         end_broken_off(store)
         if expression:

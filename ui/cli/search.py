@@ -20,7 +20,7 @@ from ui.views.wording import counted
 @database_option
 @color_option
 def search(words: tuple[str, ...], limit: int, where: str | None, *, as_json: bool, color: str) -> None:
-    r"""Find the traces that hold all of WORDS, the newest first, and show where the first of them stands.
+    """Find the traces that hold all of WORDS, the newest first, and show where the first of them stands.
 
     Words are found without regard to case and accents, however the stream was cut. `word*` finds what begins so,
     '"two words"' finds both in a row, and what `list --filter` takes may stand beside:
@@ -30,7 +30,7 @@ def search(words: tuple[str, ...], limit: int, where: str | None, *, as_json: bo
     weaklink search '"could not parse"' tool:get_weather
 
     With --json, one line of JSON a hit.
-    """
+    """  # noqa: D301  # Click wants the backspace itself
     with open_store(where, create=False, busy_timeout_s=PATIENCE_S) as store:
         fill_text_index(store)
         found = store.search(" ".join(words), limit=limit)

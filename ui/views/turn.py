@@ -168,6 +168,6 @@ def _generation_facts(generation: Generation, model: str) -> Iterator[str]:
 
 def error_words(error: GenerationError) -> Line:
     """What the server or the connection said instead of a generation."""
-    facts = " ".join(str(fact) for fact in (error.status, error.code) if fact is not None)
+    facts = " ".join(dict.fromkeys(str(fact) for fact in (error.status, error.code) if fact is not None))
     named = f"✖ {error.phase.value.replace('_', ' ')} error{f' {facts}' if facts else ''}: "
     return (Run(visible_line(named), Style.ERROR), Run(visible_line(error.message[:2000])))

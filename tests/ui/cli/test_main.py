@@ -25,6 +25,7 @@ def test_help_lists_every_command_and_imports_none_of_them() -> None:
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_help(weaklink: Run, name: str) -> None:
     done = weaklink(name, "--help")
+    assert "\\b" not in done.stdout.decode()
     assert done.returncode == 0
     assert done.stdout.startswith(b"Usage: weaklink " + name.encode())
 
