@@ -11,8 +11,21 @@ from inspector.text import Range
 
 ARGUMENT_KEYS = ("arguments", "parameters")
 _ERROR_KEYS = frozenset({"error", "errors", "exception", "traceback"})
-_NAME_LIKE = frozenset({"tool", "tool_name", "function", "function_name", "action", "func"})
+_NAME_LIKE = frozenset({"name", "tool", "tool_name", "function", "function_name", "action", "func"})
 _HARMLESS_KEYS = frozenset({"id", "type"})
+
+
+@dataclass(frozen=True, slots=True)
+class CallKeys:
+    """Under which keys a format's call objects keep the tool's name, the arguments and, where there is one, an id."""
+
+    name: str = "name"
+    arguments: str = "arguments"
+    id: str = "id"
+
+
+NATIVE_KEYS = CallKeys()
+"""Those of most formats."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,16 +45,16 @@ class CallShape:
     faults: tuple[Fault, ...]
 
 
-def shape_of(node: JsonNode, native_key: str, text: str) -> CallShape:
-    """How `node`, an object in `text`, is a call whose arguments the format keeps under `native_key`."""
+def shape_of(node: JsonNode, keys: CallKeys, text: str) -> CallShape:
+    """How `node`, an object in `text`, is a call of a format with these `keys`."""
     wrapper = node.member("function")
-    if node.member("name") is None and wrapper is not None and _is_call(wrapper.value):
-        return _unwrapped(node, wrapper, native_key, text)
-    name = node.member("name")
+    if node.member(keys.name) is None and wrapper is not None and _is_call(wrapper.value):
+        return _unwrapped(node, wrapper, keys, text)
+    name = node.member(keys.name)
     if name is None or name.value.kind is not JsonKind.STRING or not name.value.scalar or _is_schema(node):
-        return CallShape(None, None, None, fits=False, readable=False, faults=(_not_a_call(node, name),))
-    arguments = node.member(native_key) or next(filter(None, map(node.member, ARGUMENT_KEYS)), None)
-    faults = list(_key_faults(node, arguments, native_key, text))
+        return CallShape(None, None, None, fits=False, readable=False, faults=(_not_a_call(node, name, keys),))
+    arguments = node.member(keys.arguments) or next(filter(None, map(node.member, ARGUMENT_KEYS)), None)
+    faults = list(_key_faults(node, arguments, keys, text))
     decoded, as_string = _decoded(arguments)
     if as_string is not None:
         faults.append(as_string)
@@ -62,8 +75,8 @@ def _is_schema(node: JsonNode) -> bool:
     )
 
 
-def _unwrapped(node: JsonNode, wrapper: Member, native_key: str, text: str) -> CallShape:
-    inner = shape_of(wrapper.value, native_key, text)
+def _unwrapped(node: JsonNode, wrapper: Member, keys: CallKeys, text: str) -> CallShape:
+    inner = shape_of(wrapper.value, keys, text)
     before = Edit(Range(node.range.start, wrapper.value.range.start), "")
     after = Edit(Range(wrapper.value.range.end, node.range.end), "")
     fault = Fault(
@@ -76,7 +89,7 @@ def _unwrapped(node: JsonNode, wrapper: Member, native_key: str, text: str) -> C
     return CallShape(inner.name, inner.arguments, inner.decoded, fits=False, readable=inner.readable, faults=(fault,))
 
 
-def _not_a_call(node: JsonNode, name: Member | None) -> Fault:
+def _not_a_call(node: JsonNode, name: Member | None, keys: CallKeys) -> Fault:
     function = node.member("function")
     if _is_schema(node) or (function is not None and _is_schema(function.value)):
         message = "This is the definition of a tool, not a call: the model repeats what the prompt showed it."
@@ -86,31 +99,32 @@ def _not_a_call(node: JsonNode, name: Member | None) -> Fault:
         message = "An empty object is no call: expected a name and arguments."
     elif name is not None:
         return Fault(
-            rules.NOT_A_CALL, name.value.range, "`name` must be the name of a tool, a string that is not empty."
+            rules.NOT_A_CALL, name.value.range, f"`{keys.name}` must be the name of a tool, a string that is not empty."
         )
     elif (other := next((member for member in node.members if member.key in _NAME_LIKE), None)) is not None:
-        message = f"No tool is named: `{other.key}` stands where `name` belongs."
-        fix = Fix((Edit(other.key_range, '"name"'),), safe=False)
-        return Fault(rules.NOT_A_CALL, other.key_range, message, "Rename it to `name`, if that is what was meant.", fix)
+        message = f"No tool is named: `{other.key}` stands where `{keys.name}` belongs."
+        hint = f"Rename it to `{keys.name}`, if that is what was meant."
+        fix = Fix((Edit(other.key_range, f'"{keys.name}"'),), safe=False)
+        return Fault(rules.NOT_A_CALL, other.key_range, message, hint, fix)
     else:
-        keys = ", ".join(f"`{_short(member.key)}`" for member in node.members[:4])
+        held = ", ".join(f"`{_short(member.key)}`" for member in node.members[:4])
         more = ", …" if len(node.members) > 4 else ""
         guess = "" if any(node.member(key) for key in ARGUMENT_KEYS) else ", which look like bare arguments"
-        message = f"No tool is named: expected `name`, but the object holds only {keys}{more}{guess}."
+        message = f"No tool is named: expected `{keys.name}`, but the object holds only {held}{more}{guess}."
     return Fault(rules.NOT_A_CALL, node.range, message)
 
 
-def _key_faults(node: JsonNode, arguments: Member | None, native_key: str, text: str) -> Iterator[Fault]:
-    if arguments is not None and arguments.key != native_key:
+def _key_faults(node: JsonNode, arguments: Member | None, keys: CallKeys, text: str) -> Iterator[Fault]:
+    if arguments is not None and arguments.key != keys.arguments:
         yield Fault(
             rules.WRONG_ARGUMENTS_KEY,
             arguments.key_range,
-            f"The arguments stand under `{arguments.key}`; this format calls them `{native_key}`.",
-            f"Rename it to `{native_key}`.",
-            Fix((Edit(arguments.key_range, f'"{native_key}"'),), safe=True),
+            f"The arguments stand under `{arguments.key}`; this format calls them `{keys.arguments}`.",
+            f"Rename it to `{keys.arguments}`.",
+            Fix((Edit(arguments.key_range, f'"{keys.arguments}"'),), safe=True),
         )
     for index, member in enumerate(node.members):
-        if member.key in ("name", *_HARMLESS_KEYS) or member is arguments:
+        if member.key in (keys.name, keys.id, *_HARMLESS_KEYS) or member is arguments:
             continue
         if arguments is not None and member.key == arguments.key:
             continue

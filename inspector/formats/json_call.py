@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 
 from inspector.diagnostics import Edit, Fault, Fix
-from inspector.formats.call_shape import CallShape, shape_of
-from inspector.json_scanner import MAX_DEPTH, JsonKind, JsonNode, JsonReading, read_json
+from inspector.formats.call_shape import NATIVE_KEYS, CallKeys, CallShape, shape_of
+from inspector.json_scanner import MAX_DEPTH, JsonKind, JsonNode, JsonReading, Member, read_json
 from inspector.model import Json, ToolCall
 from inspector.rules import json_syntax as rules
 from inspector.rules.markers import EMPTY_CALL
@@ -38,13 +38,16 @@ _NEARLY_TOO_DEEP = b"\n" + b" " * (MAX_DEPTH - 2)
 class JsonCallReader:
     """A SpanReader for call spans whose inner text should be one JSON object with a name and arguments.
 
-    `native_key` is the format's key for the arguments; `between` the text that ends one call span and begins the next.
-    `is_array` says that an array of such objects is the format's own way.
+    `keys` are the format's own; `between` is the text that ends one call span and begins the next. `is_array` says that
+    an array of such objects is the format's own way, `is_row` that objects one behind the other are. `has_ids` says
+    that the calls bear ids.
     """
 
-    native_key: str = "arguments"
+    keys: CallKeys = NATIVE_KEYS
     between: str = ""
     is_array: bool = False
+    is_row: bool = False
+    has_ids: bool = False
 
     def __call__(self, closed: SpanClosed) -> Reading:
         """See SpanReader."""
@@ -60,11 +63,14 @@ class JsonCallReader:
         faults = list(reading.faults)
         objects = [node for node in reading.nodes if node.kind is JsonKind.OBJECT]
         arrays = [node for node in reading.nodes if node.kind is JsonKind.ARRAY and _holds_objects(node)]
+        if self.is_array and objects:
+            faults.append(_bare_object(objects))
         for array in arrays:
             objects += array.items
             if not self.is_array:
                 faults.append(self._array_fault(array))
-        faults += (self._second_object(text, one, two) for one, two in pairwise(objects) if not arrays)
+        if not arrays and not self.is_row:
+            faults += (self._second_object(text, one, two) for one, two in pairwise(objects))
         calls = [self._call(text, node, reading, faults, alone=len(objects) == 1) for node in objects]
         if not calls:
             calls = [_unreadable(text)]
@@ -78,7 +84,7 @@ class JsonCallReader:
         )
 
     def _call(self, text: str, node: JsonNode, reading: JsonReading, faults: list[Fault], *, alone: bool) -> ToolCall:
-        shape = shape_of(node, self.native_key, text)
+        shape = shape_of(node, self.keys, text)
         broken = [
             f for f in reading.faults if f.rule.severity is Severity.ERROR and (alone or node.range.covers(f.range))
         ]
@@ -88,7 +94,7 @@ class JsonCallReader:
         )
         if not any(fault.rule is rules.TRUNCATED_JSON for fault in broken):
             faults += shape.faults
-        valid = strict and shape.fits
+        valid = strict and shape.fits and not (self.is_array and node in reading.nodes)
         raw = shape.arguments.value.range.of(text) if shape.arguments else ""
         return ToolCall(
             name=None if _is_name_cut(shape, text, broken) else _name(shape),
@@ -96,6 +102,7 @@ class JsonCallReader:
             raw_arguments=raw if shape.arguments or valid or readable else node.range.of(text),
             valid=valid,
             range=node.range,
+            id=_id(node.member(self.keys.id)) if self.has_ids else None,
             recovered=readable and not valid,
             name_range=shape.name.value.range if shape.name else None,
             arguments_range=shape.arguments.value.range if shape.arguments else None,
@@ -126,6 +133,25 @@ class JsonCallReader:
             "Give each call a tag of its own.",
             fix,
         )
+
+
+def _id(member: Member | None) -> str | None:
+    scalar = member.value.scalar if member is not None else None
+    return scalar if isinstance(scalar, str) else None
+
+
+def _bare_object(objects: list[JsonNode]) -> Fault:
+    """The fault of objects that stand where the format wants an array of them."""
+    first, last = objects[0].range, objects[-1].range
+    gaps = (Edit(Range(one.range.end, two.range.start), ", ") for one, two in pairwise(objects))
+    edits = (Edit(Range(first.start, first.start), "["), *gaps, Edit(Range(last.end, last.end), "]"))
+    return Fault(
+        rules.NOT_A_CALL,
+        Range(first.start, first.start + 1),
+        "A bare object stands where an array of calls belongs; servers that expect the array refuse it.",
+        "Put it into square brackets.",
+        Fix(edits, safe=True),
+    )
 
 
 def read_whole_call(text: str, start: int) -> ToolCall | None:
@@ -246,6 +272,10 @@ def _unreadable(text: str) -> ToolCall:
 
 def _no_object(text: str, reading: JsonReading) -> Fault:
     place = reading.nodes[0].range if reading.nodes else Range(0, len(text))
+    if reading.nodes and reading.nodes[0].kind is JsonKind.ARRAY and not reading.nodes[0].items:
+        return Fault(
+            rules.NOT_A_CALL, place, "An empty array calls nothing: expected a call with a name and arguments."
+        )
     kind = reading.nodes[0].kind.value if reading.nodes else "text"
     return Fault(rules.NOT_A_CALL, place, f"A JSON {kind} is no call: expected an object with a name and arguments.")
 

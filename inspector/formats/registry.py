@@ -5,7 +5,19 @@ from functools import cache
 from importlib.metadata import entry_points
 
 from inspector.errors import UnknownFormatError
+from inspector.formats.dialects.apriel import APRIEL
+from inspector.formats.dialects.ernie45 import ERNIE45
+from inspector.formats.dialects.firefunction import FIREFUNCTION
+from inspector.formats.dialects.granite import GRANITE
+from inspector.formats.dialects.granite4 import GRANITE4
+from inspector.formats.dialects.granite_20b_fc import GRANITE_20B_FC
 from inspector.formats.dialects.hermes import HERMES
+from inspector.formats.dialects.hunyuan import HUNYUAN
+from inspector.formats.dialects.internlm2 import INTERNLM2
+from inspector.formats.dialects.jamba import JAMBA
+from inspector.formats.dialects.longcat import LONGCAT
+from inspector.formats.dialects.minimax_m1 import MINIMAX_M1
+from inspector.formats.dialects.nemotron_json import NEMOTRON_JSON
 from inspector.formats.dialects.phi4 import PHI4
 from inspector.formats.format import Format
 
@@ -15,6 +27,18 @@ ENTRY_POINT_GROUP = "weaklink.formats"
 _BUILT_IN: tuple[Format, ...] = (
     HERMES,
     PHI4,
+    APRIEL,
+    ERNIE45,
+    FIREFUNCTION,
+    GRANITE,
+    GRANITE4,
+    GRANITE_20B_FC,
+    HUNYUAN,
+    INTERNLM2,
+    JAMBA,
+    LONGCAT,
+    MINIMAX_M1,
+    NEMOTRON_JSON,
 )
 FALLBACK = HERMES
 """The format of a text that points to none."""

@@ -1,6 +1,7 @@
 """Writes calls as most dialects have them: a JSON object with a name and arguments; says which calls JSON can hold."""
 
 import math
+from collections.abc import Iterable
 
 from inspector.json_text import write_json
 from inspector.model import Json, ToolCall
@@ -9,6 +10,11 @@ from inspector.model import Json, ToolCall
 def call_object(call: ToolCall, *, key: str = "arguments") -> str:
     """The call as a JSON object whose arguments stand under `key`."""
     return f'{{"name": {json_of(call.name)}, "{key}": {json_of(call.arguments)}}}'
+
+
+def call_array(calls: Iterable[ToolCall], *, key: str = "arguments") -> str:
+    """The calls as a JSON array of such objects."""
+    return f"[{', '.join(call_object(call, key=key) for call in calls)}]"
 
 
 def json_of(value: Json) -> str:

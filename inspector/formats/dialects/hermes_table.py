@@ -7,13 +7,14 @@ templates, vllm:vllm/tool_parsers/hermes_tool_parser.py. The bracket spelling st
 from collections.abc import Iterator
 from dataclasses import replace
 
+from inspector.formats.chat_turns import TURN_STATES, TURN_TRANSITIONS
 from inspector.formats.dialect import Enclosed, Ways, dialect_table, opening, other_spelling
 from inspector.formats.json_call import read_whole_call
 from inspector.formats.reasoning_tags import HERMES_TAGS
 from inspector.model import SpanKind
 from inspector.rules import markers as rules
 from inspector.segmenter.payload import JSON
-from inspector.segmenter.table import HOME, Cut, State, Transition
+from inspector.segmenter.table import HOME, Cut, State, Table, Transition
 
 HERMES_PAYLOAD = replace(JSON, read_whole=read_whole_call)
 """A JSON object with `name` and `arguments`."""
@@ -49,11 +50,19 @@ def _call_states(ways: Ways) -> Iterator[State]:
         )
 
 
-HERMES_TABLE = dialect_table(
-    calls=(opening(call.opener, f"call {call.opener}") for call in _CALLS),
-    call_states=_call_states,
-    call_closers=CALL_CLOSERS,
-    results=_RESULTS,
-    reasoning=HERMES_TAGS,
-    headless="headless",
-)
+def hermes_table(turns: tuple[Transition, ...] = (), turn_states: tuple[State, ...] = ()) -> Table:
+    """The table of the Hermes wire, with more turn tokens than those of all chat templates."""
+    return dialect_table(
+        calls=(opening(call.opener, f"call {call.opener}") for call in _CALLS),
+        call_states=_call_states,
+        call_closers=CALL_CLOSERS,
+        results=_RESULTS,
+        reasoning=HERMES_TAGS,
+        turns=(*TURN_TRANSITIONS, *turns),
+        turn_states=(*TURN_STATES, *turn_states),
+        headless="headless",
+    )
+
+
+HERMES_TABLE = hermes_table()
+"""The states `text`, `system`, `user` and `tool` are the homes of the roles; a call in a prompt's turn is no call."""

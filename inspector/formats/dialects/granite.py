@@ -1,0 +1,32 @@
+"""`granite`: `<|tool_call|>[...]` or `<tool_call>[...]`, an array of call objects (IBM Granite 3).
+
+Turns are `<|start_of_role|>role<|end_of_role|>text<|end_of_text|>`.
+Source: vllm:examples/tool_chat_template_granite.jinja, vllm:vllm/tool_parsers/granite_tool_parser.py.
+"""
+
+from inspector.formats.dialect import Enclosed
+from inspector.formats.format import Signs
+from inspector.formats.granite_turns import GRANITE_STATES, GRANITE_TURNS
+from inspector.formats.json_call import JsonCallReader
+from inspector.formats.json_dialects import JsonMarkers, json_format
+from inspector.formats.writing import call_array
+from inspector.segmenter.ahead import Ahead, Run
+
+GRANITE = json_format(
+    name="granite",
+    summary="<|tool_call|>[...]: an array of JSON objects",
+    aliases=(),
+    models=("*granite*",),
+    markers=JsonMarkers(
+        (
+            Enclosed("<|tool_call|>"),
+            Enclosed("<tool_call>", "</tool_call>"),
+        ),
+        ahead=Ahead(Run(r"\s"), ("[", "{")),
+        turns=GRANITE_TURNS,
+        turn_states=GRANITE_STATES,
+    ),
+    signs=Signs(calls={r"<\|tool_call\|>\s*\[": 0.95}),
+    reader=JsonCallReader(is_array=True),
+    write_calls=lambda calls: f"<|tool_call|>{call_array(calls)}",
+)
