@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from inspector.checks.arguments import check_arguments
 from inspector.checks.foreign_calls import ForeignCalls
+from inspector.checks.near_markers import NearMarkers
 from inspector.checks.tools import OfferedTools, check_definition
 from inspector.diagnostics import Diagnostic
 from inspector.formats.detection import detect_format
@@ -86,7 +87,7 @@ class Segmenter:
 
     def close(self) -> list[Span]:
         """The spans that the end of the text closes. Nothing may be fed after it."""
-        spans = self._checked.take(self._parser.close())
+        spans = self._checked.take(self._parser.close(), at_end=True)
         self._assembler.end()
         return spans
 
@@ -131,17 +132,20 @@ class _CheckedAssembler:
     ) -> None:
         self._assembler = assembler
         self._foreign = ForeignCalls(speaks) if speaks is not None else None
+        self._near = NearMarkers(speaks) if speaks is not None else None
         self._given = tools if isinstance(tools, OfferedTools) else OfferedTools(tools)
         self._defined = OfferedTools()
         self._checked = (0, 0)
 
-    def take(self, events: list[ParseEvent]) -> list[Span]:
-        """The spans that closed with these events."""
+    def take(self, events: list[ParseEvent], *, at_end: bool = False) -> list[Span]:
+        """The spans that closed with these events, which `at_end` are the stream's last."""
         spans = self._assembler.take(events)
-        if spans and self._foreign is not None:
+        if spans and self._foreign is not None and self._near is not None:
             for event in events:
                 if type(event) is SpanClosed and event.span.kind is SpanKind.TEXT and event.by_model:
-                    self._assembler.faults += self._foreign.faults(event.inner_text, event.span.inner.start)
+                    text, start = event.inner_text, event.span.inner.start
+                    self._assembler.faults += self._foreign.faults(text, start)
+                    self._assembler.faults += self._near.faults(text, start, at_end=at_end and event is events[-1])
         if spans and (self._given or self._assembler.definitions):
             self._check()
         return spans

@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+from inspector.checks.quoting import is_quoted
 from inspector.diagnostics import Fault
 from inspector.formats.format import Format, Signs
 from inspector.formats.registry import formats
@@ -18,7 +19,6 @@ from inspector.segmenter.assembler import Assembler
 from inspector.text import Range
 
 _LITERAL = re.compile(r"(?:\\[^a-zA-Z0-9]|[^\\.^$*+?{}\[\]|()])+(?![*+?{])")
-_FENCE = "```"
 _SHORTEST = len("[f()]")
 
 
@@ -41,7 +41,7 @@ class _Signs:
         if self.literal not in text:
             return None
         for match in self.any_of.finditer(text):
-            if not _is_quoted(text, match):
+            if not is_quoted(text, match.start()):
                 found = next(sign for sign in self.each if sign.pattern.match(text, match.start()))
                 return match.start(), found.format
         return None
@@ -74,12 +74,6 @@ def _calls(text: str, dialect: Format) -> list[ToolCall]:
     assembler.take(parser.feed(text))
     assembler.take(parser.close())
     return [call for call in assembler.calls if call.name and len(call.range)]
-
-
-def _is_quoted(text: str, match: re.Match[str]) -> bool:
-    """Whether a match stands in a code fence that it does not open itself, or behind a backtick."""
-    before = text.count(_FENCE, 0, match.start()) & 1
-    return bool(before) or text[match.start() - 1 : match.start()] == "`"
 
 
 def _fault(call: ToolCall, place: Range, found: Format, own: Format) -> Fault:

@@ -117,6 +117,17 @@ INVENTED_RESULT = Rule(
     good='<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>',
 )
 
+NEAR_MARKER = Rule(
+    "F314",
+    "near-marker",
+    Severity.WARNING,
+    "Something is nearly the marker of a call.",
+    "A server looks for the exact marker. What is nearly one, or was cut off by the end of the stream, is text to it: "
+    "the call that follows is shown to the user and never made.",
+    bad='<tool_cal> {"name": "f", "arguments": {}}',
+    good='<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>',
+)
+
 RULES = (
     UNTERMINATED_SPAN,
     STRAY_END_MARKER,
@@ -130,4 +141,5 @@ RULES = (
     SPECIAL_TOKEN_LEAK,
     CALL_LEFT_IN_CONTENT,
     INVENTED_RESULT,
+    NEAR_MARKER,
 )

@@ -87,6 +87,11 @@ class Machine(OpenSpan):
         """Every marker of the table."""
         return frozenset(way.marker for state in self._table.states for way in state.transitions)
 
+    @property
+    def call_openers(self) -> frozenset[str]:
+        """The markers that open calls."""
+        return frozenset(state.opener for state in self._table.states if state.kind is SpanKind.TOOL_CALL) - {""}
+
     def feed(self, text: str) -> list[ParseEvent]:
         """See FormatParser."""
         self._pieces.append(text)
