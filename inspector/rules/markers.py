@@ -97,6 +97,14 @@ INVENTED_RESULT = Rule(
     bad='<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>\n<tool_response>\n{"ok": true}\n</tool_response>',
     good='<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>',
 )
+MALFORMED_HEADER = Rule(
+    "F313",
+    "malformed-header",
+    Severity.WARNING,
+    "The header of a message or call lacks a part, or holds something else.",
+    "Formats that name the recipient before the content (harmony, functionary, DeepSeek) depend on each part of that "
+    "header. Models drop one or write words between them; strict parsers then raise an error for the whole reply.",
+)
 
 RULES = (
     UNTERMINATED_SPAN,
@@ -109,4 +117,5 @@ RULES = (
     WRONG_BRACKET_VARIANT,
     SPECIAL_TOKEN_LEAK,
     INVENTED_RESULT,
+    MALFORMED_HEADER,
 )

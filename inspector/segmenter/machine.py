@@ -200,8 +200,9 @@ class Machine(OpenSpan):
 
     def _flag(self, transition: Transition, at: int) -> None:
         assert transition.rule is not None
-        marker, place = transition.marker, Range(self._window.base + at, self._window.base + at + transition.taken)
-        wanted = self._state.closer
+        start = self._window.base + at
+        marker, place = transition.marker[transition.lead :], Range(start, start + max(transition.taken, 1))
+        wanted = transition.expects or self._state.closer
         if transition.rule is SPECIAL_TOKEN_LEAK:
             marker, place = self._opener
             wanted = self._target(transition, "").opener
@@ -322,5 +323,8 @@ class Machine(OpenSpan):
             reader.feed("\x00")
         self._home = reader._home
         tail = prompt.rstrip()
+        for ending, name in self._table.tails.items():
+            if tail.endswith(ending):
+                return self._table.by_name[name]
         opened = (state for state in self._table.states if state.opener and tail.endswith(state.opener))
         return next((state for state in opened if state.kind is SpanKind.REASONING), reader.state)

@@ -55,6 +55,13 @@ def marker_fault(rule: Rule, marker: str, place: Range, wanted: str) -> Fault:
             f"The model opens `{marker}` in its own turn: it writes a result that no tool gave.",
             "Stop the generation at the end of the call, and discard what follows.",
         )
+    if rule is markers.MALFORMED_HEADER:
+        return Fault(
+            rule,
+            place,
+            f"The header of this message is not what the format writes: expected {wanted} here.",
+            "weaklink reads on as if it stood there; a strict parser gives up, or takes the rest for content.",
+        )
     raise AssertionError(f"no marker breaks {rule}")
 
 
