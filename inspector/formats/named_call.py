@@ -1,0 +1,216 @@
+"""Reads a call whose header names the tool, and maybe an id, before the JSON of its arguments."""
+
+import re
+from dataclasses import dataclass
+from itertools import pairwise
+
+from inspector.diagnostics import Edit, Fault, Fix
+from inspector.formats.json_call import strict_object
+from inspector.json_scanner import JsonKind, JsonNode, JsonReading, read_json
+from inspector.model import Json, ToolCall
+from inspector.rules import json_syntax as rules
+from inspector.rules.markers import EMPTY_CALL, MALFORMED_HEADER
+from inspector.rules.rule import Severity
+from inspector.segmenter.events import SpanClosed
+from inspector.segmenter.readings import Reading
+from inspector.text import Range
+
+_SPACE = " \t\n\r"
+
+
+@dataclass(frozen=True, slots=True)
+class LooseHeader:
+    """A header that can be read although the dialect writes another; `lacks` says what it should have, in words."""
+
+    pattern: re.Pattern[str]
+    lacks: str
+
+
+@dataclass(frozen=True, slots=True)
+class NamedCallReader:
+    """A SpanReader for call spans whose inner text is a header, the arguments and maybe a footer.
+
+    `header` must match at the beginning; its group `name` is the tool's name, its group `id`, if it has one, the call's
+    id. `loose` are headers that are taken with a fault. `wanted` says in words what a header is. `footer` is what may
+    stand behind the arguments. `code` names the tools whose arguments are raw code unless they are a JSON object, and
+    `code_header`, where it matches the whole header, says that these are.
+    """
+
+    header: re.Pattern[str]
+    wanted: str
+    loose: tuple[LooseHeader, ...] = ()
+    footer: re.Pattern[str] | None = None
+    code: frozenset[str] = frozenset()
+    code_header: re.Pattern[str] | None = None
+
+    def __call__(self, closed: SpanClosed) -> Reading:
+        """See SpanReader."""
+        text, start = closed.inner_text, closed.span.inner.start
+        strict = self.header.match(text)
+        header, faults = (strict, ()) if strict is not None else self._loosely(text)
+        if header is None:
+            return self._nameless(closed)
+        footer = self.footer.search(text, header.end()) if self.footer is not None else None
+        place = _stripped(text, Range(header.end(), footer.start() if footer is not None else len(text)))
+        calls, found, complete = self._calls(closed, header, place)
+        return Reading(calls=calls, faults=tuple(fault.moved(start) for fault in (*faults, *found)), complete=complete)
+
+    def _loosely(self, text: str) -> tuple[re.Match[str] | None, tuple[Fault, ...]]:
+        for loose in self.loose:
+            header = loose.pattern.match(text)
+            if header is not None:
+                place = Range(*header.span("name"))
+                message = f"The header of this call is not what the format writes: it lacks {loose.lacks}."
+                hint = f"Write {self.wanted}."
+                return header, (Fault(MALFORMED_HEADER, place, message, hint),)
+        return None, ()
+
+    def _nameless(self, closed: SpanClosed) -> Reading:
+        """A span whose header nobody can read: the whole of it is one call without a name."""
+        content = closed.inner_text.strip()
+        span = closed.span
+        if not content:
+            faults = [Fault(EMPTY_CALL, span.range, "The call span is empty: the model opened a call and wrote none.")]
+            where = Range(span.range.start, span.inner.start) if len(span.inner) < len(span.range) else span.range
+            faults.append(Fault(rules.TRUNCATED_JSON, where, f"No payload: expected {self.wanted}."))
+            return Reading(calls=(ToolCall(None, "", "", valid=False, range=span.inner),), faults=tuple(faults))
+        place = _stripped(closed.inner_text, Range(0, len(closed.inner_text))).moved(span.inner.start)
+        if _is_closed(closed):
+            fault = Fault(rules.NOT_A_CALL, place, f"No tool is named: expected {self.wanted}.")
+        else:
+            fault = Fault(rules.TRUNCATED_JSON, place, f"The call ends within its header: expected {self.wanted}.")
+        return Reading(calls=(ToolCall(None, content, content, valid=False, range=place),), faults=(fault,))
+
+    def _calls(
+        self, closed: SpanClosed, header: re.Match[str], place: Range
+    ) -> tuple[tuple[ToolCall, ...], list[Fault], bool]:
+        """The calls of a span with this header, whose arguments stand at `place` of its inner text."""
+        text = closed.inner_text
+        raw = place.of(text)
+        value = strict_object(raw) if raw else None
+        if value is not None:
+            return (_call(closed, header, place, value, valid=True),), [], True
+        if self._is_code(header) and raw:
+            return (_call(closed, header, place, raw, valid=True),), [], True
+        if not raw:
+            return self._without_arguments(closed, header)
+        reading = read_json(text, place)
+        calls, faults = _read_calls(closed, header, place, reading)
+        return calls, faults, not any(fault.rule is rules.TRUNCATED_JSON for fault in faults)
+
+    def _is_code(self, header: re.Match[str]) -> bool:
+        if self.code_header is not None and self.code_header.fullmatch(header[0]) is not None:
+            return True
+        return header["name"] in self.code
+
+    def _without_arguments(
+        self, closed: SpanClosed, header: re.Match[str]
+    ) -> tuple[tuple[ToolCall, ...], list[Fault], bool]:
+        name = Range(*header.span("name"))
+        end = Range(header.end(), header.end())
+        if not _is_closed(closed):
+            fault = Fault(rules.TRUNCATED_JSON, name, "The stream ends before the arguments: expected a JSON object.")
+            return (_call(closed, header, end, "", valid=False),), [fault], False
+        fault = Fault(
+            rules.MISSING_VALUE,
+            name,
+            "No arguments stand here: expected a JSON object, an empty one for a tool without any.",
+            "Write `{}`.",
+            Fix((Edit(end, "{}"),), safe=True),
+        )
+        return (_call(closed, header, end, {}, valid=False, recovered=True),), [fault], True
+
+
+def _is_closed(closed: SpanClosed) -> bool:
+    """Whether a closing marker stands at the span's end, so that what is missing within was left out, not cut off."""
+    return closed.span.range.end > closed.span.inner.end
+
+
+def _read_calls(
+    closed: SpanClosed, header: re.Match[str], place: Range, reading: JsonReading
+) -> tuple[tuple[ToolCall, ...], list[Fault]]:
+    """The calls that the JSON at `place` makes with the header: one for each object, at least one."""
+    faults = list(reading.faults)
+    objects = [node for node in reading.nodes if node.kind is JsonKind.OBJECT]
+    if len(objects) > 1:
+        faults += (_second_object(two) for _, two in pairwise(objects))
+        return tuple(
+            _one_of_several(closed, header, node, reading, is_first=node is objects[0]) for node in objects
+        ), faults
+    if objects:
+        value = objects[0].value() if reading.strict or reading.repairable else place.of(closed.inner_text)
+        recovered = reading.repairable and not reading.strict
+        return (_call(closed, header, place, value, valid=reading.strict, recovered=recovered),), faults
+    decoded = _decoded(reading)
+    if decoded is not None:
+        edit = Edit(reading.nodes[0].range, str(reading.nodes[0].scalar).strip() or "{}")
+        message = "The arguments are a string that holds JSON; expected the object itself."
+        fix = Fix((edit,), safe=True)
+        fault = Fault(rules.ARGUMENTS_AS_STRING, place, message, "Remove the quotes and the backslashes.", fix)
+        return (_call(closed, header, place, decoded, valid=False, recovered=True),), [*faults, fault]
+    if not any(fault.rule.severity is Severity.ERROR for fault in faults):
+        faults.append(_no_object(place, reading))
+    return (_call(closed, header, place, place.of(closed.inner_text), valid=False),), faults
+
+
+def _one_of_several(
+    closed: SpanClosed, header: re.Match[str], node: JsonNode, reading: JsonReading, *, is_first: bool
+) -> ToolCall:
+    """The call of one object among several; it is valid where the object is strict by itself."""
+    broken = [f for f in reading.faults if f.rule.severity is Severity.ERROR and node.range.covers(f.range)]
+    readable = all(fault.fix is not None for fault in broken)
+    value = node.value() if readable else node.range.of(closed.inner_text)
+    call = _call(closed, header, node.range, value, valid=not broken, recovered=bool(broken) and readable)
+    if is_first:
+        return call
+    place = node.range.moved(closed.span.inner.start)
+    return ToolCall(
+        call.name, call.arguments, call.raw_arguments, call.valid, place, None, call.recovered, arguments_range=place
+    )
+
+
+def _call(
+    closed: SpanClosed, header: re.Match[str], place: Range, value: Json, *, valid: bool, recovered: bool = False
+) -> ToolCall:
+    start = closed.span.inner.start
+    name = Range(*header.span("name"))
+    return ToolCall(
+        header["name"],
+        value,
+        place.of(closed.inner_text),
+        valid=valid,
+        range=Range(name.start + start, max(name.end, place.end) + start),
+        id=header["id"] if "id" in header.re.groupindex else None,
+        recovered=recovered,
+        name_range=name.moved(start),
+        arguments_range=place.moved(start) if place else None,
+    )
+
+
+def _second_object(node: JsonNode) -> Fault:
+    message = "A second object stands behind the arguments; servers read only the first, or none."
+    return Fault(rules.SEVERAL_OBJECTS_IN_ONE_CALL, node.range, message, "Give each call a header of its own.")
+
+
+def _decoded(reading: JsonReading) -> Json:
+    """The object that arguments given as a string hold, None where they are something else."""
+    if not reading.strict or not isinstance(reading.nodes[0].scalar, str):
+        return None
+    text = reading.nodes[0].scalar
+    if not text.strip():
+        return {}
+    inner = read_json(text)
+    return inner.nodes[0].value() if inner.strict and inner.nodes[0].kind is JsonKind.OBJECT else None
+
+
+def _no_object(place: Range, reading: JsonReading) -> Fault:
+    kind = reading.nodes[0].kind.value if reading.nodes else "text"
+    return Fault(rules.NOT_A_CALL, place, f"The arguments are a JSON {kind}; expected an object.")
+
+
+def _stripped(text: str, place: Range) -> Range:
+    """`place` without the white space at its ends."""
+    raw = place.of(text)
+    content = raw.strip(_SPACE)
+    first = place.start + (len(raw) - len(raw.lstrip(_SPACE)) if content else 0)
+    return Range(first, first + len(content))
