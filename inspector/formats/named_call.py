@@ -20,10 +20,13 @@ _SPACE = " \t\n\r"
 
 @dataclass(frozen=True, slots=True)
 class LooseHeader:
-    """A header that can be read although the dialect writes another; `lacks` says what it should have, in words."""
+    """A header that can be read although the dialect writes another.
+
+    `says` ends the sentence of its fault; it is "" where the marker layer has told that fault.
+    """
 
     pattern: re.Pattern[str]
-    lacks: str
+    says: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,7 @@ class NamedCallReader:
     `header` must match at the beginning; its group `name` is the tool's name, its group `id`, if it has one, the call's
     id. `loose` are headers that are taken with a fault. `wanted` says in words what a header is. `footer` is what may
     stand behind the arguments. `code` names the tools whose arguments are raw code unless they are a JSON object, and
-    `code_header`, where it matches the whole header, says that these are.
+    `code_header`, where it matches the whole header, says that these are, unless they begin like JSON.
     """
 
     header: re.Pattern[str]
@@ -58,9 +61,11 @@ class NamedCallReader:
     def _loosely(self, text: str) -> tuple[re.Match[str] | None, tuple[Fault, ...]]:
         for loose in self.loose:
             header = loose.pattern.match(text)
+            if header is not None and not loose.says:
+                return header, ()
             if header is not None:
                 place = Range(*header.span("name"))
-                message = f"The header of this call is not what the format writes: it lacks {loose.lacks}."
+                message = f"The header of this call is not what the format writes: {loose.says}."
                 hint = f"Write {self.wanted}."
                 return header, (Fault(MALFORMED_HEADER, place, message, hint),)
         return None, ()
@@ -90,7 +95,7 @@ class NamedCallReader:
         value = strict_object(raw) if raw else None
         if value is not None:
             return (_call(closed, header, place, value, valid=True),), [], True
-        if self._is_code(header) and raw:
+        if raw and self._is_code(header, raw):
             return (_call(closed, header, place, raw, valid=True),), [], True
         if not raw:
             return self._without_arguments(closed, header)
@@ -98,10 +103,11 @@ class NamedCallReader:
         calls, faults = _read_calls(closed, header, place, reading)
         return calls, faults, not any(fault.rule is rules.TRUNCATED_JSON for fault in faults)
 
-    def _is_code(self, header: re.Match[str]) -> bool:
-        if self.code_header is not None and self.code_header.fullmatch(header[0]) is not None:
+    def _is_code(self, header: re.Match[str], raw: str) -> bool:
+        if header["name"] in self.code:
             return True
-        return header["name"] in self.code
+        says_so = self.code_header is not None and self.code_header.fullmatch(header[0]) is not None
+        return says_so and raw[0] not in "{["
 
     def _without_arguments(
         self, closed: SpanClosed, header: re.Match[str]

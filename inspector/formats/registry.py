@@ -9,6 +9,7 @@ from importlib.metadata import entry_points
 
 from inspector.errors import UnknownFormatError
 from inspector.formats.dialects.functionary import FUNCTIONARY
+from inspector.formats.dialects.harmony import HARMONY
 from inspector.formats.dialects.hermes import HERMES
 from inspector.formats.dialects.phi4 import PHI4
 from inspector.formats.format import Format
@@ -19,6 +20,7 @@ ENTRY_POINT_GROUP = "weaklink.formats"
 _BUILT_IN: tuple[Format, ...] = (
     HERMES,
     FUNCTIONARY,
+    HARMONY,
     PHI4,
 )
 _FALLBACK = HERMES

@@ -201,7 +201,9 @@ class Machine(OpenSpan):
     def _flag(self, transition: Transition, at: int) -> None:
         assert transition.rule is not None
         start = self._window.base + at
-        marker, place = transition.marker[transition.lead :], Range(start, start + max(transition.taken, 1))
+        marker = transition.marker[transition.lead :]
+        seen = 1 if transition is self._state.other_goes else len(marker)
+        place = Range(start, start + (transition.taken or seen))
         wanted = transition.expects or self._state.closer
         if transition.rule is SPECIAL_TOKEN_LEAK:
             marker, place = self._opener

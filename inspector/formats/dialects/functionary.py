@@ -25,7 +25,9 @@ _CALL = NamedCallReader(
     header=re.compile(rf"(?P<name>{_NAME})(?:\n<\|content\|>|\n|>|:[ \n]?)"),
     wanted="a tool's name, then its arguments",
     loose=(
-        LooseHeader(re.compile(rf"\s*(?P<name>{_NAME})(?:<\|content\|>|\s*(?=\{{))"), "the line's end behind the name"),
+        LooseHeader(
+            re.compile(rf"\s*(?P<name>{_NAME})(?:<\|content\|>|\s*(?=\{{))"), "it lacks the line's end behind the name"
+        ),
     ),
     code=frozenset({_CODE_TOOL}),
 )
