@@ -71,7 +71,7 @@ class Assembler:
             self._call_seen, self._after_call = True, None
             self._payloads.append((text, span))
         elif kind is SpanKind.TEXT:
-            if self._call_seen and self._after_call is None and not text.isspace():
+            if self._call_seen and self._after_call is None and text and not text.isspace():
                 self._after_call = event
         elif kind is not SpanKind.REASONING:
             self._turn_ends()

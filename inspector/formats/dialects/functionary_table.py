@@ -50,7 +50,9 @@ _TURNS = (
     opening("<|stop|>", "stopped"),
     *(opening(end, "stopped") for end in _ENDS_V1),
 )
+_BARE_CODE = Transition("python\n", Cut.BEFORE, "code", width=0)
 _CALLS = (
+    *(Transition(f"{marker}python\n", Cut.BEFORE, "code", width=len(marker)) for marker in (ARROWS, TOKEN)),
     opening(f"{ARROWS}all\n", "text"),
     _named(ARROWS, "header", "\n"),
     opening(TOKEN, "header"),
@@ -80,7 +82,6 @@ def _call_states(ways: Ways) -> Iterator[State]:
             name,
             SpanKind.TOOL_CALL,
             (
-                *((Transition("python\n", Cut.NOWHERE, "code"),) if name == "header" else ()),
                 *((Transition(CONTENT, Cut.NOWHERE, target),) if name == "header" else ()),
                 *((Transition("\n<|content|>", Cut.NOWHERE, target),) if name == "header" else ()),
                 Transition(end, Cut.NOWHERE, target),
@@ -125,7 +126,7 @@ def _call_states(ways: Ways) -> Iterator[State]:
 def _first_states(ways: Ways) -> Iterator[State]:
     """The states of a reply's beginning: with nothing known, behind `>>>`, behind `<|recipient|>`."""
     alls = (opening(f"all\n{CONTENT}", "text"), opening("all\n", "text"))
-    named = (*_bare_names("header", ("\n{", "\n<|content|>")), Transition("python\n", Cut.BEFORE, "header", width=0))
+    named = (*_bare_names("header", ("\n{", "\n<|content|>")), _BARE_CODE)
     missing = Transition("(anything else)", Cut.NOWHERE, "text", rules.MALFORMED_HEADER, width=0, expects=_ALL_OR_NAME)
     yield State(
         "start",
@@ -134,9 +135,9 @@ def _first_states(ways: Ways) -> Iterator[State]:
         other=r"\S",
         other_goes=Transition("(anything else)", Cut.NOWHERE, "text", width=0),
     )
-    named = (*_bare_names("header", "\n"), Transition("python\n", Cut.BEFORE, "header", width=0))
+    named = (*_bare_names("header", "\n"), _BARE_CODE)
     yield State("recipient", SpanKind.TEXT, (*alls, *named, *ways.out_of_text), other=r"\S", other_goes=missing)
-    named = (*_bare_names("header", ("\n", "<|content|>")), Transition("python\n", Cut.BEFORE, "header", width=0))
+    named = (*_bare_names("header", ("\n", "<|content|>")), _BARE_CODE)
     sent = Transition("(anything else)", Cut.BEFORE, "text", rules.MALFORMED_HEADER, width=0, expects=_ALL_OR_NAME)
     yield State(
         "sent",
