@@ -16,6 +16,7 @@ from inspector.segmenter.readings import Reading
 from inspector.text import Range
 
 _SPACE = " \t\n\r"
+_FENCE = "```"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,18 +32,18 @@ class LooseHeader:
 
 @dataclass(frozen=True, slots=True)
 class NamedCallReader:
-    """A SpanReader for call spans whose inner text is a header, the arguments and maybe a footer.
+    """A SpanReader for call spans whose inner text is a header and the arguments.
 
     `header` must match at the beginning; its group `name` is the tool's name, its group `id`, if it has one, the call's
-    id. `loose` are headers that are taken with a fault. `wanted` says in words what a header is. `footer` is what may
-    stand behind the arguments. `code` names the tools whose arguments are raw code unless they are a JSON object, and
-    `code_header`, where it matches the whole header, says that these are, unless they begin like JSON.
+    id. `loose` are headers that are taken with a fault. `wanted` says in words what a header is. A header with a code
+    fence wants one behind the arguments, too. `code` names the tools whose arguments are raw code unless they are a
+    JSON object; `code_header`, where it matches the whole header, says the same of any tool's that do not begin like
+    JSON.
     """
 
     header: re.Pattern[str]
     wanted: str
     loose: tuple[LooseHeader, ...] = ()
-    footer: re.Pattern[str] | None = None
     code: frozenset[str] = frozenset()
     code_header: re.Pattern[str] | None = None
 
@@ -51,10 +52,12 @@ class NamedCallReader:
         text, start = closed.inner_text, closed.span.inner.start
         strict = self.header.match(text)
         header, faults = (strict, ()) if strict is not None else self._loosely(text)
-        if header is None:
+        if header is None or (header is not strict and _is_cut(closed, header)):
             return self._nameless(closed)
-        footer = self.footer.search(text, header.end()) if self.footer is not None else None
-        place = _stripped(text, Range(header.end(), footer.start() if footer is not None else len(text)))
+        place = _stripped(text, Range(header.end(), len(text)))
+        if _FENCE in header[0]:
+            place, unfenced = _within_fence(closed, place)
+            faults = (*faults, *unfenced)
         calls, found, complete = self._calls(closed, header, place)
         return Reading(calls=calls, faults=tuple(fault.moved(start) for fault in (*faults, *found)), complete=complete)
 
@@ -99,7 +102,7 @@ class NamedCallReader:
             return (_call(closed, header, place, raw, valid=True),), [], True
         if not raw:
             return self._without_arguments(closed, header)
-        reading = read_json(text, place)
+        reading = read_json(text[: place.end], place)
         calls, faults = _read_calls(closed, header, place, reading)
         return calls, faults, not any(fault.rule is rules.TRUNCATED_JSON for fault in faults)
 
@@ -125,6 +128,11 @@ class NamedCallReader:
             Fix((Edit(end, "{}"),), safe=True),
         )
         return (_call(closed, header, end, {}, valid=False, recovered=True),), [fault], True
+
+
+def _is_cut(closed: SpanClosed, header: re.Match[str]) -> bool:
+    """Whether the span ends with the header's name, cut off, so that nobody knows the whole name."""
+    return header.end("name") == len(closed.inner_text.rstrip()) and not _is_closed(closed)
 
 
 def _is_closed(closed: SpanClosed) -> bool:
@@ -212,6 +220,18 @@ def _decoded(reading: JsonReading) -> Json:
 def _no_object(place: Range, reading: JsonReading) -> Fault:
     kind = reading.nodes[0].kind.value if reading.nodes else "text"
     return Fault(rules.NOT_A_CALL, place, f"The arguments are a JSON {kind}; expected an object.")
+
+
+def _within_fence(closed: SpanClosed, place: Range) -> tuple[Range, tuple[Fault, ...]]:
+    """The arguments without the fence that ends them; a fault where it is missing and nothing cut it off."""
+    text = closed.inner_text
+    if place.of(text).endswith(_FENCE):
+        return _stripped(text, Range(place.start, place.end - len(_FENCE))), ()
+    if not place or not _is_closed(closed):
+        return place, ()
+    message = "The code fence around the arguments is opened, but not closed: expected three backticks behind them."
+    fix = Fix((Edit(Range(place.end, place.end), f"\n{_FENCE}"),), safe=True)
+    return place, (Fault(MALFORMED_HEADER, Range(place.end - 1, place.end), message, "Close it.", fix),)
 
 
 def _stripped(text: str, place: Range) -> Range:

@@ -8,6 +8,8 @@ from functools import cache
 from importlib.metadata import entry_points
 
 from inspector.errors import UnknownFormatError
+from inspector.formats.dialects.deepseek_v3 import DEEPSEEK_V3
+from inspector.formats.dialects.deepseek_v31 import DEEPSEEK_V31
 from inspector.formats.dialects.functionary import FUNCTIONARY
 from inspector.formats.dialects.harmony import HARMONY
 from inspector.formats.dialects.hermes import HERMES
@@ -21,6 +23,8 @@ _BUILT_IN: tuple[Format, ...] = (
     HERMES,
     FUNCTIONARY,
     HARMONY,
+    DEEPSEEK_V3,
+    DEEPSEEK_V31,
     PHI4,
 )
 _FALLBACK = HERMES

@@ -77,7 +77,7 @@ def unterminated(closed: SpanClosed, *, complete: bool, repeats: Span | None = N
         place = closed.ended_at
         message = _ended_by_marker(closed, opener, complete=complete)
     else:
-        place = Range(max(end - 1, closed.span.range.start), end)
+        place = Range(max(end - 1, closed.span.range.start), end) if content else closed.span.range
         message = f"The stream ends before `{closed.wanted}`."
         if repeats is not None:
             message = f"{message[:-1]}; what it cuts off repeats an earlier call, so nothing was lost."

@@ -21,7 +21,7 @@ from inspector.segmenter.machine import Machine
 from inspector.segmenter.readings import Reading
 from inspector.text import Range
 
-_TO = r"\s?to=(?:functions\.)?(?P<name>[^\s<{]+)"
+_TO = r"\s?to=(?:functions\.)?(?P<name>[^\s<{]++)"
 _TYPE = r"(?:\s?(?:<\|constrain\|>)?\s?(?:json|code|text))?"
 _CALL = NamedCallReader(
     header=re.compile(rf"{_TO}\s?(?:<\|channel\|>(?:analysis|commentary|final))?{_TYPE}\s?<\|message\|>"),
@@ -63,7 +63,7 @@ def _read_result(closed: SpanClosed) -> Reading:
 
 
 def _write_calls(calls: Sequence[ToolCall]) -> str:
-    """What a model writes behind `<|start|>assistant`, with which its prompt ends; further calls are further messages."""
+    """What a model writes behind `<|start|>assistant`, with which its prompt ends; each call is a message."""
     return "<|start|>assistant".join(
         f"<|channel|>commentary to={_recipient(call.name or '')} <|constrain|>json<|message|>"
         f"{json_of(call.arguments)}<|call|>"

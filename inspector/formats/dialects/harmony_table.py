@@ -1,7 +1,7 @@
 """The markers of harmony, the dialect of gpt-oss, as a table.
 
 Sources: openai/harmony (docs/format.md, tests/test_harmony.py), llama.cpp:models/templates/openai-gpt-oss-120b.jinja.
-A message is `<|start|>ROLE to=RECIPIENT<|channel|>CHANNEL <|constrain|>TYPE<|message|>CONTENT<|end|>`, where the recipient
+A message is `<|start|>ROLE to=RECIPIENT<|channel|>CHANNEL <|constrain|>TYPE<|message|>CONTENT<|end|>`; its recipient
 may stand behind the channel. A header is markup up to a recipient, if it has one: from there on it is a call.
 """
 
