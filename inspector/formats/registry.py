@@ -13,6 +13,7 @@ from inspector.formats.dialects.deepseek_v31 import DEEPSEEK_V31
 from inspector.formats.dialects.functionary import FUNCTIONARY
 from inspector.formats.dialects.harmony import HARMONY
 from inspector.formats.dialects.hermes import HERMES
+from inspector.formats.dialects.kimi_k2 import KIMI_K2
 from inspector.formats.dialects.phi4 import PHI4
 from inspector.formats.format import Format
 
@@ -25,6 +26,7 @@ _BUILT_IN: tuple[Format, ...] = (
     HARMONY,
     DEEPSEEK_V3,
     DEEPSEEK_V31,
+    KIMI_K2,
     PHI4,
 )
 _FALLBACK = HERMES
