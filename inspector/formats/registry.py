@@ -11,6 +11,7 @@ from inspector.errors import UnknownFormatError
 from inspector.formats.dialects.deepseek_v3 import DEEPSEEK_V3
 from inspector.formats.dialects.deepseek_v31 import DEEPSEEK_V31
 from inspector.formats.dialects.functionary import FUNCTIONARY
+from inspector.formats.dialects.gigachat3 import GIGACHAT3
 from inspector.formats.dialects.harmony import HARMONY
 from inspector.formats.dialects.hermes import HERMES
 from inspector.formats.dialects.kimi_k2 import KIMI_K2
@@ -27,6 +28,7 @@ _BUILT_IN: tuple[Format, ...] = (
     DEEPSEEK_V3,
     DEEPSEEK_V31,
     KIMI_K2,
+    GIGACHAT3,
     PHI4,
 )
 _FALLBACK = HERMES
