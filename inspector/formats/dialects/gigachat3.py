@@ -27,19 +27,15 @@ _RESULT = "function result<|role_sep|>"
 _SEPARATOR = "`<|role_sep|>` and a line's end behind `function call`"
 _OBJECT = Ahead(Run(r"[ \n]"), "{", Run(r"[ \n]"), ('"name"', '"arguments"'))
 _ROLES = ("system", "user", "assistant", "developer system")
-_TURNS = (
-    *(Transition(f"{role}<|role_sep|>\n", Cut.BEFORE, "speaker", width=0) for role in _ROLES),
-    opening(_END, "ended"),
-    opening("<s>", "turn_end"),
-    opening("</s>", "turn_end"),
-)
+_SPEAKERS = tuple(Transition(f"{role}<|role_sep|>\n", Cut.BEFORE, "speaker", width=0) for role in _ROLES)
+_TURNS = tuple(opening(end, "ended") for end in (_END, "<s>", "</s>"))
 _BARE = Transition("function call", Cut.BEFORE, "call", MALFORMED_HEADER, ahead=_OBJECT, expects=_SEPARATOR)
 _RESULTS = Transition(_RESULT, Cut.BEFORE, "result")
 _TO_TEXT = Transition("(anything else)", Cut.BEFORE, "text", width=0)
 
 
 def _states(ways: Ways) -> Iterator[State]:
-    cuts = (opening(_CALL, "call"), _BARE, *ways.turns)
+    cuts = (opening(_CALL, "call"), *ways.turns)
     yield State(
         "call",
         SpanKind.TOOL_CALL,
@@ -50,8 +46,8 @@ def _states(ways: Ways) -> Iterator[State]:
         then=Transition("(end of the object)", Cut.NOWHERE, "call end", width=0),
     )
     # White space and a bracket too many still belong to the call that they break.
-    yield State("call end", SpanKind.TOOL_CALL, cuts, "tool_call", other=r"[^\s\]}]", other_goes=_TO_TEXT)
-    ended = (opening(_CALL, "call"), _BARE, _RESULTS, *ways.turns)
+    yield State("call end", SpanKind.TOOL_CALL, (*cuts, _BARE), "tool_call", other=r"[^\s\]}]", other_goes=_TO_TEXT)
+    ended = (opening(_CALL, "call"), _BARE, _RESULTS, *_SPEAKERS, *ways.turns)
     yield State("ended", SpanKind.MARKUP, ended, "section", other=r"\S", other_goes=_TO_TEXT)
     yield State("speaker", SpanKind.MARKUP, (Transition("<|role_sep|>\n", Cut.AFTER, ROLE),), "turn_header")
     yield State("result", SpanKind.TOOL_RESULT, ways.turns, "tool_response", _RESULT)
