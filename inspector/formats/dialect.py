@@ -119,6 +119,17 @@ def dialect_table(
     )
 
 
+def tool_turn(into_results: Iterable[Transition], turns: Iterable[Transition]) -> State:
+    """The state `tool turn`: a turn of a tool where no header of a turn stands before its results."""
+    ways = (*into_results, *turns)
+    bare = Transition("(anything else)", Cut.BEFORE, "bare_result", width=0)
+    return State("tool turn", SpanKind.TEXT, ways, other=r"\S", other_goes=bare)
+
+
+TOOL_TURN_HOMES = {role: "tool turn" if home == "tool" else home for role, home in ROLE_HOMES.items()}
+"""Homes of a dialect that has the state `tool turn`."""
+
+
 def other_spelling(marker: str) -> str:
     """A tag in square brackets for one in angle brackets, and the other way round."""
     return f"[{marker[1:-1]}]" if marker[0] == "<" else f"<{marker[1:-1]}>"

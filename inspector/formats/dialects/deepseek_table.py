@@ -7,7 +7,7 @@ llama.cpp:models/templates/deepseek-ai-DeepSeek-R1-Distill-Qwen-32B.jinja.
 from collections.abc import Iterator
 
 from inspector.formats.chat_turns import TURN_STATES
-from inspector.formats.dialect import Ways, dialect_table, opening
+from inspector.formats.dialect import TOOL_TURN_HOMES, Ways, dialect_table, opening, tool_turn
 from inspector.formats.sectioned_calls import Section
 from inspector.model import SpanKind
 from inspector.rules.markers import INVENTED_RESULT
@@ -38,13 +38,14 @@ _TO_HOME = Transition("(anything else)", Cut.BEFORE, HOME, width=0)
 
 def _states(ways: Ways) -> Iterator[State]:
     yield from SECTION.states(ways)
+    yield tool_turn(_INTO_RESULTS, ways.turns)
     # The template closes reasoning that it does not want at once: `<｜Assistant｜></think>`.
     ends = (Transition(end, Cut.AFTER, ROLE) for end in ("｜>", "｜></think>"))
     yield State("speaker", SpanKind.MARKUP, tuple(ends), "turn_header")
     sentence = (*_INTO_RESULTS, *ways.turns)
     yield State("sentence end", SpanKind.MARKUP, sentence, "turn_end", other=r"[^\n]", other_goes=_TO_HOME)
     between = (opening(_RESULT, "result"), Transition(_RESULTS_END, Cut.AFTER, HOME), *ways.turns)
-    yield State("results", SpanKind.MARKUP, between, "section", other=r"\S", other_goes=_TO_HOME)
+    yield State("results", SpanKind.MARKUP, between, "results", other=r"\S", other_goes=_TO_HOME)
     result = (Transition(_RESULT_END, Cut.AFTER, "results"), *_INTO_RESULTS, *ways.turns)
     yield State("result", SpanKind.TOOL_RESULT, result, "tool_response", _RESULT, _RESULT_END)
 
@@ -55,6 +56,7 @@ DEEPSEEK_TABLE = dialect_table(
     call_closers=(SECTION.call_closer, _RESULT_END, _RESULTS_END),
     turns=_TURNS,
     turn_states=TURN_STATES,
+    homes=TOOL_TURN_HOMES,
     tails=SECTION.tails,
 )
 """Both versions share it: they differ only within a call's header, which is read once the call is closed."""

@@ -8,8 +8,8 @@ table, since their markers are distinct; what the prompt opened, or else the fir
 from collections.abc import Iterator
 from string import ascii_letters
 
-from inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES, TURN_TRANSITIONS
-from inspector.formats.dialect import Ways, dialect_table, opening
+from inspector.formats.chat_turns import TURN_STATES, TURN_TRANSITIONS
+from inspector.formats.dialect import TOOL_TURN_HOMES, Ways, dialect_table, opening, tool_turn
 from inspector.model import SpanKind
 from inspector.rules import markers as rules
 from inspector.segmenter.ahead import Ahead, Piece, Run
@@ -150,6 +150,8 @@ def _first_states(ways: Ways) -> Iterator[State]:
 
 
 def _result_states(ways: Ways) -> Iterator[State]:
+    bare = Transition("function name=", Cut.BEFORE, "v1 result", ahead=Ahead(*_NAME, ":\n"))
+    yield tool_turn((*_RESULTS[:2], bare), ways.turns)
     turns = (*_RESULTS, *ways.turns)
     yield State("result", SpanKind.TOOL_RESULT, turns, label="tool_response", opener=FROM)
     yield State(
@@ -187,6 +189,6 @@ FUNCTIONARY_TABLE = dialect_table(
     call_closers=(FUNCTION_END, V1_CALL_END, V1_RESULT_END),
     turns=_TURNS,
     turn_states=TURN_STATES,
-    homes={**ROLE_HOMES, "assistant": "start", "model": "start"},
+    homes={**TOOL_TURN_HOMES, "assistant": "start", "model": "start"},
     tails={ARROWS: "recipient", "<|recipient|>": "sent", "\nassistant:": "text"},
 )

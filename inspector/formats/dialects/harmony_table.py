@@ -8,8 +8,7 @@ may stand behind the channel. A header is markup up to a recipient, if it has on
 from collections.abc import Iterator
 from dataclasses import replace
 
-from inspector.formats.chat_turns import ROLE_HOMES
-from inspector.formats.dialect import Ways, dialect_table, opening
+from inspector.formats.dialect import TOOL_TURN_HOMES, Ways, dialect_table, opening, tool_turn
 from inspector.model import SpanKind
 from inspector.rules import markers as rules
 from inspector.segmenter.ahead import Ahead, Run
@@ -56,9 +55,10 @@ def _malformed(cut: Cut, target: str, expects: str) -> Transition:
     return Transition("(anything else)", cut, target, rules.MALFORMED_HEADER, width=0, expects=expects)
 
 
-def _states(_: Ways) -> Iterator[State]:
+def _states(ways: Ways) -> Iterator[State]:
     yield from _beginnings()
     yield from _headers()
+    yield tool_turn(_RESULTS, ways.turns)
     leaving = (*_INVENTED, *_TURNS, _NO_START)
     yield State("analysis", SpanKind.REASONING, _closed_by(END, leaving), label="analysis", closer=END)
     yield State(
@@ -186,6 +186,6 @@ HARMONY_TABLE = dialect_table(
     reasoning=(),
     turns=_TURNS,
     turn_states=(),
-    homes={**ROLE_HOMES, "assistant": "start", "model": "start"},
+    homes={**TOOL_TURN_HOMES, "assistant": "start", "model": "start"},
     tails={f"{START}assistant": "assistant", CHANNEL: "channel", f"{CHANNEL}analysis{MESSAGE}": "analysis"},
 )
