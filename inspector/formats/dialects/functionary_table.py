@@ -24,6 +24,12 @@ _NAME = (Run("[A-Za-z_]", 1, 1), Run(r"[A-Za-z0-9_.\-]", 0, 63))
 _OTHERS = ("user", "system")
 _HEADS_V1 = tuple(Transition(role, Cut.BEFORE, "v1 role", width=0) for role in ("user:\n", "system:\n", "assistant:\n"))
 _ENDS_V1 = ("<|END_OF_SYSTEM|>", "<|END_OF_USER|>", "<|END_OF_ASSISTANT|>")
+_CALL_HEADERS = (
+    ("call", ("\n", CONTENT, f"\n{CONTENT}"), ""),
+    ("function", (">",), FUNCTION_END),
+    ("v1", (":",), V1_CALL_END),
+)
+"""Each kind of call: its name in the states, the markers that end its header, its closing marker."""
 _ALL_OR_NAME = "`all` or a tool's name, and a line's end behind it,"
 
 
@@ -54,8 +60,8 @@ _BARE_CODE = Transition("python\n", Cut.BEFORE, "code", width=0)
 _CALLS = (
     *(Transition(f"{marker}python\n", Cut.BEFORE, "code", width=len(marker)) for marker in (ARROWS, TOKEN)),
     opening(f"{ARROWS}all\n", "text"),
-    _named(ARROWS, "header", "\n"),
-    opening(TOKEN, "header"),
+    _named(ARROWS, "call header", "\n"),
+    opening(TOKEN, "call header"),
     _named(FUNCTION, "function header", ">"),
     opening(V1_CALL, "v1 header"),
     opening(PYTHON_TAG, "code"),
@@ -75,26 +81,15 @@ _TO_TEXT = Transition("(anything else)", Cut.BEFORE, "text", width=0)
 def _call_states(ways: Ways) -> Iterator[State]:
     yield from _first_states(ways)
     cuts = (*ways.calls, *ways.turns)
-    pieces = {"header": ("\n", ""), "function header": (">", FUNCTION_END), "v1 header": (":", V1_CALL_END)}
-    for name, (end, closer) in pieces.items():
-        target = name.replace("header", "arguments")
+    for name, ends, closer in _CALL_HEADERS:
+        into = (Transition(end, Cut.NOWHERE, f"{name} arguments") for end in ends)
+        bare = Transition("{", Cut.NOWHERE, f"{name} arguments", width=0)
+        close = (Transition(closer, Cut.AFTER, "text"),) if closer else ()
         yield State(
-            name,
-            SpanKind.TOOL_CALL,
-            (
-                *((Transition(CONTENT, Cut.NOWHERE, target),) if name == "header" else ()),
-                *((Transition("\n<|content|>", Cut.NOWHERE, target),) if name == "header" else ()),
-                Transition(end, Cut.NOWHERE, target),
-                Transition("{", Cut.NOWHERE, target, width=0),
-                *((Transition(closer, Cut.AFTER, "text"),) if closer else ()),
-                *cuts,
-            ),
-            label="tool_call",
-            opener=ARROWS if name == "header" else "",
-            closer=closer,
+            f"{name} header", SpanKind.TOOL_CALL, (*into, bare, *close, *cuts), label="tool_call", closer=closer
         )
     yield State(
-        "arguments",
+        "call arguments",
         SpanKind.TOOL_CALL,
         cuts,
         label="tool_call",
@@ -105,7 +100,7 @@ def _call_states(ways: Ways) -> Iterator[State]:
     yield State(
         "call end",
         SpanKind.TOOL_CALL,
-        (*cuts, Transition("{", Cut.NOWHERE, "arguments", width=0)),
+        (*cuts, Transition("{", Cut.NOWHERE, "call arguments", width=0)),
         label="tool_call",
         other=r"[^\s\]}]",
         other_goes=_TO_TEXT,
@@ -126,7 +121,7 @@ def _call_states(ways: Ways) -> Iterator[State]:
 def _first_states(ways: Ways) -> Iterator[State]:
     """The states of a reply's beginning: with nothing known, behind `>>>`, behind `<|recipient|>`."""
     alls = (opening(f"all\n{CONTENT}", "text"), opening("all\n", "text"))
-    named = (*_bare_names("header", ("\n{", "\n<|content|>")), _BARE_CODE)
+    named = (*_bare_names("call header", ("\n{", "\n<|content|>")), _BARE_CODE)
     missing = Transition("(anything else)", Cut.NOWHERE, "text", rules.MALFORMED_HEADER, width=0, expects=_ALL_OR_NAME)
     yield State(
         "start",
@@ -135,9 +130,9 @@ def _first_states(ways: Ways) -> Iterator[State]:
         other=r"\S",
         other_goes=Transition("(anything else)", Cut.NOWHERE, "text", width=0),
     )
-    named = (*_bare_names("header", "\n"), _BARE_CODE)
+    named = (*_bare_names("call header", "\n"), _BARE_CODE)
     yield State("recipient", SpanKind.TEXT, (*alls, *named, *ways.out_of_text), other=r"\S", other_goes=missing)
-    named = (*_bare_names("header", ("\n", "<|content|>")), _BARE_CODE)
+    named = (*_bare_names("call header", ("\n", "<|content|>")), _BARE_CODE)
     sent = Transition("(anything else)", Cut.BEFORE, "text", rules.MALFORMED_HEADER, width=0, expects=_ALL_OR_NAME)
     yield State(
         "sent",
