@@ -83,7 +83,7 @@ FUNCTIONARY = Format(
     confidence=Signs(
         calls={
             rf">>>(?:all|{_NAME}\n\s*\{{)": 0.85,
-            rf"<\|recipient\|>{_NAME}\n<\|content\|>": 0.95,
+            rf"(?:<\|recipient\|>|\A){_NAME}\n<\|content\|>": 0.95,
             r"<\|reserved_special_token_249\|>": 0.95,
             r"<\|START_OF_FUNCTION_CALL\|>": 0.95,
             rf"<function={_NAME}>\s*\{{": 0.8,
