@@ -2,15 +2,13 @@
 
 import re
 from dataclasses import dataclass
-from itertools import pairwise
 
 from inspector.diagnostics import Edit, Fault, Fix
 from inspector.formats.json_call import strict_object
-from inspector.json_scanner import JsonKind, JsonNode, JsonReading, read_json
-from inspector.model import Json, ToolCall
+from inspector.formats.named_arguments import named_call, read_json_arguments
+from inspector.model import ToolCall
 from inspector.rules import json_syntax as rules
 from inspector.rules.markers import EMPTY_CALL, MALFORMED_HEADER
-from inspector.rules.rule import Severity
 from inspector.segmenter.events import SpanClosed
 from inspector.segmenter.readings import Reading
 from inspector.text import Range
@@ -97,13 +95,12 @@ class NamedCallReader:
         raw = place.of(text)
         value = strict_object(raw) if raw else None
         if value is not None:
-            return (_call(closed, header, place, value, valid=True),), [], True
+            return (named_call(closed, header, place, value, valid=True),), [], True
         if raw and self._is_code(header, raw):
-            return (_call(closed, header, place, raw, valid=True),), [], True
+            return (named_call(closed, header, place, raw, valid=True),), [], True
         if not raw:
             return self._without_arguments(closed, header)
-        reading = read_json(text[: place.end], place)
-        calls, faults = _read_calls(closed, header, place, reading)
+        calls, faults = read_json_arguments(closed, header, place)
         return calls, faults, not any(fault.rule is rules.TRUNCATED_JSON for fault in faults)
 
     def _is_code(self, header: re.Match[str], raw: str) -> bool:
@@ -119,7 +116,7 @@ class NamedCallReader:
         end = Range(header.end(), header.end())
         if not _is_closed(closed):
             fault = Fault(rules.TRUNCATED_JSON, name, "The stream ends before the arguments: expected a JSON object.")
-            return (_call(closed, header, end, "", valid=False),), [fault], False
+            return (named_call(closed, header, end, "", valid=False),), [fault], False
         fault = Fault(
             rules.MISSING_VALUE,
             name,
@@ -127,7 +124,7 @@ class NamedCallReader:
             "Write `{}`.",
             Fix((Edit(end, "{}"),), safe=True),
         )
-        return (_call(closed, header, end, {}, valid=False, recovered=True),), [fault], True
+        return (named_call(closed, header, end, {}, valid=False, recovered=True),), [fault], True
 
 
 def _is_cut(closed: SpanClosed, header: re.Match[str]) -> bool:
@@ -138,88 +135,6 @@ def _is_cut(closed: SpanClosed, header: re.Match[str]) -> bool:
 def _is_closed(closed: SpanClosed) -> bool:
     """Whether a closing marker stands at the span's end, so that what is missing within was left out, not cut off."""
     return closed.span.range.end > closed.span.inner.end
-
-
-def _read_calls(
-    closed: SpanClosed, header: re.Match[str], place: Range, reading: JsonReading
-) -> tuple[tuple[ToolCall, ...], list[Fault]]:
-    """The calls that the JSON at `place` makes with the header: one for each object, at least one."""
-    faults = list(reading.faults)
-    objects = [node for node in reading.nodes if node.kind is JsonKind.OBJECT]
-    if len(objects) > 1:
-        faults += (_second_object(two) for _, two in pairwise(objects))
-        return tuple(
-            _one_of_several(closed, header, node, reading, is_first=node is objects[0]) for node in objects
-        ), faults
-    if objects:
-        value = objects[0].value() if reading.strict or reading.repairable else place.of(closed.inner_text)
-        recovered = reading.repairable and not reading.strict
-        return (_call(closed, header, place, value, valid=reading.strict, recovered=recovered),), faults
-    decoded = _decoded(reading)
-    if decoded is not None:
-        edit = Edit(reading.nodes[0].range, str(reading.nodes[0].scalar).strip() or "{}")
-        message = "The arguments are a string that holds JSON; expected the object itself."
-        fix = Fix((edit,), safe=True)
-        fault = Fault(rules.ARGUMENTS_AS_STRING, place, message, "Remove the quotes and the backslashes.", fix)
-        return (_call(closed, header, place, decoded, valid=False, recovered=True),), [*faults, fault]
-    if not any(fault.rule.severity is Severity.ERROR for fault in faults):
-        faults.append(_no_object(place, reading))
-    return (_call(closed, header, place, place.of(closed.inner_text), valid=False),), faults
-
-
-def _one_of_several(
-    closed: SpanClosed, header: re.Match[str], node: JsonNode, reading: JsonReading, *, is_first: bool
-) -> ToolCall:
-    """The call of one object among several; it is valid where the object is strict by itself."""
-    broken = [f for f in reading.faults if f.rule.severity is Severity.ERROR and node.range.covers(f.range)]
-    readable = all(fault.fix is not None for fault in broken)
-    value = node.value() if readable else node.range.of(closed.inner_text)
-    call = _call(closed, header, node.range, value, valid=not broken, recovered=bool(broken) and readable)
-    if is_first:
-        return call
-    place = node.range.moved(closed.span.inner.start)
-    return ToolCall(
-        call.name, call.arguments, call.raw_arguments, call.valid, place, None, call.recovered, arguments_range=place
-    )
-
-
-def _call(
-    closed: SpanClosed, header: re.Match[str], place: Range, value: Json, *, valid: bool, recovered: bool = False
-) -> ToolCall:
-    start = closed.span.inner.start
-    name = Range(*header.span("name"))
-    return ToolCall(
-        header["name"],
-        value,
-        place.of(closed.inner_text),
-        valid=valid,
-        range=Range(name.start + start, max(name.end, place.end) + start),
-        id=header["id"] if "id" in header.re.groupindex else None,
-        recovered=recovered,
-        name_range=name.moved(start),
-        arguments_range=place.moved(start) if place else None,
-    )
-
-
-def _second_object(node: JsonNode) -> Fault:
-    message = "A second object stands behind the arguments; servers read only the first, or none."
-    return Fault(rules.SEVERAL_OBJECTS_IN_ONE_CALL, node.range, message, "Give each call a header of its own.")
-
-
-def _decoded(reading: JsonReading) -> Json:
-    """The object that arguments given as a string hold, None where they are something else."""
-    if not reading.strict or not isinstance(reading.nodes[0].scalar, str):
-        return None
-    text = reading.nodes[0].scalar
-    if not text.strip():
-        return {}
-    inner = read_json(text)
-    return inner.nodes[0].value() if inner.strict and inner.nodes[0].kind is JsonKind.OBJECT else None
-
-
-def _no_object(place: Range, reading: JsonReading) -> Fault:
-    kind = reading.nodes[0].kind.value if reading.nodes else "text"
-    return Fault(rules.NOT_A_CALL, place, f"The arguments are a JSON {kind}; expected an object.")
 
 
 def _within_fence(closed: SpanClosed, place: Range) -> tuple[Range, tuple[Fault, ...]]:
