@@ -1,8 +1,7 @@
 """Raw transcripts and completions as plain text: a file is one trace.
 
 A transcript in a chat template (ChatML, Llama 3, Gemma, harmony, DeepSeek, functionary) is split into its turns; any
-other text is one assistant turn.
-Joining the turns' texts gives the file exactly.
+other text is one assistant turn. Joining the turns' texts gives the file exactly.
 """
 
 from collections.abc import Iterator
