@@ -89,7 +89,7 @@ def _write_calls(calls: Sequence[ToolCall]) -> str:
 
 
 def _expresses(call: ToolCall) -> bool:
-    """An id must hold the name, as this dialect's do; without one it is made from the call's place. `[EOS]` ends turns."""
+    """An id must hold the name, as this dialect's do; without one it is made from the call's place."""
     named = _NAME.fullmatch(call.name or "") is not None
     of_id = _WRITTEN_ID.fullmatch(call.id) if call.id is not None else None
     return named and (call.id is None or (of_id is not None and of_id[1] == call.name)) and is_json_call(call)
