@@ -44,7 +44,20 @@ def hostile(name: str) -> st.SearchStrategy[str]:
 
 
 PROMPTS = st.sampled_from(
-    ("", "<think>\n", "<|im_start|>assistant\n", "<|im_start|>assistant\n<think>\n", "<|im_start|>tool\n", "[THINK]")
+    (
+        "",
+        "<think>\n",
+        "<|im_start|>assistant\n",
+        "<|im_start|>assistant\n<think>\n",
+        "<|im_start|>tool\n",
+        "[THINK]",
+        ">>>",
+        "<|recipient|>",
+        "<|start|>assistant",
+        "<|channel|>",
+        "<｜Assistant｜>",
+        "<｜tool▁calls▁begin｜>",
+    )
 )
 _PROFILE = settings()
 # There are many formats: before landing, each gets fewer texts than the readers that they share.

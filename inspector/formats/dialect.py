@@ -4,8 +4,9 @@ The rest is common to all chat models: the turns of the roles, lists of tools in
 may not write itself, closing markers that close nothing.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES, TURN_TRANSITIONS
 from inspector.formats.reasoning_tags import OTHER_TAGS, THINK_TAGS, ReasoningTag
@@ -73,14 +74,15 @@ def dialect_table(
     homes: dict[str, str] = ROLE_HOMES,
     default_home: str = "text",
     headless: str = "",
+    tails: Mapping[str, str] = MappingProxyType({}),
 ) -> Table:
     """A dialect's table.
 
     `calls` are the ways into its call states, `call_states` makes those states (and any more that the dialect has) from
     all ways; `call_closers` are the closing markers of calls, which are stray in a text. `results` become states named
     `result OPENER`, `reasoning` such named `reasoning OPENER`, `definitions` such named `definitions OPENER`. A model's
-    own turn is in state `text`, those of others are `system`, `user` and `tool`; `homes`, `default_home` and `headless`
-    are as in Table. Raises ValueError where the table does not agree with itself.
+    own turn is in state `text`, those of others are `system`, `user` and `tool`; `homes`, `default_home`,
+    `headless` and `tails` are as in Table. Raises ValueError where the table does not agree with itself.
     """
     calls, tags = tuple(calls), tuple(reasoning)
     results, definitions, turns = tuple(results), tuple(definitions), tuple(turns)
@@ -113,7 +115,19 @@ def dialect_table(
         homes=homes,
         default_home=default_home,
         headless=headless,
+        tails=tails,
     )
+
+
+def tool_turn(into_results: Iterable[Transition], turns: Iterable[Transition]) -> State:
+    """The state `tool turn`: a turn of a tool where no header of a turn stands before its results."""
+    ways = (*into_results, *turns)
+    bare = Transition("(anything else)", Cut.BEFORE, "bare_result", width=0)
+    return State("tool turn", SpanKind.TEXT, ways, other=r"\S", other_goes=bare)
+
+
+TOOL_TURN_HOMES = {role: "tool turn" if home == "tool" else home for role, home in ROLE_HOMES.items()}
+"""Homes of a dialect that has the state `tool turn`."""
 
 
 def other_spelling(marker: str) -> str:

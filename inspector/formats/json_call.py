@@ -172,7 +172,7 @@ def read_whole_call(text: str, start: int) -> ToolCall | None:
         body_end, closer, name, name_at = len(text[:at].rstrip(_SPACE)) - 1, ",", name_last[1], name_last.span(1)
     first = match.end()
     raw = text[first:body_end].rstrip(_SPACE)
-    arguments = _strict_object(raw) if name and text[body_end : body_end + 1] == closer else None
+    arguments = strict_object(raw) if name and text[body_end : body_end + 1] == closer else None
     if arguments is None:
         return None
     return ToolCall(
@@ -186,7 +186,7 @@ def read_whole_call(text: str, start: int) -> ToolCall | None:
     )
 
 
-def _strict_object(raw: str) -> dict[str, Json] | None:
+def strict_object(raw: str) -> dict[str, Json] | None:
     """The decoded object, or None where it is not strict, too deep, holds a key twice, or could be one of these.
 
     A value that a duplicate key hides is missing from the decoded object, and with it at least two quotes.

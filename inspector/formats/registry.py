@@ -6,15 +6,21 @@ from importlib.metadata import entry_points
 
 from inspector.errors import UnknownFormatError
 from inspector.formats.dialects.apriel import APRIEL
+from inspector.formats.dialects.deepseek_v3 import DEEPSEEK_V3
+from inspector.formats.dialects.deepseek_v31 import DEEPSEEK_V31
 from inspector.formats.dialects.ernie45 import ERNIE45
 from inspector.formats.dialects.firefunction import FIREFUNCTION
+from inspector.formats.dialects.functionary import FUNCTIONARY
+from inspector.formats.dialects.gigachat3 import GIGACHAT3
 from inspector.formats.dialects.granite import GRANITE
 from inspector.formats.dialects.granite4 import GRANITE4
 from inspector.formats.dialects.granite_20b_fc import GRANITE_20B_FC
+from inspector.formats.dialects.harmony import HARMONY
 from inspector.formats.dialects.hermes import HERMES
 from inspector.formats.dialects.hunyuan import HUNYUAN
 from inspector.formats.dialects.internlm2 import INTERNLM2
 from inspector.formats.dialects.jamba import JAMBA
+from inspector.formats.dialects.kimi_k2 import KIMI_K2
 from inspector.formats.dialects.longcat import LONGCAT
 from inspector.formats.dialects.minimax_m1 import MINIMAX_M1
 from inspector.formats.dialects.nemotron_json import NEMOTRON_JSON
@@ -26,19 +32,25 @@ ENTRY_POINT_GROUP = "weaklink.formats"
 
 _BUILT_IN: tuple[Format, ...] = (
     HERMES,
-    PHI4,
+    FUNCTIONARY,
     APRIEL,
+    DEEPSEEK_V3,
+    DEEPSEEK_V31,
     ERNIE45,
     FIREFUNCTION,
+    GIGACHAT3,
     GRANITE,
     GRANITE4,
     GRANITE_20B_FC,
+    HARMONY,
     HUNYUAN,
     INTERNLM2,
     JAMBA,
+    KIMI_K2,
     LONGCAT,
     MINIMAX_M1,
     NEMOTRON_JSON,
+    PHI4,
 )
 FALLBACK = HERMES
 """The format of a text that points to none."""

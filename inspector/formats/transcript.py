@@ -1,15 +1,46 @@
 """Cuts a raw transcript into turns at the headers of its chat template, losing nothing."""
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from inspector.formats.chat_turns import ROLE_HOMES
+from inspector.formats.dialects.deepseek_table import DEEPSEEK_TABLE
+from inspector.formats.dialects.functionary_table import FUNCTIONARY_TABLE
+from inspector.formats.dialects.harmony_table import HARMONY_TABLE
 from inspector.formats.dialects.hermes_table import HERMES_TABLE
-from inspector.model import Generation, Part, Role, SpanKind, Trace, Turn
+from inspector.model import Generation, Part, Role, Span, SpanKind, Trace, Turn
 from inspector.segmenter.events import SpanClosed
 from inspector.segmenter.machine import Machine
+from inspector.segmenter.table import Table
 from inspector.text import Range
 
 _ROLES = {"system": Role.SYSTEM, "user": Role.USER, "tool": Role.TOOL, "text": Role.ASSISTANT}
+_WRITTEN_BY_MODEL = (SpanKind.TEXT, SpanKind.REASONING, SpanKind.TOOL_CALL)
+
+
+@dataclass(frozen=True, slots=True)
+class _Template:
+    """A family of chat templates: what its first header looks like, and the table that finds all of them.
+
+    `messages` says that a reply may be several messages, each with a header, and that results bear no turn's header;
+    `unheaded` that a system prompt does not either: it stands before the first header.
+    """
+
+    sign: re.Pattern[str]
+    table: Table
+    messages: bool = True
+    unheaded: bool = False
+
+
+_TEMPLATES = (
+    _Template(re.compile(r"<\|start\|>(?:system|developer|user|assistant)(?:<\|| to=)"), HARMONY_TABLE),
+    _Template(re.compile(r"<｜(?:User|Assistant|System)｜>"), DEEPSEEK_TABLE, unheaded=True),
+    _Template(re.compile(r"<\|from\|>[^\n<]{1,80}\n<\|recipient\|>|<\|END_OF_(?:SYSTEM|USER)\|>"), FUNCTIONARY_TABLE),
+)
+_USUAL = _Template(re.compile(r"<\|im_start\|>|<\|start_header_id\|>|<start_of_turn>"), HERMES_TABLE, messages=False)
+_BEGINNING = re.compile(r"<｜begin▁of▁sentence｜>")
+_OPENING_TAG = re.compile(r"\s*<\|(?:start|from)\|>([A-Za-z_]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +53,18 @@ class TranscriptTurn:
 
 
 def split_turns(text: str) -> tuple[TranscriptTurn, ...]:
-    """The turns of a ChatML, Llama 3 or Gemma transcript; their ranges tile the text.
+    """The turns of a ChatML, Llama 3, Gemma, harmony, DeepSeek or functionary transcript; their ranges tile the text.
 
-    A header counts only where the template may write one, so not within a call's string. Text before the first header
-    belongs to the first turn; without any header the whole text is one assistant turn.
+    A header counts only where the template may write one, so not within a call's string. Messages of a model in a row
+    are one turn where its template gives each a header, and so are results. Text before the first header belongs to the
+    first turn; without any header the whole text is one assistant turn.
     """
-    headers = _headers(text)
+    template = _template(text)
+    headers = list(_headers(text, template))
+    if template.messages:
+        headers = [one for at, one in enumerate(headers) if not at or _role(headers[at - 1][1]) is not _role(one[1])]
+    if template.unheaded and headers and _BEGINNING.sub("", text[: headers[0][0]], count=1).strip():
+        headers.insert(0, (0, "system"))
     if not headers:
         return (TranscriptTurn(Role.ASSISTANT, "", Range(0, len(text))),) if text else ()
     starts = [0, *(start for start, _ in headers[1:])]
@@ -52,16 +89,45 @@ def read_transcript(text: str) -> Trace:
     return Trace(turns)
 
 
-def _headers(text: str) -> list[tuple[int, str]]:
-    """Where the headers that name a role begin, and the role's word."""
-    machine = Machine(HERMES_TABLE)
-    found = []
+def _template(text: str) -> _Template:
+    """The family whose header comes first."""
+    found = ((match.start(), one) for one in (_USUAL, *_TEMPLATES) if (match := one.sign.search(text)) is not None)
+    return min(found, key=lambda one: one[0], default=(0, _USUAL))[1]
+
+
+def _headers(text: str, template: _Template) -> Iterator[tuple[int, str]]:
+    """Where turns begin, and the word for whose they are."""
+    machine = Machine(template.table)
+    within_results = False
+    opened_at: int | None = None
     for event in (*machine.feed(text), *machine.close()):
-        if isinstance(event, SpanClosed) and event.span.kind is SpanKind.MARKUP and event.span.label == "turn_header":
-            word = event.inner_text.partition("<")[0].strip()
-            if word:
-                found.append((event.span.range.start, word))
-    return found
+        if not isinstance(event, SpanClosed):
+            continue
+        span = event.span
+        word = _role_word(event, text) if span.kind is SpanKind.MARKUP and span.label == "turn_header" else ""
+        if word:
+            within_results = False
+            yield span.range.start, word
+        elif template.messages and span.kind is SpanKind.TOOL_RESULT and not within_results:
+            within_results = True
+            yield (span.range.start if opened_at is None else opened_at), "tool"
+        elif within_results and span.kind in _WRITTEN_BY_MODEL and not _is_blank(span, text):
+            within_results = False
+            yield span.range.start, "assistant"
+        opened_at = span.range.start if span.label == "results" else None
+
+
+def _role_word(event: SpanClosed, text: str) -> str:
+    """The word of a header for whose turn it begins, "" where it has none."""
+    word = event.inner_text.partition("<")[0].split()
+    if word:
+        return word[0]
+    opened = _OPENING_TAG.match(text, event.span.range.start, event.span.range.end)
+    return opened[1] if opened is not None else ""
+
+
+def _is_blank(span: Span, text: str) -> bool:
+    return not span.range.of(text).strip()
 
 
 def _role(word: str) -> Role:

@@ -1,7 +1,7 @@
 """Raw transcripts and completions as plain text: a file is one trace.
 
-A transcript in a chat template (ChatML, Llama 3, Gemma) is split into its turns; any other text is one assistant turn.
-Joining the turns' texts gives the file exactly.
+A transcript in a chat template (ChatML, Llama 3, Gemma, harmony, DeepSeek, functionary) is split into its turns; any
+other text is one assistant turn. Joining the turns' texts gives the file exactly.
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,14 @@ from inspector.importers.source import Sample, Skipped, SourceFile
 from inspector.model import Provenance, RecognisedBy, Trace
 from inspector.text import decode
 
-_HEADERS = ("<|im_start|>", "<|start_header_id|>", "<start_of_turn>")
+_HEADERS = (
+    "<|im_start|>",
+    "<|start_header_id|>",
+    "<start_of_turn>",
+    "<|start|>",
+    "<|from|>",
+    "<｜begin▁of▁sentence｜>",
+)
 _NEAR = 300
 
 

@@ -116,6 +116,14 @@ INVENTED_RESULT = Rule(
     bad='<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>\n<tool_response>\n{"ok": true}\n</tool_response>',
     good='<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>',
 )
+MALFORMED_HEADER = Rule(
+    "F313",
+    "malformed-header",
+    Severity.WARNING,
+    "The header of a message or call lacks a part, or holds something else.",
+    "Formats that name the recipient before the content (harmony, functionary, DeepSeek) depend on each part of that "
+    "header. Models drop one or write words between them; strict parsers then raise an error for the whole reply.",
+)
 
 NEAR_MARKER = Rule(
     "F314",
@@ -141,5 +149,6 @@ RULES = (
     SPECIAL_TOKEN_LEAK,
     CALL_LEFT_IN_CONTENT,
     INVENTED_RESULT,
+    MALFORMED_HEADER,
     NEAR_MARKER,
 )

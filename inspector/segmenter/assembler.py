@@ -14,6 +14,9 @@ from inspector.segmenter.readings import SpanReader
 from inspector.segmenter.wording import unterminated
 from inspector.text import Range, lone_surrogates
 
+SECTION = "section"
+"""The label of markup around calls, which ends no turn."""
+
 
 class Assembler:
     """Takes events in order; its lists grow by what became known, and hold everything once the text has ended."""
@@ -71,9 +74,9 @@ class Assembler:
             self._call_seen, self._after_call = True, None
             self._payloads.append((text, span))
         elif kind is SpanKind.TEXT:
-            if self._call_seen and self._after_call is None and not text.isspace():
+            if self._call_seen and self._after_call is None and text and not text.isspace():
                 self._after_call = event
-        elif kind is not SpanKind.REASONING:
+        elif kind is not SpanKind.REASONING and span.label != SECTION:
             self._turn_ends()
         self.spans.append(span)
         self._opened = None

@@ -205,8 +205,11 @@ class Machine(OpenSpan):
 
     def _flag(self, transition: Transition, at: int) -> None:
         assert transition.rule is not None
-        marker, place = transition.marker, Range(self._window.base + at, self._window.base + at + transition.taken)
-        wanted = self._state.closer
+        start = self._window.base + at
+        marker = transition.marker[transition.lead :]
+        seen = 1 if transition is self._state.other_goes else len(marker)
+        place = Range(start, start + (transition.taken or seen))
+        wanted = transition.expects or self._state.closer
         if transition.rule is SPECIAL_TOKEN_LEAK:
             marker, place = self._opener
             wanted = self._target(transition, "").opener
@@ -327,5 +330,8 @@ class Machine(OpenSpan):
             reader.feed("\x00")
         self._home = reader._home
         tail = prompt.rstrip()
+        for ending, name in self._table.tails.items():
+            if tail.endswith(ending):
+                return self._table.by_name[name]
         opened = (state for state in self._table.states if state.opener and tail.endswith(state.opener))
         return next((state for state in opened if state.kind is SpanKind.REASONING), reader.state)

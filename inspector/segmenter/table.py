@@ -5,7 +5,7 @@ which state follows, and which rule that breaks, if any.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
@@ -41,7 +41,8 @@ class Transition:
 
     `marker` is literal text. Its first `lead` characters (a line's end, say) still belong to what stands before it; of
     the rest, `width` characters are taken (all of them by default, none for a mere look ahead); `taken` is their
-    number. `ahead` must follow the marker, else it is no marker. `rule` is the rule that taking this way breaks.
+    number. `ahead` must follow the marker, else it is no marker. `rule` is the rule that taking this way breaks,
+    `expects` what belongs there instead, in words, where that is not the state's closer.
     """
 
     marker: str
@@ -51,6 +52,7 @@ class Transition:
     width: int | None = None
     lead: int = 0
     ahead: Ahead | None = None
+    expects: str = ""
     taken: int = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -120,14 +122,16 @@ class Table:
     """All states of a format.
 
     `homes` maps a role's word in a turn header to the state that its turn starts in, `default_home` serves any other
-    word, `headless` (if set) a header without a word. `patterns` finds any marker of any state without
-    `other`, for each first character that the default home looks for.
+    word, `headless` (if set) a header without a word. `tails` maps the end of a prompt, white space aside, to the state
+    that it opens, where the prompt's own markers do not say so (a header that the prompt begins). `patterns` finds any
+    marker of any state without `other`, for each first character that the default home looks for.
     """
 
     states: tuple[State, ...]
     homes: dict[str, str]
     default_home: str
     headless: str = ""
+    tails: Mapping[str, str] = field(default_factory=dict)
     by_name: dict[str, State] = field(init=False, repr=False)
     patterns: dict[str, re.Pattern[str]] = field(init=False, repr=False)
 
@@ -142,8 +146,9 @@ class Table:
             ways = (*state.transitions, state.other_goes, state.then, state.broken_goes)
             for unknown in {way.target for way in ways if way is not None} - known:
                 raise ValueError(f"state {state.name}: its target {unknown} is no state")
-        if {*self.homes.values(), self.default_home, self.headless or self.default_home} - by_name.keys():
-            raise ValueError("a role's home is no state")
+        entries = {*self.homes.values(), self.default_home, self.headless or self.default_home, *self.tails.values()}
+        if entries - by_name.keys():
+            raise ValueError("a role's home, or a prompt's tail, is no state")
 
     def home(self, role: str) -> State:
         """The state that a turn of this role starts in."""

@@ -55,6 +55,13 @@ def marker_fault(rule: Rule, marker: str, place: Range, wanted: str) -> Fault:
             f"The model opens `{marker}` in its own turn: it writes a result that no tool gave.",
             "Stop the generation at the end of the call, and discard what follows.",
         )
+    if rule is markers.MALFORMED_HEADER:
+        return Fault(
+            rule,
+            place,
+            f"The header of this message is not what the format writes: expected {wanted} here.",
+            "weaklink reads on as if it stood there; a strict parser gives up, or takes the rest for content.",
+        )
     raise AssertionError(f"no marker breaks {rule}")
 
 
@@ -70,7 +77,7 @@ def unterminated(closed: SpanClosed, *, complete: bool, repeats: Span | None = N
         place = closed.ended_at
         message = _ended_by_marker(closed, opener, complete=complete)
     else:
-        place = Range(max(end - 1, closed.span.range.start), end)
+        place = Range(max(end - 1, closed.span.range.start), end) if content else closed.span.range
         message = f"The stream ends before `{closed.wanted}`."
         if repeats is not None:
             message = f"{message[:-1]}; what it cuts off repeats an earlier call, so nothing was lost."

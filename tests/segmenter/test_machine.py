@@ -152,3 +152,12 @@ def test_a_segmenter_leaves_no_circle_of_references() -> None:
         assert gone() is None
     finally:
         gc.enable()
+
+
+def test_a_prompts_tail_may_name_the_state_that_it_opens() -> None:
+    states = (State("home", SpanKind.TEXT, ()), State("named", SpanKind.TOOL_CALL, ()))
+    table = Table(states, {}, "home", tails={">>>": "named"})
+    assert Machine(table, prompt="user: hi >>>\n").state.name == "named"
+    assert Machine(table, prompt="user: hi >>> there").state.name == "home"
+    with pytest.raises(ValueError, match="tail"):
+        Table(states, {}, "home", tails={">>>": "nowhere"})

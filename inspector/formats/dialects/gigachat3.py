@@ -1,0 +1,95 @@
+"""`gigachat3`: a message `function call` behind the text, its body one JSON object (Sber's GigaChat 3).
+
+Sources: vllm:vllm/tool_parsers/gigachat3_tool_parser.py and its test, sglang's gigachat3 detector. The text before the
+call ends with `<|message_sep|>`. Where decoding lost the role's separator, `function call{` is read all the same.
+"""
+
+from collections.abc import Iterator, Sequence
+from types import MappingProxyType
+
+from inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES
+from inspector.formats.dialect import Ways, dialect_table, opening
+from inspector.formats.format import Format, Signs
+from inspector.formats.json_call import JsonCallReader
+from inspector.formats.span_readings import ReasoningReader, read_definitions, read_result
+from inspector.formats.writing import call_object, is_json_call
+from inspector.model import Role, SpanKind, ToolCall
+from inspector.rules.markers import INVENTED_RESULT, MALFORMED_HEADER
+from inspector.segmenter.ahead import Ahead, Run
+from inspector.segmenter.events import FormatParser
+from inspector.segmenter.machine import Machine
+from inspector.segmenter.payload import JSON
+from inspector.segmenter.table import ROLE, Cut, State, Transition
+
+_END = "<|message_sep|>"
+_CALL = "function call<|role_sep|>"
+_RESULT = "function result<|role_sep|>"
+_SEPARATOR = "`<|role_sep|>` and a line's end behind `function call`"
+_OBJECT = Ahead(Run(r"[ \n]"), "{", Run(r"[ \n]"), ('"name"', '"arguments"'))
+_ROLES = ("system", "user", "assistant", "developer system")
+_SPEAKERS = tuple(Transition(f"{role}<|role_sep|>\n", Cut.BEFORE, "speaker", width=0) for role in _ROLES)
+_TURNS = tuple(opening(end, "ended") for end in (_END, "<s>", "</s>"))
+_BARE = Transition("function call", Cut.BEFORE, "call", MALFORMED_HEADER, ahead=_OBJECT, expects=_SEPARATOR)
+_RESULTS = Transition(_RESULT, Cut.BEFORE, "result")
+_TO_TEXT = Transition("(anything else)", Cut.BEFORE, "text", width=0)
+
+
+def _states(ways: Ways) -> Iterator[State]:
+    cuts = (opening(_CALL, "call"), *ways.turns)
+    yield State(
+        "call",
+        SpanKind.TOOL_CALL,
+        cuts,
+        label="tool_call",
+        opener=_CALL,
+        payload=JSON,
+        then=Transition("(end of the object)", Cut.NOWHERE, "call end", width=0),
+    )
+    # White space and a bracket too many still belong to the call that they break.
+    yield State("call end", SpanKind.TOOL_CALL, (*cuts, _BARE), "tool_call", other=r"[^\s\]}]", other_goes=_TO_TEXT)
+    ended = (opening(_CALL, "call"), _BARE, _RESULTS, *_SPEAKERS, *ways.turns)
+    yield State("ended", SpanKind.MARKUP, ended, "section", other=r"\S", other_goes=_TO_TEXT)
+    yield State("speaker", SpanKind.MARKUP, (Transition("<|role_sep|>\n", Cut.AFTER, ROLE),), "turn_header")
+    yield State("result", SpanKind.TOOL_RESULT, ways.turns, "tool_response", _RESULT)
+
+
+_INVENTED = Transition(_RESULT, Cut.BEFORE, "result", INVENTED_RESULT)
+_TABLE = dialect_table(
+    calls=(opening(_CALL, "call"), _BARE, _INVENTED),
+    call_states=_states,
+    turns=_TURNS,
+    turn_states=TURN_STATES,
+    homes=ROLE_HOMES,
+)
+
+
+def _write_calls(calls: Sequence[ToolCall]) -> str:
+    return "".join(f"{_END}\n\n{_CALL}\n{call_object(call)}" for call in calls)
+
+
+def _expresses(call: ToolCall) -> bool:
+    return call.id is None and is_json_call(call)
+
+
+def _new_parser(prompt: str = "", role: Role = Role.ASSISTANT) -> FormatParser:
+    return Machine(_TABLE, role=role.value, prompt=prompt)
+
+
+GIGACHAT3 = Format(
+    name="gigachat3",
+    summary="GigaChat 3: a message `function call` with one JSON object",
+    aliases=("gigachat",),
+    models=("*gigachat3*", "*gigachat-3*", "*gigachat*"),
+    confidence=Signs(calls={r"function call(?:<\|role_sep\|>\n)\s*\{": 0.97}, hints={r"<\|message_sep\|>": 0.8}),
+    new_parser=_new_parser,
+    readers=MappingProxyType(
+        {
+            SpanKind.TOOL_CALL: JsonCallReader(),
+            SpanKind.TOOL_RESULT: read_result,
+            SpanKind.TOOL_DEFINITIONS: read_definitions,
+            SpanKind.REASONING: ReasoningReader((_CALL,)),
+        }
+    ),
+    write_calls=_write_calls,
+    expresses=_expresses,
+)
