@@ -66,11 +66,11 @@ class State:
     hide markers. `then` is the way that the end of the payload's value takes; without it only a marker ends the state.
     `broken_goes` is the way (taking nothing) at the character that breaks such a payload; without it, the state goes on
     to the next marker. `other` is a character class and `other_goes` the transition (taking nothing) for the first
-    character in it that begins no marker. Of two markers at one place the longer counts.
+    character in it that begins no marker. Of two markers at one place the longer counts, unless its look ahead fails.
 
     The rest is made from the transitions: a pattern per first character, those characters, every proper beginning of
-    a marker, the longest marker's length, and `hint`, which finds a whole marker, or the beginning of one that the text
-    ends in.
+    a marker, the longest marker's length, the markers that begin one with a look ahead, and `hint`, which finds a
+    whole marker, or the beginning of one that the text ends in.
     """
 
     name: str
@@ -92,6 +92,7 @@ class State:
     longest: int = field(init=False, repr=False)
     hint: re.Pattern[str] = field(init=False, repr=False)
     by_marker: dict[str, Transition] = field(init=False, repr=False)
+    shorter: dict[str, tuple[Transition, ...]] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         markers = [transition.marker for transition in self.transitions]
@@ -103,6 +104,9 @@ class State:
             raise ValueError(f"state {self.name}: `then` needs a payload")
         object.__setattr__(self, "other_pattern", re.compile(self.other) if self.other else None)
         object.__setattr__(self, "by_marker", {t.marker: t for t in self.transitions})
+        object.__setattr__(
+            self, "shorter", {t.marker: _shorter(t, self.transitions) for t in self.transitions if t.ahead}
+        )
         object.__setattr__(self, "patterns", _patterns(markers))
         object.__setattr__(self, "first_characters", tuple(sorted({marker[0] for marker in markers})))
         object.__setattr__(self, "beginnings", frozenset(m[:end] for m in markers for end in range(1, len(m))))
@@ -149,6 +153,12 @@ class Table:
         if word is None:
             return self.by_name[self.headless or self.default_home]
         return self.by_name[self.homes.get(word[1].lower(), self.default_home)]
+
+
+def _shorter(way: Transition, ways: Iterable[Transition]) -> tuple[Transition, ...]:
+    """The ways whose markers `way`'s begins with, longest first: they count where its look ahead fails."""
+    found = (one for one in ways if one is not way and way.marker.startswith(one.marker))
+    return tuple(sorted(found, key=lambda one: -len(one.marker)))
 
 
 def _reach(way: Transition) -> int:
