@@ -66,7 +66,8 @@ class State:
     hide markers. `then` is the way that the end of the payload's value takes; without it only a marker ends the state.
     `broken_goes` is the way (taking nothing) at the character that breaks such a payload; without it, the state goes on
     to the next marker. `other` is a character class and `other_goes` the transition (taking nothing) for the first
-    character in it that begins no marker. Of two markers at one place the longer counts, unless its look ahead fails.
+    character in it that begins no marker; that way may look ahead too, from the character on, and where this fails,
+    `otherwise` is taken. Of two markers at one place the longer counts, unless its look ahead fails.
 
     The rest is made from the transitions: a pattern per first character, those characters, every proper beginning of
     a marker, the longest marker's length, the markers that begin one with a look ahead, and `hint`, which finds a
@@ -84,6 +85,7 @@ class State:
     broken_goes: Transition | None = None
     other: str = ""
     other_goes: Transition | None = None
+    otherwise: Transition | None = None
     other_pattern: re.Pattern[str] | None = field(init=False, repr=False)
     patterns: dict[str, re.Pattern[str]] = field(init=False, repr=False)
     first_characters: tuple[str, ...] = field(init=False, repr=False)
@@ -100,6 +102,8 @@ class State:
             raise ValueError(f"state {self.name}: a marker stands twice, or is empty")
         if bool(self.other) != (self.other_goes is not None) or (self.other and self.then):
             raise ValueError(f"state {self.name}: `other` goes with `other_goes`, and not with `then`")
+        if bool(self.otherwise) != bool(self.other_goes and self.other_goes.ahead):
+            raise ValueError(f"state {self.name}: `otherwise` goes with an `other_goes` that looks ahead")
         if self.then is not None and self.payload is None:
             raise ValueError(f"state {self.name}: `then` needs a payload")
         object.__setattr__(self, "other_pattern", re.compile(self.other) if self.other else None)
@@ -114,7 +118,10 @@ class State:
         object.__setattr__(self, "alarms", tuple(sorted({*self.first_characters, *ends})))
         looked_for = [*markers, *(end for end in ends if end not in markers)]
         object.__setattr__(self, "hint", re.compile(_whole_or_cut_short(looked_for) if looked_for else r"(?!)"))
-        object.__setattr__(self, "longest", max(map(_reach, self.transitions), default=0))
+        if self.otherwise is not None and self.other_goes is not None:
+            self.shorter[self.other_goes.marker] = (self.otherwise,)
+        others = (self.other_goes.ahead.longest + 1,) if self.other_goes is not None and self.other_goes.ahead else ()
+        object.__setattr__(self, "longest", max((*map(_reach, self.transitions), *others), default=0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +148,7 @@ class Table:
         object.__setattr__(self, "by_name", by_name)
         known = {HOME, HERE, ROLE, *by_name}
         for state in self.states:
-            ways = (*state.transitions, state.other_goes, state.then, state.broken_goes)
+            ways = (*state.transitions, state.other_goes, state.otherwise, state.then, state.broken_goes)
             for unknown in {way.target for way in ways if way is not None} - known:
                 raise ValueError(f"state {state.name}: its target {unknown} is no state")
         if {*self.homes.values(), self.default_home, self.headless or self.default_home} - by_name.keys():

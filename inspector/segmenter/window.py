@@ -36,7 +36,8 @@ class Window:
             if transition is None or transition.ahead is None:
                 return at + (transition.lead if transition is not None else 0), transition
             for way in (transition, *state.shorter.get(transition.marker, ())):
-                counts = way.ahead is None or way.ahead.counts(self.text, at + len(way.marker), final=final)
+                behind = at if way is state.other_goes else at + len(way.marker)
+                counts = way.ahead is None or way.ahead.counts(self.text, behind, final=final)
                 if counts is None:
                     return at, None
                 if counts:

@@ -11,7 +11,6 @@ at a line's start counts, before `argument=` or `)`, and none in a code fence: p
 the reply's start that holds nothing but such a list is a call in a fence, which servers do not read.
 """
 
-import string
 from collections.abc import Iterator, Sequence
 from types import MappingProxyType
 
@@ -40,7 +39,7 @@ _LIST = Ahead(*_LIST_PIECES)
 _LIST_IN_FENCE = Ahead("[", *_LIST_PIECES)
 _LIST_IN_TEXT = Ahead(_GAP, *_NAME, "(", _GAP, OneOf(_KEYWORD, _EMPTY))
 _ALONE: tuple[Piece, ...] = (")", Run("[ \t]"), Unless(r"[^\n,;<]"))
-_BARE = Ahead(Run(_WORD, 0, 127), "(", _GAP, OneOf(_KEYWORD, _ALONE))
+_BARE = Ahead(*_NAME, "(", _GAP, OneOf(_KEYWORD, _ALONE))
 _ANOTHER = Ahead(_GAP, *_NAME, "(", _GAP, OneOf(_KEYWORD, _ALONE))
 _FENCES = ("```python\n", "```py\n", "```tool_code\n", "```\n")
 _ENDS = Transition("(end of the calls)", Cut.NOWHERE, "call_end", width=0)
@@ -87,12 +86,12 @@ def _call_states(ways: Ways) -> Iterator[State]:
         (
             *marked,
             Transition("[", Cut.BEFORE, "call", width=0, ahead=_LIST),
-            *(Transition(letter, Cut.BEFORE, "call", width=0, ahead=_BARE) for letter in f"{string.ascii_letters}_"),
             *(Transition(fence, Cut.BEFORE, "fenced_call", width=0, ahead=_LIST_IN_FENCE) for fence in _FENCES),
             Transition("```", Cut.NOWHERE, "fence"),
         ),
         other=r"\S",
-        other_goes=Transition("(anything else)", Cut.NOWHERE, "prose", width=0),
+        other_goes=Transition("(a bare call)", Cut.BEFORE, "call", width=0, ahead=_BARE),
+        otherwise=Transition("(anything else)", Cut.NOWHERE, "prose", width=0),
     )
     yield State("prose", SpanKind.TEXT, (*ways.out_of_text, Transition("\n```", Cut.NOWHERE, "fence")))
     yield State("fence", SpanKind.TEXT, (*in_fence, Transition("\n```", Cut.NOWHERE, "prose")))

@@ -8,10 +8,17 @@ from inspector.diagnostics import Edit
 from inspector.formats.python_call import call_wording as say
 from inspector.formats.python_call.atoms import read_expression
 from inspector.formats.python_call.cursor import Cursor
+from inspector.formats.python_call.strings import decoded
 from inspector.formats.python_call.values import read_value
 from inspector.model import Json, Parameter
 from inspector.text import Range
 
+# An argument as most are: a whole string, an integer, a literal, and what follows it.
+_PLAIN = re.compile(
+    r"""[ \n]*+([^\W\d]\w*+)=(?:'(?!'')((?:[^'\\\n]++|\\[\s\S])*+)'|"(?!"")((?:[^"\\\n]++|\\[\s\S])*+)\""""
+    r"""|(-?(?:0|[1-9][0-9]{0,17}+))|(True|False|None))[ \n]*+(?=[,)])"""
+)
+_LITERALS: dict[str, Json] = {"True": True, "False": False, "None": None}
 _KEYWORD = re.compile(r"([^\W\d]\w*)\s*+=(?!=)\s*+")
 _MEMBER = re.compile(r"([\"']?)([^\W\d]\w*)\1\s*+([:=]|=>)(?!=)\s*+")
 _NESTED_CALL = re.compile(r"[^\W\d][\w.]*\((?:\s*+\)|\s*+[^\W\d]\w*\s*+=(?!=))")
@@ -32,6 +39,8 @@ def read_arguments(cursor: Cursor, *, is_list: bool) -> Arguments:
     found = Arguments(cursor.at)
     places: dict[str, Range] = {}
     while True:
+        while _read_plain(cursor, found, places):
+            pass
         found.end = cursor.at
         character = cursor.skip()
         if not character:
@@ -60,6 +69,34 @@ def read_arguments(cursor: Cursor, *, is_list: bool) -> Arguments:
             return found
         found.end = cursor.at
         _separator(cursor)
+
+
+def _read_plain(cursor: Cursor, found: Arguments, places: dict[str, Range]) -> bool:
+    """Read an argument that is as most are, and the comma behind it; False, and nothing read, where it is not."""
+    match = _PLAIN.match(cursor.text, cursor.at)
+    if match is None:
+        return False
+    name, integer, literal = match.group(1, 4, 5)
+    if name in places or keyword.iskeyword(name):
+        return False
+    group = match.lastindex or 1
+    start, end = match.span(group)
+    if integer is not None:
+        value: Json = int(integer)
+    elif literal is not None:
+        value = _LITERALS[literal]
+    else:
+        value = decoded(cursor, start, end)
+        start, end = start - 1, end + 1
+    place = places[name] = Range(*match.span(1))
+    found.members[name] = value
+    found.parameters[name] = Parameter(name, cursor.text[start:end], Range(start, end), place, typed=True)
+    found.end = cursor.at = end
+    if cursor.text.startswith(",", end):
+        cursor.at = end + 1
+        return True
+    _separator(cursor)
+    return True
 
 
 def _read_argument(cursor: Cursor, found: Arguments, places: dict[str, Range]) -> None:

@@ -11,10 +11,13 @@ import re
 
 from inspector.segmenter.payload import Payload, read_on
 
-_OUTSIDE = re.compile(r"[^'\"()\[\]{}]*+")
+# What lies between brackets, with every string that is plain and whole.
+_OUTSIDE = re.compile(
+    r"""(?:[^'"()\[\]{}]++|'(?!')(?:[^'\\\n]++|\\[\s\S])*+'(?!\w)|"(?!")(?:[^"\\\n]++|\\[\s\S])*+"(?!\w))*+"""
+)
 _CLOSERS = {"(": ")", "[": "]", "{": "}"}
-_STRING = {quote: re.compile(rf"[^{quote}\\\n]*+") for quote in "'\""}
-_LONG_STRING = {quote: re.compile(rf"[^{quote}\\]*+") for quote in "'\""}
+_STRING = {quote: re.compile(rf"(?:[^{quote}\\\n]++|\\[\s\S])*+") for quote in "'\""}
+_LONG_STRING = {quote: re.compile(rf"(?:[^{quote}\\]++|\\[\s\S])*+") for quote in "'\""}
 
 
 class PythonTracker:
@@ -58,8 +61,9 @@ class PythonTracker:
                 self.broken = True
                 return start
         match = _OUTSIDE.match(text, start, stop)
-        start = match.end() if match is not None else start
+        first, start = start, match.end() if match is not None else start
         if start == stop:
+            self._is_behind_string = start > first and text[start - 1] in "'\""
             return start
         character = text[start]
         if character in "'\"":

@@ -42,6 +42,7 @@ _ESCAPE = re.compile(
 _SWALLOWED = re.compile(rf",\s*+(?:[^\W\d][\w.]{{0,127}}+\(\s*+)?{_KEYWORD}\s*+\Z")
 _LOOK_BACK = 100
 _BREAK = re.compile(r"(?<!\\)[\r\n]")
+_RARE = re.compile(r"\\(?![n'\"tr])")
 _ESCAPED = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 _CONTROLS = {"\n": "\\n", "\r": "\\r"}
 
@@ -58,7 +59,7 @@ def read_string(cursor: Cursor) -> str | None:
     first = begin.end()
     last = _end(cursor, first, quote)
     is_raw = "r" in prefix
-    value = cursor.text[first:last] if is_raw else _decoded(cursor, first, last)
+    value = cursor.text[first:last] if is_raw else decoded(cursor, first, last)
     if "f" in prefix or "b" in prefix:
         cursor.flag(say.computed_string(cursor.text, cursor.since(start), value, kind=prefix))
     return value
@@ -133,16 +134,28 @@ def _flag_content(cursor: Cursor, first: int, last: int, inner: list[int]) -> No
         cursor.flag(say.raw_line_feed(breaks))
 
 
-def _decoded(cursor: Cursor, first: int, last: int) -> str:
+def decoded(cursor: Cursor, first: int, last: int) -> str:
+    """The text that the content of a string literal, from `first` to `last`, stands for."""
     text = cursor.text
     if text.find("\\", first, last) < 0:
         return text[first:last]
+    parts = text[first:last].split("\\\\")
+    if not any(map(_RARE.search, parts)):
+        return "\\".join(map(_plainly_decoded, parts))
     pieces: list[str] = []
     at = first
     while (match := _ESCAPE.search(text, at, last)) is not None:
         pieces += (text[at : match.start()], _escaped(cursor, match))
         at = match.end()
     return "".join([*pieces, text[at:last]])
+
+
+def _plainly_decoded(text: str) -> str:
+    """A text whose only escapes are the short and common ones."""
+    if "\\" not in text:
+        return text
+    text = text.replace("\\n", "\n").replace("\\'", "'").replace('\\"', '"')
+    return text.replace("\\t", "\t").replace("\\r", "\r") if "\\" in text else text
 
 
 def _escaped(cursor: Cursor, match: re.Match[str]) -> str:
