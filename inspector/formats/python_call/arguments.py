@@ -15,8 +15,8 @@ from inspector.text import Range
 
 # An argument as most are: a whole string, an integer, a literal, and what follows it.
 _PLAIN = re.compile(
-    r"""[ \n]*+([^\W\d]\w*+)=(?:'(?!'')((?:[^'\\\n]++|\\[\s\S])*+)'|"(?!"")((?:[^"\\\n]++|\\[\s\S])*+)\""""
-    r"""|(-?(?:0|[1-9][0-9]{0,17}+))|(True|False|None))[ \n]*+(?=[,)])"""
+    r"""[ \n]*+([^\W\d]\w*+)=(?:'(?!'')([^'\\\n]*+(?:\\[\s\S][^'\\\n]*+)*+)'"""
+    r"""|"(?!"")([^"\\\n]*+(?:\\[\s\S][^"\\\n]*+)*+)"|(-?(?:0|[1-9][0-9]{0,17}+))|(True|False|None))[ \n]*+(?=[,)])"""
 )
 _LITERALS: dict[str, Json] = {"True": True, "False": False, "None": None}
 _KEYWORD = re.compile(r"([^\W\d]\w*)\s*+=(?!=)\s*+")
@@ -37,7 +37,7 @@ class Arguments:
 def read_arguments(cursor: Cursor, *, is_list: bool) -> Arguments:
     """The arguments behind the opening parenthesis; the cursor moves behind the closing one."""
     found = Arguments(cursor.at)
-    places: dict[str, Range] = {}
+    places: dict[str, tuple[int, int]] = {}
     while True:
         while _read_plain(cursor, found, places):
             pass
@@ -71,7 +71,7 @@ def read_arguments(cursor: Cursor, *, is_list: bool) -> Arguments:
         _separator(cursor)
 
 
-def _read_plain(cursor: Cursor, found: Arguments, places: dict[str, Range]) -> bool:
+def _read_plain(cursor: Cursor, found: Arguments, places: dict[str, tuple[int, int]]) -> bool:
     """Read an argument that is as most are, and the comma behind it; False, and nothing read, where it is not."""
     match = _PLAIN.match(cursor.text, cursor.at)
     if match is None:
@@ -88,9 +88,10 @@ def _read_plain(cursor: Cursor, found: Arguments, places: dict[str, Range]) -> b
     else:
         value = decoded(cursor, start, end)
         start, end = start - 1, end + 1
-    place = places[name] = Range(*match.span(1))
+    place = places[name] = match.span(1)
     found.members[name] = value
-    found.parameters[name] = Parameter(name, cursor.text[start:end], Range(start, end), place, typed=True)
+    text = cursor.text[start:end]
+    found.parameters[name] = Parameter(name, text, cursor.place(start, end), cursor.place(*place), typed=True)
     found.end = cursor.at = end
     if cursor.text.startswith(",", end):
         cursor.at = end + 1
@@ -99,7 +100,7 @@ def _read_plain(cursor: Cursor, found: Arguments, places: dict[str, Range]) -> b
     return True
 
 
-def _read_argument(cursor: Cursor, found: Arguments, places: dict[str, Range]) -> None:
+def _read_argument(cursor: Cursor, found: Arguments, places: dict[str, tuple[int, int]]) -> None:
     text, start = cursor.text, cursor.at
     match = _KEYWORD.match(text, start)
     if match is not None:
@@ -118,12 +119,13 @@ def _read_argument(cursor: Cursor, found: Arguments, places: dict[str, Range]) -
     cursor.at = match.end()
     value = read_value(cursor, name)
     if name in places:
-        cursor.remark(say.duplicate(place, name, places[name], "argument"))
+        cursor.remark(say.duplicate(place, name, Range(*places[name]), "argument"))
         found.parameters.pop(name, None)
-    places[name] = place
+    places[name] = (place.start, place.end)
     if value is not None:
         found.members[name] = value.value
-        found.parameters[name] = Parameter(name, value.range.of(text), value.range, place, typed=True)
+        value_place, name_place = value.range.moved(cursor.base), place.moved(cursor.base)
+        found.parameters[name] = Parameter(name, value.range.of(text), value_place, name_place, typed=True)
 
 
 def _read_unnamed(cursor: Cursor, found: Arguments) -> None:
@@ -142,7 +144,8 @@ def _read_unnamed(cursor: Cursor, found: Arguments) -> None:
         return
     number = len(found.parameters) + 1
     cursor.flag(say.positional(cursor.text, argument.range, number))
-    found.parameters[number] = Parameter("", argument.range.of(cursor.text), argument.range, typed=True)
+    place = argument.range.moved(cursor.base)
+    found.parameters[number] = Parameter("", argument.range.of(cursor.text), place, typed=True)
 
 
 def _separator(cursor: Cursor) -> None:

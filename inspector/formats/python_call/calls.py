@@ -38,9 +38,12 @@ class _Found:
     hopeless: int
 
 
-def read_calls(text: str, start: int = 0) -> PythonCalls:
-    """Every call in `text` from `start` on; the ranges are offsets in `text`. At least one call, however malformed."""
-    cursor = Cursor(text, start)
+def read_calls(text: str, base: int = 0) -> PythonCalls:
+    """Every call in `text`, which begins at `base` in the whole text; all ranges are offsets in that.
+
+    At least one call, however malformed.
+    """
+    cursor = Cursor(text, base=base)
     found: list[_Found] = []
     while cursor.skip():
         _lead_in(cursor, found)
@@ -62,13 +65,15 @@ def read_calls(text: str, start: int = 0) -> PythonCalls:
         if found:
             found[-1].breaks, found[-1].hopeless = cursor.breaks, cursor.hopeless
     if not found:
-        content = text[start:].strip()
-        first = text.index(content, start)
+        content = text.strip()
+        first = text.index(content)
         place = Range(first, first + len(content))
         if not cursor.breaks:
             cursor.flag(say.only_text(text, place))
-        found.append(_Found(ToolCall(None, content, content, valid=False, range=place), cursor.breaks, 1))
-    return PythonCalls(tuple(_judged(found)), cursor.found.finished(), not cursor.is_cut)
+        call = ToolCall(None, content, content, valid=False, range=place.moved(base))
+        found.append(_Found(call, cursor.breaks, 1))
+    faults = tuple(fault.moved(base) for fault in cursor.found.finished())
+    return PythonCalls(tuple(_judged(found)), faults, not cursor.is_cut)
 
 
 def _judged(found: list[_Found]) -> list[ToolCall]:
@@ -79,15 +84,18 @@ def _judged(found: list[_Found]) -> list[ToolCall]:
         valid = one.breaks == breaks and call.name is not None
         readable = one.hopeless == hopeless and call.name is not None
         breaks, hopeless = one.breaks, one.hopeless
-        arguments = call.arguments if valid or readable else call.raw_arguments
+        if valid:
+            calls.append(call)
+            continue
+        arguments = call.arguments if readable else call.raw_arguments
         calls.append(
             ToolCall(
                 call.name,
                 arguments,
                 call.raw_arguments,
-                valid=valid,
+                valid=False,
                 range=call.range,
-                recovered=readable and not valid,
+                recovered=readable,
                 name_range=call.name_range,
                 arguments_range=call.arguments_range,
                 parameters=call.parameters,
@@ -151,15 +159,14 @@ def _read_call(cursor: Cursor, match: re.Match[str], *, is_list: bool) -> _Found
         cursor.flag(say.odd_name(text, place), readable=True)
     cursor.at = match.end()
     arguments = read_arguments(cursor, is_list=is_list)
-    inner = Range(arguments.start, arguments.end)
     call = ToolCall(
         name,
         arguments.members,
-        inner.of(text),
+        text[arguments.start : arguments.end],
         valid=True,
-        range=cursor.since(start),
-        name_range=place,
-        arguments_range=inner,
+        range=cursor.place(start, cursor.at),
+        name_range=place.moved(cursor.base),
+        arguments_range=cursor.place(arguments.start, arguments.end),
         parameters=tuple(arguments.parameters.values()),
     )
     return _Found(call, cursor.breaks, cursor.hopeless)
@@ -194,7 +201,8 @@ def _no_call(cursor: Cursor, found: list[_Found], *, is_list: bool) -> bool:
     else:
         cursor.flag((say.bare_name if is_name else say.only_text)(cursor.text, value.range))
     what = value.range.of(cursor.text)
-    found.append(_Found(ToolCall(None, what, what, valid=False, range=value.range), cursor.breaks, cursor.hopeless))
+    call = ToolCall(None, what, what, valid=False, range=value.range.moved(cursor.base))
+    found.append(_Found(call, cursor.breaks, cursor.hopeless))
     return True
 
 
@@ -206,7 +214,7 @@ def _end_of_list(cursor: Cursor, found: list[_Found], opened: int) -> None:
     if cursor.at >= len(cursor.text) and not found:
         cursor.cut("a list of calls", "]", closable=False)
     elif found:
-        cursor.flag(say.missing_closer(cursor.text, found[-1].call.range.end, "]"))
+        cursor.flag(say.missing_closer(cursor.text, found[-1].call.range.end - cursor.base, "]"))
     elif cursor.at == opened + 1:
         cursor.at = len(cursor.text)
 

@@ -7,6 +7,7 @@ from inspector.diagnostics import Fault
 from inspector.json_scanner.findings import Findings
 from inspector.text import Range
 
+_SPACE_BEGINS = frozenset(" \t\n\r\f\\#")
 _SPACE = re.compile(r"(?:[ \t\n\r\f]++|\\\r?\n|(?<=[\s,(\[{])#[^\n]*+)*+")
 
 
@@ -21,14 +22,16 @@ class Mark:
 
 @dataclass(slots=True)
 class Cursor:
-    """`at` is the next character of `text`. `breaks` counts the faults that make a call invalid.
+    """`at` is the next character of `text`, which begins at `base` in the whole text.
 
-    `hopeless` counts those of them without an honest repair. `is_cut` says that the text ended too early: within
-    `within`; `closers` would end what is open, unless it is not `closable`, since a value is missing.
+    `breaks` counts the faults that make a call invalid, `hopeless` those of them without an honest repair. `is_cut` says
+    that the text ended too early: within `within`; `closers` would end what is open, unless it is not `closable`, since
+    a value is missing.
     """
 
     text: str
     at: int = 0
+    base: int = 0
     found: Findings = field(init=False)
     breaks: int = 0
     hopeless: int = 0
@@ -44,6 +47,9 @@ class Cursor:
 
     def skip(self) -> str:
         """Go over white space and comments; the character there, "" at the end."""
+        character = self.text[self.at : self.at + 1]
+        if character not in _SPACE_BEGINS:
+            return character
         match = _SPACE.match(self.text, self.at)
         if match is not None:
             self.at = match.end()
@@ -78,6 +84,10 @@ class Cursor:
         self.within = self.within or within
         self.closers += closer
         self.closable = self.closable and closable
+
+    def place(self, start: int, end: int) -> Range:
+        """A place in this text as one in the whole text."""
+        return Range(start + self.base, end + self.base)
 
     def since(self, start: int) -> Range:
         """From `start` up to here."""

@@ -13,7 +13,8 @@ from inspector.segmenter.payload import Payload, read_on
 
 # What lies between brackets, with every string that is plain and whole.
 _OUTSIDE = re.compile(
-    r"""(?:[^'"()\[\]{}]++|'(?!')(?:[^'\\\n]++|\\[\s\S])*+'(?!\w)|"(?!")(?:[^"\\\n]++|\\[\s\S])*+"(?!\w))*+"""
+    r"""(?:[^'"()\[\]{}]++|'(?!')[^'\\\n]*+(?:\\[\s\S][^'\\\n]*+)*+'(?!\w)"""
+    r"""|"(?!")[^"\\\n]*+(?:\\[\s\S][^"\\\n]*+)*+"(?!\w))*+"""
 )
 _CLOSERS = {"(": ")", "[": "]", "{": "}"}
 _STRING = {quote: re.compile(rf"(?:[^{quote}\\\n]++|\\[\s\S])*+") for quote in "'\""}

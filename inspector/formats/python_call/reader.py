@@ -9,7 +9,7 @@ from inspector.diagnostics import Edit, Fault, Fix
 from inspector.formats.json_call import JsonCallReader
 from inspector.formats.python_call import call_wording as say
 from inspector.formats.python_call.calls import read_calls
-from inspector.model import Parameter, ToolCall
+from inspector.model import ToolCall
 from inspector.rules import json_syntax as rules
 from inspector.rules.markers import EMPTY_CALL
 from inspector.segmenter.events import SpanClosed
@@ -84,25 +84,5 @@ def empty_call(closed: SpanClosed) -> Reading:
 
 
 def _reading(text: str, start: int) -> Reading:
-    found = read_calls(text)
-    return Reading(
-        calls=tuple(moved(call, start) for call in found.calls),
-        faults=tuple(fault.moved(start) for fault in found.faults),
-        complete=found.complete,
-    )
-
-
-def moved(call: ToolCall, distance: int) -> ToolCall:
-    """The same call in a text that begins `distance` code points later."""
-    return msgspec.structs.replace(
-        call,
-        range=call.range.moved(distance),
-        name_range=call.name_range.moved(distance) if call.name_range else None,
-        arguments_range=call.arguments_range.moved(distance) if call.arguments_range else None,
-        parameters=tuple(_moved(one, distance) for one in call.parameters),
-    )
-
-
-def _moved(one: Parameter, distance: int) -> Parameter:
-    name_range = one.name_range.moved(distance) if one.name_range else None
-    return Parameter(one.name, one.text, one.range.moved(distance), name_range, one.typed)
+    found = read_calls(text, start)
+    return Reading(calls=found.calls, faults=found.faults, complete=found.complete)

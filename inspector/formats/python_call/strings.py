@@ -15,8 +15,8 @@ from inspector.text import Range
 STRING_BEGINS = re.compile(r"([A-Za-z]{0,2})('''|\"\"\"|'|\")")
 _PREFIXES = frozenset({"", "r", "u", "b", "br", "rb", "f", "fr", "rf"})
 _REST = {
-    "'": re.compile(r"(?:[^'\\\n]++|\\[\s\S])*+'"),
-    '"': re.compile(r'(?:[^"\\\n]++|\\[\s\S])*+"'),
+    "'": re.compile(r"[^'\\\n]*+(?:\\[\s\S][^'\\\n]*+)*+'"),
+    '"': re.compile(r'[^"\\\n]*+(?:\\[\s\S][^"\\\n]*+)*+"'),
     "'''": re.compile(r"(?:[^'\\]++|\\[\s\S]|'(?!''))*+'''"),
     '"""': re.compile(r'(?:[^"\\]++|\\[\s\S]|"(?!""))*+"""'),
 }
@@ -42,7 +42,6 @@ _ESCAPE = re.compile(
 _SWALLOWED = re.compile(rf",\s*+(?:[^\W\d][\w.]{{0,127}}+\(\s*+)?{_KEYWORD}\s*+\Z")
 _LOOK_BACK = 100
 _BREAK = re.compile(r"(?<!\\)[\r\n]")
-_RARE = re.compile(r"\\(?![n'\"tr])")
 _ESCAPED = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 _CONTROLS = {"\n": "\\n", "\r": "\\r"}
 
@@ -139,9 +138,9 @@ def decoded(cursor: Cursor, first: int, last: int) -> str:
     text = cursor.text
     if text.find("\\", first, last) < 0:
         return text[first:last]
-    parts = text[first:last].split("\\\\")
-    if not any(map(_RARE.search, parts)):
-        return "\\".join(map(_plainly_decoded, parts))
+    content = text[first:last]
+    if _is_plain(content):
+        return content.encode("latin-1", "backslashreplace").decode("unicode_escape")
     pieces: list[str] = []
     at = first
     while (match := _ESCAPE.search(text, at, last)) is not None:
@@ -150,12 +149,10 @@ def decoded(cursor: Cursor, first: int, last: int) -> str:
     return "".join([*pieces, text[at:last]])
 
 
-def _plainly_decoded(text: str) -> str:
-    """A text whose only escapes are the short and common ones."""
-    if "\\" not in text:
-        return text
-    text = text.replace("\\n", "\n").replace("\\'", "'").replace('\\"', '"')
-    return text.replace("\\t", "\t").replace("\\r", "\r") if "\\" in text else text
+def _is_plain(content: str) -> bool:
+    """Whether all escapes in it are the short and common ones, which Python's own codec decodes without a warning."""
+    rest = content.replace("\\\\", "")
+    return rest.count("\\") == sum(map(rest.count, ("\\n", "\\'", '\\"', "\\t")))
 
 
 def _escaped(cursor: Cursor, match: re.Match[str]) -> str:
