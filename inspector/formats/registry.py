@@ -8,7 +8,10 @@ from functools import cache
 from importlib.metadata import entry_points
 
 from inspector.errors import UnknownFormatError
+from inspector.formats.dialects.gemini import GEMINI
 from inspector.formats.dialects.hermes import HERMES
+from inspector.formats.dialects.lfm2 import LFM2
+from inspector.formats.dialects.olmo3_pythonic import OLMO3_PYTHONIC
 from inspector.formats.dialects.phi4 import PHI4
 from inspector.formats.dialects.pythonic import PYTHONIC
 from inspector.formats.format import Format
@@ -20,6 +23,9 @@ _BUILT_IN: tuple[Format, ...] = (
     HERMES,
     PHI4,
     PYTHONIC,
+    LFM2,
+    OLMO3_PYTHONIC,
+    GEMINI,
 )
 _FALLBACK = HERMES
 _registered: dict[str, Format] = {}

@@ -2,6 +2,6 @@
 
 from inspector.formats.python_call.following import PYTHON
 from inspector.formats.python_call.reader import PythonCallReader
-from inspector.formats.python_call.writing import is_python_call, write_call
+from inspector.formats.python_call.writing import is_python_call, json_in_dicts, write_call
 
-__all__ = ["PYTHON", "PythonCallReader", "is_python_call", "write_call"]
+__all__ = ["PYTHON", "PythonCallReader", "is_python_call", "json_in_dicts", "write_call"]

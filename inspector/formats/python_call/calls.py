@@ -17,6 +17,7 @@ _CALL = re.compile(r"([^\W\d][\w.\-/]*)[ \t]*\(")
 _CALLS_BEGIN = re.compile(r"\[?[ \t\n]{0,16}+[^\W\d][\w.]{0,127}+\(")
 _DOTTED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 _NEXT_CALL = re.compile(r"[,;\n]\s{0,16}+\[?\s{0,16}+(?=[^\W\d][\w.]{0,127}+\()")
+_PRINT = re.compile(r"print\(\s*+(?=[^\W\d][\w.]{0,127}+\()")
 _BRACKETS = re.compile(r"[)\]}][\s)\]}]*")
 
 
@@ -38,12 +39,13 @@ class _Found:
     hopeless: int
 
 
-def read_calls(text: str, base: int = 0) -> PythonCalls:
+def read_calls(text: str, base: int = 0, *, namespace: str = "") -> PythonCalls:
     """Every call in `text`, which begins at `base` in the whole text; all ranges are offsets in that.
 
-    At least one call, however malformed.
+    There is at least one call, however malformed. `namespace` may stand before a tool's name and is no part of it;
+    where there is one, `print` may stand around a call.
     """
-    cursor = Cursor(text, base=base)
+    cursor = Cursor(text, base=base, namespace=namespace)
     found: list[_Found] = []
     while cursor.skip():
         _lead_in(cursor, found)
@@ -123,17 +125,30 @@ def _lead_in(cursor: Cursor, found: list[_Found]) -> None:
 def _read_list(cursor: Cursor, found: list[_Found], *, is_list: bool) -> None:
     """Calls behind one another, up to what ends them."""
     while (character := cursor.skip()) and character != "]" and not cursor.is_cut:
+        printed = _PRINT.match(cursor.text, cursor.at) if cursor.namespace else None
+        cursor.at = printed.end() if printed is not None else cursor.at
         match = _CALL.match(cursor.text, cursor.at)
         if match is None:
             if not _no_call(cursor, found, is_list=is_list):
                 return
         else:
             found.append(_read_call(cursor, match, is_list=is_list))
+        if printed is not None:
+            _end_of_print(cursor)
         _extra_brackets(cursor, is_list=is_list)
         goes_on = _goes_on(cursor, is_list=is_list)
         found[-1].breaks, found[-1].hopeless = cursor.breaks, cursor.hopeless
         if not goes_on:
             return
+
+
+def _end_of_print(cursor: Cursor) -> None:
+    end = cursor.at
+    if cursor.skip() == ")":
+        cursor.at += 1
+    elif not cursor.is_cut:
+        cursor.at = end
+        cursor.flag(say.missing_closer(cursor.text, end, ")"))
 
 
 def _goes_on(cursor: Cursor, *, is_list: bool) -> bool:
@@ -154,7 +169,9 @@ def _goes_on(cursor: Cursor, *, is_list: bool) -> bool:
 
 def _read_call(cursor: Cursor, match: re.Match[str], *, is_list: bool) -> _Found:
     text, name, start = cursor.text, match[1], match.start()
-    place = Range(*match.span(1))
+    if cursor.namespace and name.startswith(cursor.namespace):
+        name = name.removeprefix(cursor.namespace)
+    place = Range(match.end(1) - len(name), match.end(1))
     if not _DOTTED.fullmatch(name):
         cursor.flag(say.odd_name(text, place), readable=True)
     cursor.at = match.end()

@@ -24,14 +24,16 @@ class Mark:
 class Cursor:
     """`at` is the next character of `text`, which begins at `base` in the whole text.
 
-    `breaks` counts the faults that make a call invalid, `hopeless` those of them without an honest repair. `is_cut` says
-    that the text ended too early: within `within`; `closers` would end what is open, unless it is not `closable`, since
-    a value is missing.
+    `namespace` is what the dialect puts before a tool's name, and inside `print(...)`; "" where it does not.
+    `breaks` counts the faults that make a call invalid, `hopeless` those of them without an honest repair.
+    `is_cut` says that the text ended too early: within `within`; `closers` would end what is open, unless it is not
+    `closable`, since a value is missing.
     """
 
     text: str
     at: int = 0
     base: int = 0
+    namespace: str = ""
     found: Findings = field(init=False)
     breaks: int = 0
     hopeless: int = 0

@@ -26,10 +26,10 @@ _READ_JSON = JsonCallReader(is_array=True)
 class PythonCallReader:
     """A SpanReader for call spans whose inner text should be calls in Python's syntax, or JSON.
 
-    `is_fenced` says that a code fence around the calls is the format's own way.
+    `namespace` is what the format puts before a tool's name, and inside `print(...)`; "" where it does not.
     """
 
-    is_fenced: bool = False
+    namespace: str = ""
 
     def __call__(self, closed: SpanClosed) -> Reading:
         """See SpanReader."""
@@ -38,22 +38,21 @@ class PythonCallReader:
             return empty_call(closed)
         if _JSON.match(text):
             return _READ_JSON(closed)
-        fence = None if self.is_fenced else _FENCE.match(text)
+        fence = _FENCE.match(text)
         if fence is not None:
             return self._fenced(closed, fence)
-        return _reading(text, start)
+        return self._reading(text, start)
 
     def _fenced(self, closed: SpanClosed, fence: re.Match[str]) -> Reading:
         text, start = closed.inner_text, closed.span.inner.start
         ending = _CLOSING_FENCE.search(text, fence.end())
         end = ending.start() if ending is not None else len(text)
-        inner = msgspec.structs.replace(closed, inner_text=text[fence.end() : end])
-        if not inner.inner_text.strip():
-            return empty_call(closed)
-        is_json = _JSON.match(inner.inner_text)
-        reading = _reading(inner.inner_text, start + fence.end())
-        if is_json:
+        inner = text[fence.end() : end]
+        if not inner.strip():
+            return self._reading(text, start)
+        if _JSON.match(inner):
             return _READ_JSON(closed)
+        reading = self._reading(inner, start + fence.end())
         edits = [Edit(Range(*fence.span(1)).moved(start), "")]
         if ending is not None:
             edits.append(Edit(Range(*ending.span()).moved(start), ""))
@@ -62,6 +61,10 @@ class PythonCallReader:
             msgspec.structs.replace(call, valid=False, recovered=call.valid or call.recovered) for call in reading.calls
         )
         return Reading(calls=calls, faults=(fault, *reading.faults), complete=reading.complete)
+
+    def _reading(self, text: str, start: int) -> Reading:
+        found = read_calls(text, start, namespace=self.namespace)
+        return Reading(calls=found.calls, faults=found.faults, complete=found.complete)
 
 
 def empty_call(closed: SpanClosed) -> Reading:
@@ -81,8 +84,3 @@ def empty_call(closed: SpanClosed) -> Reading:
     )
     content = closed.inner_text.strip()
     return Reading(calls=(ToolCall(None, content, content, valid=False, range=span.inner),), faults=faults)
-
-
-def _reading(text: str, start: int) -> Reading:
-    found = read_calls(text, start)
-    return Reading(calls=found.calls, faults=found.faults, complete=found.complete)
