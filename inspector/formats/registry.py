@@ -14,6 +14,7 @@ from inspector.formats.dialects.lfm2 import LFM2
 from inspector.formats.dialects.olmo3_pythonic import OLMO3_PYTHONIC
 from inspector.formats.dialects.phi4 import PHI4
 from inspector.formats.dialects.pythonic import PYTHONIC
+from inspector.formats.dialects.react import REACT
 from inspector.formats.format import Format
 
 ENTRY_POINT_GROUP = "weaklink.formats"
@@ -26,6 +27,7 @@ _BUILT_IN: tuple[Format, ...] = (
     LFM2,
     OLMO3_PYTHONIC,
     GEMINI,
+    REACT,
 )
 _FALLBACK = HERMES
 _registered: dict[str, Format] = {}
