@@ -8,7 +8,9 @@ from functools import cache
 from importlib.metadata import entry_points
 
 from inspector.errors import UnknownFormatError
+from inspector.formats.dialects.functiongemma import FUNCTIONGEMMA
 from inspector.formats.dialects.gemini import GEMINI
+from inspector.formats.dialects.gemma4 import GEMMA4
 from inspector.formats.dialects.hermes import HERMES
 from inspector.formats.dialects.lfm2 import LFM2
 from inspector.formats.dialects.olmo3_pythonic import OLMO3_PYTHONIC
@@ -28,6 +30,8 @@ _BUILT_IN: tuple[Format, ...] = (
     OLMO3_PYTHONIC,
     GEMINI,
     REACT,
+    GEMMA4,
+    FUNCTIONGEMMA,
 )
 _FALLBACK = HERMES
 _registered: dict[str, Format] = {}

@@ -67,7 +67,7 @@ class PythonCallReader:
         return Reading(calls=found.calls, faults=found.faults, complete=found.complete)
 
 
-def empty_call(closed: SpanClosed) -> Reading:
+def empty_call(closed: SpanClosed, *, expected: str = "name(argument='value')") -> Reading:
     """What a call span without any content is."""
     span = closed.span
     fix = Fix((Edit(span.range, ""),), safe=False)
@@ -80,7 +80,7 @@ def empty_call(closed: SpanClosed) -> Reading:
             "Delete the empty span.",
             fix,
         ),
-        Fault(rules.TRUNCATED_JSON, place, "No payload: expected a call such as `name(argument='value')`."),
+        Fault(rules.TRUNCATED_JSON, place, f"No payload: expected a call such as `{expected}`."),
     )
     content = closed.inner_text.strip()
     return Reading(calls=(ToolCall(None, content, content, valid=False, range=span.inner),), faults=faults)
