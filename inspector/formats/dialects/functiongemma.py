@@ -10,8 +10,8 @@ from types import MappingProxyType
 from inspector.formats.dialect import Enclosed
 from inspector.formats.format import Format, Signs
 from inspector.formats.gemma_call import GemmaCallReader, GemmaDefinitionReader, read_gemma_result
-from inspector.formats.gemma_dict import gemma_text, is_gemma_call
 from inspector.formats.gemma_table import gemma_table
+from inspector.formats.gemma_writing import gemma_text, is_gemma_call
 from inspector.formats.span_readings import ReasoningReader
 from inspector.model import Role, SpanKind, ToolCall
 from inspector.segmenter.events import FormatParser
