@@ -11,6 +11,9 @@ from inspector.formats.dialects.deepseek_v31 import DEEPSEEK_V31
 from inspector.formats.dialects.ernie45 import ERNIE45
 from inspector.formats.dialects.firefunction import FIREFUNCTION
 from inspector.formats.dialects.functionary import FUNCTIONARY
+from inspector.formats.dialects.functiongemma import FUNCTIONGEMMA
+from inspector.formats.dialects.gemini import GEMINI
+from inspector.formats.dialects.gemma4 import GEMMA4
 from inspector.formats.dialects.gigachat3 import GIGACHAT3
 from inspector.formats.dialects.granite import GRANITE
 from inspector.formats.dialects.granite4 import GRANITE4
@@ -21,10 +24,14 @@ from inspector.formats.dialects.hunyuan import HUNYUAN
 from inspector.formats.dialects.internlm2 import INTERNLM2
 from inspector.formats.dialects.jamba import JAMBA
 from inspector.formats.dialects.kimi_k2 import KIMI_K2
+from inspector.formats.dialects.lfm2 import LFM2
 from inspector.formats.dialects.longcat import LONGCAT
 from inspector.formats.dialects.minimax_m1 import MINIMAX_M1
 from inspector.formats.dialects.nemotron_json import NEMOTRON_JSON
+from inspector.formats.dialects.olmo3_pythonic import OLMO3_PYTHONIC
 from inspector.formats.dialects.phi4 import PHI4
+from inspector.formats.dialects.pythonic import PYTHONIC
+from inspector.formats.dialects.react import REACT
 from inspector.formats.format import Format
 
 ENTRY_POINT_GROUP = "weaklink.formats"
@@ -33,11 +40,16 @@ ENTRY_POINT_GROUP = "weaklink.formats"
 _BUILT_IN: tuple[Format, ...] = (
     HERMES,
     FUNCTIONARY,
+    GEMINI,
+    PYTHONIC,
+    REACT,
     APRIEL,
     DEEPSEEK_V3,
     DEEPSEEK_V31,
     ERNIE45,
     FIREFUNCTION,
+    FUNCTIONGEMMA,
+    GEMMA4,
     GIGACHAT3,
     GRANITE,
     GRANITE4,
@@ -47,9 +59,11 @@ _BUILT_IN: tuple[Format, ...] = (
     INTERNLM2,
     JAMBA,
     KIMI_K2,
+    LFM2,
     LONGCAT,
     MINIMAX_M1,
     NEMOTRON_JSON,
+    OLMO3_PYTHONIC,
     PHI4,
 )
 FALLBACK = HERMES

@@ -112,6 +112,8 @@ def _wrapper(content: str) -> tuple[str | None, str | None]:
 
 def read_definitions(closed: SpanClosed) -> Reading:
     """The tools that a list, or objects in a row, define; every request repeats them, so they are cached."""
+    if not closed.inner_text.strip():
+        return Reading()
     reading = _definitions(closed.inner_text)
     start = closed.span.inner.start
     moved = tuple(

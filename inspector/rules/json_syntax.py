@@ -270,6 +270,15 @@ MISSING_VALUE = Rule(
     bad='<tool_call>\n{"name": "f", "arguments": {"a": }}\n</tool_call>',
     good='<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>',
 )
+POSITIONAL_ARGUMENT = Rule(
+    "J127",
+    "positional-argument",
+    Severity.ERROR,
+    "An argument of a call in Python's syntax has no name.",
+    "Tools take their arguments by name. Readers differ: some drop an argument without one, some map it by the order "
+    "of the tool's parameters, most refuse the call. Only the tool's author knows that order for certain, so there is "
+    "no repair.",
+)
 
 RULES = (
     MALFORMED_JSON,
@@ -298,4 +307,5 @@ RULES = (
     INVALID_NUMBER,
     STRAY_KEY,
     MISSING_VALUE,
+    POSITIONAL_ARGUMENT,
 )

@@ -14,8 +14,25 @@ class Run:
     most: int = 8
 
 
-Piece: TypeAlias = str | Run | tuple[str, ...]
-"""Literal text, a run of characters, or one of several literal texts."""
+@dataclass(frozen=True, slots=True)
+class Unless:
+    """Nothing of a class such as `[^=]` may come next; the text's end may. Only as the last of the pieces."""
+
+    of: str
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class OneOf:
+    """One of several sequences of pieces; only as the last of the pieces."""
+
+    ways: tuple[tuple["Piece", ...], ...]
+
+    def __init__(self, *ways: tuple["Piece", ...]) -> None:
+        object.__setattr__(self, "ways", ways)
+
+
+Piece: TypeAlias = str | Run | tuple[str, ...] | Unless | OneOf
+"""Literal text, a run of characters, one of several literal texts, or what may not follow."""
 
 
 class Ahead:
@@ -28,11 +45,13 @@ class Ahead:
     def __init__(self, *pieces: Piece) -> None:
         self._whole = re.compile("".join(map(_whole, pieces)))
         self._cut_short = re.compile(_cut_short(pieces))
-        self.longest = sum(map(_longest, pieces))
+        self._may_be_undone = any(isinstance(piece, Unless | OneOf) for piece in pieces)
+        self.longest = sum(map(_longest, pieces)) + self._may_be_undone
 
     def counts(self, text: str, at: int, *, final: bool) -> bool | None:
         """Whether the pieces stand in `text` at `at`; `final` says that nothing follows `text`."""
-        if self._whole.match(text, at) is not None:
+        whole = self._whole.match(text, at)
+        if whole is not None and (final or not self._may_be_undone or whole.end() < len(text)):
             return True
         if final or len(text) - at > self.longest:
             return False
@@ -47,6 +66,10 @@ def _whole(piece: Piece) -> str:
             return f"{piece.of}{{{piece.least},{piece.most}}}"
         case tuple():
             return "(?:" + "|".join(map(re.escape, piece)) + ")"
+        case Unless():
+            return f"(?!{piece.of})"
+        case OneOf():
+            return "(?:" + "|".join("".join(map(_whole, way)) for way in piece.ways) + ")"
 
 
 def _longest(piece: Piece) -> int:
@@ -57,6 +80,10 @@ def _longest(piece: Piece) -> int:
             return piece.most
         case tuple():
             return max(map(len, piece))
+        case Unless():
+            return 1
+        case OneOf():
+            return max(sum(map(_longest, way)) for way in piece.ways)
 
 
 def _cut_short(pieces: tuple[Piece, ...]) -> str:
@@ -71,6 +98,10 @@ def _cut_short(pieces: tuple[Piece, ...]) -> str:
             return rf"{first.of}{{0,{first.most}}}(?:\Z|{_cut_short(rest)})"
         case tuple():
             return "(?:" + "|".join(_cut_literal(literal, _cut_short(rest)) for literal in first) + ")"
+        case Unless():
+            return r"\Z"
+        case OneOf():
+            return "(?:" + "|".join(_cut_short((*way, *rest)) for way in first.ways) + ")"
 
 
 def _cut_literal(literal: str, rest: str) -> str:

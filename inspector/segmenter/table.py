@@ -68,12 +68,13 @@ class State:
     the text is, from where the state is entered on; its strings hide markers. `then` is the way that the end of the
     payload's value takes; without it only a marker ends the state. `broken_goes` is the way (taking nothing) at the
     character that breaks such a payload; without it, the state goes on to the next marker. `other` is a character class
-    and `other_goes` the transition (taking nothing) for the first character in it that begins no marker. Of two markers
-    at one place the longer counts.
+    and `other_goes` the transition (taking nothing) for the first character in it that begins no marker; that way may
+    look ahead too, from the character on, and where this fails, `otherwise` is taken. Of two markers at one place the
+    longer counts, unless its look ahead fails.
 
     The rest is made from the transitions: a pattern per first character, those characters, every proper beginning of
-    a marker, the longest marker's length, and `hint`, which finds a whole marker, or the beginning of one that the text
-    ends in.
+    a marker, the longest marker's length, the markers that begin one with a look ahead, and `hint`, which finds a
+    whole marker, or the beginning of one that the text ends in.
     """
 
     name: str
@@ -88,6 +89,7 @@ class State:
     broken_goes: Transition | None = None
     other: str = ""
     other_goes: Transition | None = None
+    otherwise: Transition | None = None
     other_pattern: re.Pattern[str] | None = field(init=False, repr=False)
     patterns: dict[str, re.Pattern[str]] = field(init=False, repr=False)
     first_characters: tuple[str, ...] = field(init=False, repr=False)
@@ -96,6 +98,7 @@ class State:
     longest: int = field(init=False, repr=False)
     hint: re.Pattern[str] = field(init=False, repr=False)
     by_marker: dict[str, Transition] = field(init=False, repr=False)
+    shorter: dict[str, tuple[Transition, ...]] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         markers = [transition.marker for transition in self.transitions]
@@ -103,10 +106,15 @@ class State:
             raise ValueError(f"state {self.name}: a marker stands twice, or is empty")
         if bool(self.other) != (self.other_goes is not None) or (self.other and self.then):
             raise ValueError(f"state {self.name}: `other` goes with `other_goes`, and not with `then`")
+        if bool(self.otherwise) != bool(self.other_goes and self.other_goes.ahead):
+            raise ValueError(f"state {self.name}: `otherwise` goes with an `other_goes` that looks ahead")
         if self.then is not None and self.payload is None:
             raise ValueError(f"state {self.name}: `then` needs a payload")
         object.__setattr__(self, "other_pattern", re.compile(self.other) if self.other else None)
         object.__setattr__(self, "by_marker", {t.marker: t for t in self.transitions})
+        object.__setattr__(
+            self, "shorter", {t.marker: _shorter(t, self.transitions) for t in self.transitions if t.ahead}
+        )
         object.__setattr__(self, "patterns", _patterns(markers))
         object.__setattr__(self, "first_characters", tuple(sorted({marker[0] for marker in markers})))
         object.__setattr__(self, "beginnings", frozenset(m[:end] for m in markers for end in range(1, len(m))))
@@ -114,7 +122,10 @@ class State:
         object.__setattr__(self, "alarms", tuple(sorted({*self.first_characters, *ends})))
         looked_for = [*markers, *(end for end in ends if end not in markers)]
         object.__setattr__(self, "hint", re.compile(_whole_or_cut_short(looked_for) if looked_for else r"(?!)"))
-        object.__setattr__(self, "longest", max(map(_reach, self.transitions), default=0))
+        if self.otherwise is not None and self.other_goes is not None:
+            self.shorter[self.other_goes.marker] = (self.otherwise,)
+        others = (self.other_goes.ahead.longest + 1,) if self.other_goes is not None and self.other_goes.ahead else ()
+        object.__setattr__(self, "longest", max((*map(_reach, self.transitions), *others), default=0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +154,7 @@ class Table:
         object.__setattr__(self, "by_name", by_name)
         known = {HOME, HERE, ROLE, *by_name}
         for state in self.states:
-            ways = (*state.transitions, state.other_goes, state.then, state.broken_goes)
+            ways = (*state.transitions, state.other_goes, state.otherwise, state.then, state.broken_goes)
             for unknown in {way.target for way in ways if way is not None} - known:
                 raise ValueError(f"state {state.name}: its target {unknown} is no state")
         entries = {*self.homes.values(), self.default_home, self.headless or self.default_home, *self.tails.values()}
@@ -156,6 +167,12 @@ class Table:
         if word is None:
             return self.by_name[self.headless or self.default_home]
         return self.by_name[self.homes.get(word[1].lower(), self.default_home)]
+
+
+def _shorter(way: Transition, ways: Iterable[Transition]) -> tuple[Transition, ...]:
+    """The ways whose markers `way`'s begins with, longest first: they count where its look ahead fails."""
+    found = (one for one in ways if one is not way and way.marker.startswith(one.marker))
+    return tuple(sorted(found, key=lambda one: -len(one.marker)))
 
 
 def _reach(way: Transition) -> int:

@@ -35,11 +35,13 @@ class Window:
             at, transition = self._next_marker(state, at, start, final=final)
             if transition is None or transition.ahead is None:
                 return at + (transition.lead if transition is not None else 0), transition
-            counts = transition.ahead.counts(self.text, at + len(transition.marker), final=final)
-            if counts is None:
-                return at, None
-            if counts:
-                return at + transition.lead, transition
+            for way in (transition, *state.shorter.get(transition.marker, ())):
+                behind = at if way is state.other_goes else at + len(way.marker)
+                counts = way.ahead is None or way.ahead.counts(self.text, behind, final=final)
+                if counts is None:
+                    return at, None
+                if counts:
+                    return at + way.lead, way
             at += 1
 
     def _next_marker(self, state: State, at: int, start: int, *, final: bool) -> tuple[int, Transition | None]:

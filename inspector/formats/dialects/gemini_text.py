@@ -1,0 +1,79 @@
+"""The text side of `gemini`: calls in fences of `tool_code`, results in fences of `tool_outputs`.
+
+Sources: Google's guides to function calling with Gemma, google-gemini cookbooks, vllm:examples/
+tool_chat_template_gemma3_pythonic.jinja. Gemini models write `print(default_api.f(x=1))` in such fences, Gemma `f(x=1)`
+or a list of calls; some write JSON. A fence of any other language is text. The API's own parts are read elsewhere.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from inspector.formats.dialect import Ways, dialect_table
+from inspector.formats.format import Signs
+from inspector.formats.python_call import PYTHON, PythonCallReader, is_python_call, write_call
+from inspector.model import SpanKind, ToolCall
+from inspector.rules.markers import INVENTED_RESULT
+from inspector.segmenter.ahead import Ahead, Run
+from inspector.segmenter.table import HOME, Cut, State, Table, Transition
+
+_FENCE, _NAMESPACE = "```", "default_api."
+CALL_OPENER = "```tool_code"
+"""What opens a fence of calls."""
+_RESULT_OPENER = "```tool_outputs"
+_LINE_ENDS = Ahead(Run(r"[ \t]"), ("\n", "\r\n"))
+_INTO_RESULT = Transition(_RESULT_OPENER, Cut.BEFORE, "result", ahead=_LINE_ENDS)
+GEMINI_SIGNS = Signs(calls={r"```tool_code[ \t]*\r?\n": 0.95}, hints={r"```tool_outputs|default_api\.": 0.6})
+READ_CALLS = PythonCallReader(namespace=_NAMESPACE)
+"""The reader of what stands in a fence of calls."""
+
+
+def _call_states(ways: Ways) -> Iterator[State]:
+    # A fence opens and closes with the same marker, so one within a call's strings is in doubt until the call ends.
+    yield State(
+        "call",
+        SpanKind.TOOL_CALL,
+        (Transition(_FENCE, Cut.AFTER, HOME), *ways.out_of_call),
+        label="tool_call",
+        opener=CALL_OPENER,
+        closer=_FENCE,
+        payload=PYTHON,
+    )
+    yield State(
+        "result",
+        SpanKind.TOOL_RESULT,
+        (Transition(_FENCE, Cut.AFTER, HOME), *ways.turns),
+        label="tool_response",
+        opener=_RESULT_OPENER,
+        closer=_FENCE,
+    )
+
+
+def _gemini_table() -> Table:
+    table = dialect_table(
+        calls=(
+            Transition(CALL_OPENER, Cut.BEFORE, "call", ahead=_LINE_ENDS),
+            replace(_INTO_RESULT, rule=INVENTED_RESULT),
+        ),
+        call_states=_call_states,
+    )
+    states = (
+        replace(state, transitions=(_INTO_RESULT, *state.transitions))
+        if state.name in ("user", "tool", "bare_result")
+        else state
+        for state in table.states
+    )
+    return replace(table, states=tuple(states))
+
+
+GEMINI_TABLE = _gemini_table()
+
+
+def write_calls(calls: Sequence[ToolCall]) -> str:
+    """The fence that a model writes for these calls, one a line."""
+    lines = "\n".join(map(write_call, calls))
+    return f"{CALL_OPENER}\n{lines}\n{_FENCE}"
+
+
+def expresses(call: ToolCall) -> bool:
+    """Whether a fence of `tool_code` can hold the call: `print` is a frame there, not a tool."""
+    return is_python_call(call) and call.name != "print" and not (call.name or "").startswith(_NAMESPACE)

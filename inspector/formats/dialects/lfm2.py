@@ -1,0 +1,74 @@
+"""`lfm2`: `<|tool_call_start|>[f(a='x')]<|tool_call_end|>` in ChatML turns (Liquid AI's LFM2 and LFM2.5).
+
+Sources: llama.cpp:models/templates/LFM2.5-8B-A1B.jinja and llama-cpp-lfm2.jinja, vllm:tests/tool_parsers/
+test_lfm2_tool_parser.py. A prompt may ask for JSON between the same tokens. The template writes dicts as JSON and does
+not escape strings; what is written here escapes them as Python does, so that every string reads back.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from types import MappingProxyType
+
+from inspector.formats.dialect import Enclosed, Ways, dialect_table, opening
+from inspector.formats.format import Format, Signs
+from inspector.formats.python_call import PYTHON, PythonCallReader, is_python_call, json_in_dicts, write_call
+from inspector.formats.span_readings import ReasoningReader, read_definitions, read_result
+from inspector.model import Role, SpanKind, ToolCall
+from inspector.segmenter.events import FormatParser
+from inspector.segmenter.machine import Machine
+from inspector.segmenter.table import HOME, Cut, State, Transition
+
+_OPENER, _CLOSER = "<|tool_call_start|>", "<|tool_call_end|>"
+_SIGNS = Signs(
+    calls={r"<\|tool_call_start\|>": 0.95}, hints={r"<\|tool_(?:call_end|list_start|response_start)\|>": 0.7}
+)
+_write_call = partial(write_call, write_value=json_in_dicts)
+
+
+def _call_states(ways: Ways) -> Iterator[State]:
+    yield State(
+        "call",
+        SpanKind.TOOL_CALL,
+        (Transition(_CLOSER, Cut.AFTER, HOME), *ways.out_of_call),
+        label="tool_call",
+        opener=_OPENER,
+        closer=_CLOSER,
+        payload=PYTHON,
+    )
+
+
+_TABLE = dialect_table(
+    calls=(opening(_OPENER, "call"),),
+    call_states=_call_states,
+    call_closers=(_CLOSER,),
+    results=(Enclosed("<|tool_response_start|>", "<|tool_response_end|>"),),
+    definitions=(Enclosed("<|tool_list_start|>", "<|tool_list_end|>"),),
+)
+
+
+def _write_calls(calls: Sequence[ToolCall]) -> str:
+    return f"{_OPENER}[{', '.join(map(_write_call, calls))}]{_CLOSER}"
+
+
+def _new_parser(prompt: str = "", role: Role = Role.ASSISTANT) -> FormatParser:
+    return Machine(_TABLE, role=role.value, prompt=prompt)
+
+
+LFM2 = Format(
+    name="lfm2",
+    summary="<|tool_call_start|>[f(a=1)]<|tool_call_end|>: calls in Python's syntax, or JSON",
+    aliases=("liquid",),
+    models=("*lfm2*", "*lfm-2*"),
+    confidence=_SIGNS,
+    new_parser=_new_parser,
+    readers=MappingProxyType(
+        {
+            SpanKind.TOOL_CALL: PythonCallReader(),
+            SpanKind.TOOL_RESULT: read_result,
+            SpanKind.TOOL_DEFINITIONS: read_definitions,
+            SpanKind.REASONING: ReasoningReader((_OPENER,), (_CLOSER,)),
+        }
+    ),
+    write_calls=_write_calls,
+    expresses=is_python_call,
+)

@@ -1,0 +1,182 @@
+"""`pythonic`: `[f(a=1, b='x'), g()]`, calls in Python's syntax, as the whole reply or in Llama 4's tokens.
+
+Sources: the Llama 3.2 and 4 prompt formats (meta-llama:llama-models), sglang:srt/function_call/pythonic_detector.py,
+vllm:examples/tool_chat_template_llama4_pythonic.jinja, vllm:tests/tool_parsers/test_pythonic_tool_parser.py,
+gorilla:bfcl_eval/constants/default_prompts.py.
+
+A call has no opening marker, so text decides where one begins. At the start of a reply, and behind reasoning, a call or
+a turn's header: `[name(` before an argument's beginning, or a bare `name(` before `argument=`, or `name()` with nothing
+behind it on its line. `print(x)`, `f(x) = x^2` and `[see](http://x)` are none of these. Later in a text only `[name(`
+at a line's start counts, before `argument=` or `)`, and none in a code fence: prose quotes code there. A code fence at
+the reply's start that holds nothing but such a list is a call in a fence, which servers do not read.
+"""
+
+from collections.abc import Iterator, Sequence
+from types import MappingProxyType
+
+from inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES, TURN_TRANSITIONS
+from inspector.formats.dialect import Ways, dialect_table, opening
+from inspector.formats.format import Format, Signs
+from inspector.formats.python_call import PYTHON, PythonCallReader, is_python_call, write_call
+from inspector.formats.span_readings import ReasoningReader, read_definitions, read_result
+from inspector.model import Role, SpanKind, ToolCall
+from inspector.segmenter.ahead import Ahead, OneOf, Piece, Run, Unless
+from inspector.segmenter.events import FormatParser
+from inspector.segmenter.machine import Machine
+from inspector.segmenter.table import HOME, ROLE, Cut, State, Transition
+
+_OPENER, _CLOSER = "<|python_start|>", "<|python_end|>"
+_TAG = "<|python_tag|>"
+_LETTER, _WORD = r"[^\W\d]", r"[\w.]"
+_GAP = Run(r"[ \t\n]", 0, 40)
+_NAME: tuple[Piece, ...] = (Run(_LETTER, 1, 1), Run(_WORD, 0, 127))
+_KEYWORD: tuple[Piece, ...] = (Run(_LETTER, 1, 1), Run(r"\w", 0, 63), Run(" "), "=", Unless("="))
+_EMPTY: tuple[Piece, ...] = (")",)
+_VALUE: tuple[Piece, ...] = (Run(r"[\"'\d{\[-]", 1, 1),)
+_LONGEST_NAME = 128
+_LIST_PIECES: tuple[Piece, ...] = (_GAP, *_NAME, "(", _GAP, OneOf(_KEYWORD, _EMPTY, _VALUE))
+_LIST = Ahead(*_LIST_PIECES)
+_LIST_IN_FENCE = Ahead("[", *_LIST_PIECES)
+_LIST_IN_TEXT = Ahead(_GAP, *_NAME, "(", _GAP, OneOf(_KEYWORD, _EMPTY))
+_ALONE: tuple[Piece, ...] = (")", Run("[ \t]"), Unless(r"[^\n,;<]"))
+_BARE = Ahead(*_NAME, "(", _GAP, OneOf(_KEYWORD, _ALONE))
+_ANOTHER = Ahead(_GAP, *_NAME, "(", _GAP, OneOf(_KEYWORD, _ALONE))
+_FENCES = ("```python\n", "```py\n", "```tool_code\n", "```\n")
+_ENDS = Transition("(end of the calls)", Cut.NOWHERE, "call_end", width=0)
+
+_TURNS = (
+    *TURN_TRANSITIONS,
+    Transition("<|header_start|>", Cut.BEFORE, "llama4_header"),
+    *(Transition(marker, Cut.BEFORE, "turn_end") for marker in ("<|eot|>", "<|eom|>")),
+)
+_TURN_STATES = (
+    *TURN_STATES,
+    State(
+        "llama4_header",
+        SpanKind.MARKUP,
+        (Transition("<|header_end|>", Cut.NOWHERE, "llama_header_end"),),
+        label="turn_header",
+        other=r"[^A-Za-z0-9_\- ]",
+        other_goes=Transition("(anything else)", Cut.BEFORE, ROLE, width=0),
+    ),
+)
+_HOMES = {role: "start" if home == "text" else home for role, home in ROLE_HOMES.items()}
+
+
+_SIGNS = Signs(
+    calls={
+        r"<\|python_start\|>": 0.95,
+        r"\A\s*(?:<think>[\s\S]{0,20000}</think>\s*)?\[\s*[^\W\d][\w.]*\(\s*(?:\)|[^\W\d]\w*\s*=(?!=))": 0.85,
+    },
+    hints={
+        r"\A\s*[^\W\d][\w.]*\(\s*[^\W\d]\w*\s*=(?!=)": 0.5,
+        r"(?m)^\[[^\W\d][\w.]*\(\s*(?:\)|[^\W\d]\w*\s*=(?!=))": 0.4,
+    },
+)
+
+
+def _call_states(ways: Ways) -> Iterator[State]:
+    into_lists = {way.marker for way in ways.calls if way.target == "call"}
+    marked = tuple(way for way in ways.out_of_text if way.marker not in into_lists)
+    cut_off = tuple(way for way in ways.out_of_call if way.marker not in into_lists)
+    in_fence = tuple(way for way in (*ways.calls, *ways.turns) if way.marker not in into_lists)
+    yield State(
+        "start",
+        SpanKind.TEXT,
+        (
+            *marked,
+            Transition("[", Cut.BEFORE, "call", width=0, ahead=_LIST),
+            *(Transition(fence, Cut.BEFORE, "fenced_call", width=0, ahead=_LIST_IN_FENCE) for fence in _FENCES),
+            Transition("```", Cut.NOWHERE, "fence"),
+        ),
+        other=r"\S",
+        other_goes=Transition("(a bare call)", Cut.BEFORE, "call", width=0, ahead=_BARE),
+        otherwise=Transition("(anything else)", Cut.NOWHERE, "prose", width=0),
+    )
+    yield State("prose", SpanKind.TEXT, (*ways.out_of_text, Transition("\n```", Cut.NOWHERE, "fence")))
+    yield State("fence", SpanKind.TEXT, (*in_fence, Transition("\n```", Cut.NOWHERE, "prose")))
+    yield State("call", SpanKind.TOOL_CALL, ways.out_of_call, label="tool_call", payload=PYTHON, then=_ENDS)
+    # A bracket too many still belongs to the call that it breaks; bare calls may stand side by side.
+    yield State(
+        "call_end",
+        SpanKind.TOOL_CALL,
+        tuple(Transition(comma, Cut.BEFORE, "call", ahead=_ANOTHER) for comma in ",;"),
+        label="tool_call",
+        other=r"[^\])}]",
+        other_goes=Transition("(anything else)", Cut.BEFORE, HOME, width=0),
+    )
+    yield State(
+        "fenced_call",
+        SpanKind.TOOL_CALL,
+        cut_off,
+        label="fenced_call",
+        payload=PYTHON,
+        then=Transition("(end of the calls)", Cut.NOWHERE, "fence_end", width=0),
+    )
+    yield State(
+        "fence_end",
+        SpanKind.TOOL_CALL,
+        (Transition("```", Cut.NOWHERE, "call_end"),),
+        label="fenced_call",
+        other=r"[^\])}\s]",
+        other_goes=Transition("(anything else)", Cut.BEFORE, HOME, width=0),
+    )
+    yield State(
+        "tagged_call",
+        SpanKind.TOOL_CALL,
+        (Transition(_CLOSER, Cut.AFTER, HOME), *cut_off),
+        label="tool_call",
+        opener=_OPENER,
+        closer=_CLOSER,
+        payload=PYTHON,
+    )
+    yield State(
+        "python_tag", SpanKind.TOOL_CALL, ways.out_of_call, label="tool_call", opener=_TAG, payload=PYTHON, then=_ENDS
+    )
+
+
+_TABLE = dialect_table(
+    calls=(
+        opening(_OPENER, "tagged_call"),
+        opening(_TAG, "python_tag"),
+        Transition("\n[", Cut.BEFORE, "call", lead=1, width=0, ahead=_LIST_IN_TEXT),
+    ),
+    call_states=_call_states,
+    call_closers=(_CLOSER,),
+    turns=_TURNS,
+    turn_states=_TURN_STATES,
+    homes=_HOMES,
+    default_home="start",
+)
+
+
+def _write_calls(calls: Sequence[ToolCall]) -> str:
+    return f"[{', '.join(map(write_call, calls))}]"
+
+
+def _expresses(call: ToolCall) -> bool:
+    return is_python_call(call) and len(call.name or "") <= _LONGEST_NAME
+
+
+def _new_parser(prompt: str = "", role: Role = Role.ASSISTANT) -> FormatParser:
+    return Machine(_TABLE, role=role.value, prompt=prompt)
+
+
+PYTHONIC = Format(
+    name="pythonic",
+    summary="[f(a=1, b='x')]: calls in Python's syntax, bare or in Llama 4's tokens",
+    aliases=("llama4_pythonic", "bfcl", "toolace"),
+    models=("*llama-4*", "*llama4*", "*llama-3.2-1b*", "*llama-3.2-3b*", "*toolace*"),
+    confidence=_SIGNS,
+    new_parser=_new_parser,
+    readers=MappingProxyType(
+        {
+            SpanKind.TOOL_CALL: PythonCallReader(),
+            SpanKind.TOOL_RESULT: read_result,
+            SpanKind.TOOL_DEFINITIONS: read_definitions,
+            SpanKind.REASONING: ReasoningReader((_OPENER, _TAG), (_CLOSER,)),
+        }
+    ),
+    write_calls=_write_calls,
+    expresses=_expresses,
+)

@@ -1,0 +1,170 @@
+"""Reads what Gemma's function-calling models write between their markers: calls, results and tool declarations.
+
+`call:name{...}`, `response:name{...}` and `declaration:name{...}` around the dicts of gemma_dict; see its sources.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from inspector.diagnostics import Edit, Fault, Fix
+from inspector.formats.gemma_dict import GemmaDict, GemmaReader
+from inspector.formats.python_call.reader import empty_call
+from inspector.json_scanner.quoting import shown
+from inspector.model import Json, Parameter, ToolCall, ToolDefinition, ToolResult
+from inspector.rules import json_syntax as rules
+from inspector.segmenter.events import SpanClosed
+from inspector.segmenter.readings import Reading
+from inspector.text import Range
+
+_CALL = re.compile(r"\s*(call[ \t]*:)?\s*([^\s{}:,\"'<]+)\s*(?=\{)")
+_NEXT_CALL = re.compile(r"\s*[,;]?\s*(call[ \t]*:)\s*([^\s{}:,\"'<]+)\s*(?=\{)")
+_RESPONSE = re.compile(r"\s*response:\s*([^\s{}:,\"'<]+)\s*\{")
+_DECLARATION = re.compile(r"\s*declaration:\s*([^\s{}:,\"'<]+)\s*(?=\{)")
+
+
+@dataclass(frozen=True, slots=True)
+class GemmaCallReader:
+    """A SpanReader for call spans: `call:name{...}`, with strings between `delimiter`."""
+
+    delimiter: str
+
+    def __call__(self, closed: SpanClosed) -> Reading:
+        """See SpanReader."""
+        text, start = closed.inner_text, closed.span.inner.start
+        if not text.strip():
+            return empty_call(closed, expected="call:name{argument:value}")
+        match = _CALL.match(text)
+        if match is None:
+            return _no_call(text, start)
+        calls, faults, is_cut = list[ToolCall](), list[Fault](), False
+        while match is not None:
+            if calls:
+                faults.append(_second_call(match))
+            found = GemmaReader(text, match.end(), self.delimiter).read()
+            more = list(_around(text, match, found.range.end))
+            faults += (*found.faults, *more)
+            calls.append(_call(text, match, found, valid=not found.breaks and not more, start=start))
+            is_cut = found.is_cut
+            match = _NEXT_CALL.match(text, found.range.end)
+        moved = tuple(fault.moved(start) for fault in sorted(faults, key=lambda fault: fault.range))
+        return Reading(calls=tuple(calls), faults=moved, complete=not is_cut)
+
+
+def _around(text: str, match: re.Match[str], end: int) -> Iterator[Fault]:
+    """What is wrong before a call's name and behind its dict."""
+    if match[1] is None:
+        at = match.start(2)
+        message = f"`call:` is missing before the tool's name {shown(match[2])}."
+        fix = Fix((Edit(Range(at, at), "call:"),), safe=True)
+        yield Fault(rules.MALFORMED_JSON, Range(*match.span(2)), message, "Write `call:` there.", fix)
+    rest = text[end:].strip()
+    if rest and _NEXT_CALL.match(text, end) is None:
+        at = text.index(rest, end)
+        place = Range(at, at + len(rest))
+        message = f"{shown(rest)} follows the complete call; nothing was expected behind it."
+        fix = Fix((Edit(place, ""),), safe=not rest.strip("}] \n"))
+        yield Fault(rules.TRAILING_DATA, place, message, "Cut it off.", fix)
+
+
+def _second_call(match: re.Match[str]) -> Fault:
+    return Fault(
+        rules.SEVERAL_OBJECTS_IN_ONE_CALL,
+        Range(match.start(1), match.end(2)),
+        "A second call stands between the same markers; servers read only the first, or none.",
+        "Give each call markers of its own.",
+    )
+
+
+def _call(text: str, match: re.Match[str], found: GemmaDict, *, valid: bool, start: int) -> ToolCall:
+    raw = found.range.of(text)
+    readable = valid or not found.hopeless
+    parameters = (
+        Parameter(
+            one.name,
+            one.text,
+            one.range.moved(start),
+            one.name_range.moved(start) if one.name_range else None,
+            one.typed,
+        )
+        for one in found.parameters
+    )
+    first = match.start(1) if match[1] is not None else match.start(2)
+    return ToolCall(
+        match[2],
+        found.value if readable else raw,
+        raw,
+        valid=valid,
+        range=Range(first, found.range.end).moved(start),
+        recovered=readable and not valid,
+        name_range=Range(*match.span(2)).moved(start),
+        arguments_range=found.range.moved(start),
+        parameters=tuple(parameters),
+    )
+
+
+def _no_call(text: str, start: int) -> Reading:
+    content = text.strip()
+    at = text.index(content)
+    place = Range(at, at + len(content)).moved(start)
+    is_cut = bool(re.fullmatch(r"call[ \t]*:?[^{}\n]*|cal?", content))
+    if is_cut:
+        rule, message = rules.TRUNCATED_JSON, f"The call ends within {shown(content)}, before its arguments."
+    else:
+        rule, message = rules.NOT_A_CALL, f"{shown(content)} is no call: expected `call:name{{...}}`."
+    call = ToolCall(None, content, content, valid=False, range=place)
+    return Reading(calls=(call,), faults=(Fault(rule, place, message),), complete=not is_cut)
+
+
+def read_gemma_result(closed: SpanClosed) -> Reading:
+    """The one result of a span: the dict as it stands, and the tool that `response:name` names."""
+    text = closed.inner_text
+    content = text.strip("\r\n")
+    first = text.index(content)
+    match = _RESPONSE.match(text)
+    place = Range(first, first + len(content)).moved(closed.span.inner.start)
+    result = ToolResult(content, place, None, match[1] if match is not None else None)
+    return Reading(results=(result,), complete=bool(content.strip()))
+
+
+@dataclass(frozen=True, slots=True)
+class GemmaDefinitionReader:
+    """A SpanReader for `declaration:name{...}`."""
+
+    delimiter: str
+
+    def __call__(self, closed: SpanClosed) -> Reading:
+        """See SpanReader."""
+        text, start = closed.inner_text, closed.span.inner.start
+        match = _DECLARATION.match(text)
+        if match is None:
+            return Reading()
+        found = GemmaReader(text, match.end(), self.delimiter).read()
+        said, schema = found.value.get("description"), found.value.get("parameters")
+        place = Range(match.start(1), found.range.end)
+        tool = ToolDefinition(
+            match[1],
+            said if isinstance(said, str) else "",
+            _lower_types(schema),
+            place.of(text),
+            place.moved(start),
+        )
+        faults = tuple(fault.moved(start) for fault in found.faults)
+        return Reading(definitions=(tool,), faults=faults, complete=not found.is_cut)
+
+
+def _lower_types(schema: Json) -> Json:
+    """The schema with its types as JSON Schema writes them; the template writes `STRING`."""
+    pending: list[Json] = [schema]
+    while pending:
+        match pending.pop():
+            case dict() as members:
+                kind = members.get("type")
+                if isinstance(kind, str):
+                    members["type"] = kind.lower()
+                elif isinstance(kind, list):
+                    members["type"] = [one.lower() if isinstance(one, str) else one for one in kind]
+                pending += members.values()
+            case list() as items:
+                pending += items
+    return schema

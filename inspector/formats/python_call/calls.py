@@ -1,0 +1,253 @@
+"""Reads calls in Python's syntax: lists of them, single ones, one a line; a bad call hides no other."""
+
+import re
+from dataclasses import dataclass
+
+from inspector.diagnostics import Fault
+from inspector.formats.python_call import call_wording as say
+from inspector.formats.python_call.arguments import read_arguments
+from inspector.formats.python_call.atoms import read_expression
+from inspector.formats.python_call.cursor import Cursor
+from inspector.json_scanner.quoting import shown
+from inspector.model import ToolCall
+from inspector.text import Range
+
+_NAME = re.compile(r"[\w.\-/]+")
+_CALL = re.compile(r"([^\W\d][\w.\-/]*)[ \t]*\(")
+_CALLS_BEGIN = re.compile(r"\[?[ \t\n]{0,16}+[^\W\d][\w.]{0,127}+\(")
+_DOTTED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
+_NEXT_CALL = re.compile(r"[,;\n]\s{0,16}+\[?\s{0,16}+(?=[^\W\d][\w.]{0,127}+\()")
+_PRINT = re.compile(r"print\(\s*+(?=[^\W\d][\w.]{0,127}+\()")
+_BRACKETS = re.compile(r"[)\]}][\s)\]}]*")
+
+
+@dataclass(slots=True)
+class PythonCalls:
+    """The calls of a text, its faults, and whether the last call is whole."""
+
+    calls: tuple[ToolCall, ...]
+    faults: tuple[Fault, ...]
+    complete: bool
+
+
+@dataclass(slots=True)
+class _Found:
+    """One call, and the cursor's counts before and behind it."""
+
+    call: ToolCall
+    breaks: int
+    hopeless: int
+
+
+def read_calls(text: str, base: int = 0, *, namespace: str = "") -> PythonCalls:
+    """Every call in `text`, which begins at `base` in the whole text; all ranges are offsets in that.
+
+    There is at least one call, however malformed. `namespace` may stand before a tool's name and is no part of it;
+    where there is one, `print` may stand around a call.
+    """
+    cursor = Cursor(text, base=base, namespace=namespace)
+    found: list[_Found] = []
+    while cursor.skip():
+        _lead_in(cursor, found)
+        is_list = cursor.peek() == "["
+        opened = cursor.at
+        cursor.at += is_list
+        _read_list(cursor, found, is_list=is_list)
+        if is_list and not cursor.is_cut and cursor.skip() == "]":
+            cursor.at += 1
+            cursor.skip()
+        elif is_list:
+            _end_of_list(cursor, found, opened)
+        _behind_calls(cursor, found)
+        if found:
+            found[-1].breaks, found[-1].hopeless = cursor.breaks, cursor.hopeless
+    if cursor.is_cut:
+        closable = cursor.closable and not cursor.hopeless and bool(found)
+        cursor.flag(say.cut(text, cursor.closers if cursor.closable else "", cursor.within, closable=closable))
+        if found:
+            found[-1].breaks, found[-1].hopeless = cursor.breaks, cursor.hopeless
+    if not found:
+        content = text.strip()
+        first = text.index(content)
+        place = Range(first, first + len(content))
+        if not cursor.breaks:
+            cursor.flag(say.only_text(text, place))
+        call = ToolCall(None, content, content, valid=False, range=place.moved(base))
+        found.append(_Found(call, cursor.breaks, 1))
+    faults = tuple(fault.moved(base) for fault in cursor.found.finished())
+    return PythonCalls(tuple(_judged(found)), faults, not cursor.is_cut)
+
+
+def _judged(found: list[_Found]) -> list[ToolCall]:
+    """The calls with their verdicts: what was found up to the next call counts against a call."""
+    calls, breaks, hopeless = [], 0, 0
+    for one in found:
+        call = one.call
+        valid = one.breaks == breaks and call.name is not None
+        readable = one.hopeless == hopeless and call.name is not None
+        breaks, hopeless = one.breaks, one.hopeless
+        if valid:
+            calls.append(call)
+            continue
+        arguments = call.arguments if readable else call.raw_arguments
+        calls.append(
+            ToolCall(
+                call.name,
+                arguments,
+                call.raw_arguments,
+                valid=False,
+                range=call.range,
+                recovered=readable,
+                name_range=call.name_range,
+                arguments_range=call.arguments_range,
+                parameters=call.parameters,
+            )
+        )
+    return calls
+
+
+def _lead_in(cursor: Cursor, found: list[_Found]) -> None:
+    """Words before the calls."""
+    text, start = cursor.text, cursor.at
+    if cursor.peek() == "[" or _NAME.match(text, start):
+        begin = _CALLS_BEGIN.match(text, start)
+        if begin is not None or (cursor.peek() == "[" and not found):
+            return
+    begin = _CALLS_BEGIN.search(text, start)
+    if begin is None:
+        return
+    end = start + len(text[start : begin.start()].rstrip())
+    if end > start:
+        cursor.flag(say.extra(text, Range(start, end)))
+    cursor.at = begin.start()
+
+
+def _read_list(cursor: Cursor, found: list[_Found], *, is_list: bool) -> None:
+    """Calls behind one another, up to what ends them."""
+    while (character := cursor.skip()) and character != "]" and not cursor.is_cut:
+        printed = _PRINT.match(cursor.text, cursor.at) if cursor.namespace else None
+        cursor.at = printed.end() if printed is not None else cursor.at
+        match = _CALL.match(cursor.text, cursor.at)
+        if match is None:
+            if not _no_call(cursor, found, is_list=is_list):
+                return
+        else:
+            found.append(_read_call(cursor, match, is_list=is_list))
+        if printed is not None:
+            _end_of_print(cursor)
+        _extra_brackets(cursor, is_list=is_list)
+        goes_on = _goes_on(cursor, is_list=is_list)
+        found[-1].breaks, found[-1].hopeless = cursor.breaks, cursor.hopeless
+        if not goes_on:
+            return
+
+
+def _end_of_print(cursor: Cursor) -> None:
+    end = cursor.at
+    if cursor.skip() == ")":
+        cursor.at += 1
+    elif not cursor.is_cut:
+        cursor.at = end
+        cursor.flag(say.missing_closer(cursor.text, end, ")"))
+
+
+def _goes_on(cursor: Cursor, *, is_list: bool) -> bool:
+    """Whether another call follows; the cursor goes over what parts it from the last."""
+    end = cursor.at
+    character = cursor.skip()
+    if character and character in ",;":
+        if character == ";" and is_list:
+            cursor.flag(say.wrong_separator(cursor.text, Range(cursor.at, cursor.at + 1)))
+        cursor.at += 1
+        return True
+    if not _CALL.match(cursor.text, cursor.at):
+        return False
+    if is_list:
+        cursor.flag(say.missing_comma(cursor.text, end, cursor.at))
+    return is_list or "\n" in cursor.text[end : cursor.at]
+
+
+def _read_call(cursor: Cursor, match: re.Match[str], *, is_list: bool) -> _Found:
+    text, name, start = cursor.text, match[1], match.start()
+    if cursor.namespace and name.startswith(cursor.namespace):
+        name = name.removeprefix(cursor.namespace)
+    place = Range(match.end(1) - len(name), match.end(1))
+    if not _DOTTED.fullmatch(name):
+        cursor.flag(say.odd_name(text, place), readable=True)
+    cursor.at = match.end()
+    arguments = read_arguments(cursor, is_list=is_list)
+    call = ToolCall(
+        name,
+        arguments.members,
+        text[arguments.start : arguments.end],
+        valid=True,
+        range=cursor.place(start, cursor.at),
+        name_range=place.moved(cursor.base),
+        arguments_range=cursor.place(arguments.start, arguments.end),
+        parameters=tuple(arguments.parameters.values()),
+    )
+    return _Found(call, cursor.breaks, cursor.hopeless)
+
+
+def _extra_brackets(cursor: Cursor, *, is_list: bool) -> None:
+    """Brackets too many behind a call; in a list, the last `]` may be the list's own."""
+    end = cursor.at
+    cursor.skip()
+    match = _BRACKETS.match(cursor.text, cursor.at)
+    brackets = match[0].rstrip() if match is not None else ""
+    if is_list and brackets.endswith("]"):
+        brackets = brackets[:-1].rstrip()
+    if not brackets or (is_list and brackets[0] == "]"):
+        cursor.at = end
+        return
+    place = Range(cursor.at, cursor.at + len(brackets))
+    cursor.at = place.end
+    cursor.flag(say.extra(cursor.text, place))
+
+
+def _no_call(cursor: Cursor, found: list[_Found], *, is_list: bool) -> bool:
+    """What stands in a list where a call belongs: it gets an entry of its own. False where no list is open."""
+    if not is_list:
+        return False
+    mark = cursor.mark()
+    value = read_expression(cursor, mark.at)
+    cursor.undo(mark)
+    is_name = bool(_DOTTED.fullmatch(value.range.of(cursor.text)))
+    if cursor.is_cut and is_name:
+        cursor.within = f"the name {shown(value.range.of(cursor.text))}"
+    else:
+        cursor.flag((say.bare_name if is_name else say.only_text)(cursor.text, value.range))
+    what = value.range.of(cursor.text)
+    call = ToolCall(None, what, what, valid=False, range=value.range.moved(cursor.base))
+    found.append(_Found(call, cursor.breaks, cursor.hopeless))
+    return True
+
+
+def _end_of_list(cursor: Cursor, found: list[_Found], opened: int) -> None:
+    """A list without its closing bracket."""
+    if cursor.is_cut:
+        return
+    cursor.skip()
+    if cursor.at >= len(cursor.text) and not found:
+        cursor.cut("a list of calls", "]", closable=False)
+    elif found:
+        cursor.flag(say.missing_closer(cursor.text, found[-1].call.range.end - cursor.base, "]"))
+    elif cursor.at == opened + 1:
+        cursor.at = len(cursor.text)
+
+
+def _behind_calls(cursor: Cursor, found: list[_Found]) -> None:
+    """Whatever stands behind the calls, up to where more of them begin."""
+    start = cursor.at
+    if not cursor.skip() or cursor.is_cut:
+        cursor.at = len(cursor.text)
+        return
+    text = cursor.text
+    if "\n" in text[start : cursor.at] and _CALLS_BEGIN.match(text, cursor.at):
+        return
+    following = _NEXT_CALL.search(text, start)
+    end = following.start() + 1 if following is not None else len(text)
+    stop = cursor.at + len(text[cursor.at : end].rstrip())
+    if stop > cursor.at:
+        cursor.flag((say.extra if found else say.only_text)(text, Range(cursor.at, stop)))
+    cursor.at = end

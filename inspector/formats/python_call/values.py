@@ -1,0 +1,180 @@
+"""Reads one value of Python call syntax, however it nests: lists, dicts, and what models write in their place.
+
+Nothing is evaluated: literals are read, everything else is an expression and a fault. Open brackets wait on a stack of
+their own, so that no depth can break the reader; JSON's `true`, `false` and `null` are read as well and are no fault:
+LFM2's template writes them within dicts, and servers take them everywhere (vllm:vllm/tool_parsers).
+"""
+
+import re
+from dataclasses import dataclass, field
+
+from inspector.diagnostics import Edit
+from inspector.formats.python_call import wording as say
+from inspector.formats.python_call.atoms import PythonValue, read_atom, read_expression
+from inspector.formats.python_call.cursor import Cursor, Mark
+from inspector.json_scanner import MAX_DEPTH
+from inspector.model import Json
+from inspector.text import Range
+
+_CLOSERS = {"(": ")", "[": "]", "{": "}"}
+_NAMES = {"(": "tuple", "{": "set"}
+_NEXT_ARGUMENT = re.compile(r"[^\W\d]\w*\s*+=(?!=)")
+_NEXT_ITEM = re.compile(r"[rRuU]?['\"]|-?\d|(?:True|False|None|true|false|null)\b|[\[{]")
+
+
+@dataclass(slots=True)
+class _Frame:
+    """An open bracket: what it holds so far, and the cursor's counts when it opened."""
+
+    opener: str
+    mark: Mark
+    items: list[Json] = field(default_factory=list)
+    members: dict[str, Json] = field(default_factory=dict)
+    places: dict[str, Range] = field(default_factory=dict)
+    key: str | None = None
+    has_comma: bool = False
+
+    @property
+    def wants_key(self) -> bool:
+        return self.opener == "{" and self.key is None and not self.items
+
+    @property
+    def name(self) -> str:
+        return self.key or ""
+
+
+def read_value(cursor: Cursor, name: str) -> PythonValue | None:
+    """The value of the argument `name` at the cursor, which moves behind it; None where there is none."""
+    frames: list[_Frame] = []
+    first = cursor.at
+    while True:
+        character = cursor.skip()
+        if character and character in _CLOSERS:
+            if len(frames) == MAX_DEPTH:
+                return _too_deep(cursor, first, frames[0])
+            frames.append(_Frame(character, cursor.mark()))
+            cursor.at += 1
+            if cursor.skip() != _CLOSERS[character]:
+                continue
+            value = None
+        else:
+            wants_key = bool(frames) and frames[-1].wants_key
+            mark = cursor.mark()
+            value = read_atom(cursor, frames[-1].name if frames else name, is_key=wants_key)
+            value = _unless_it_goes_on(cursor, value, mark, frames)
+        while frames and _take(cursor, frames[-1], value):
+            frame = frames.pop()
+            value = _closed(cursor, frame)
+            value = _unless_it_goes_on(cursor, value, frame.mark, frames)
+        if not frames:
+            return value
+
+
+def _unless_it_goes_on(
+    cursor: Cursor, value: PythonValue | None, mark: Mark, frames: list[_Frame]
+) -> PythonValue | None:
+    """`value`, or the expression that it only begins."""
+    if value is None or cursor.is_cut:
+        return value
+    end = cursor.at
+    character = cursor.skip()
+    is_key = bool(frames) and frames[-1].wants_key
+    if not character or character in ",)]};" or (is_key and character in ":="):
+        return value
+    pattern = _NEXT_ITEM if frames else _NEXT_ARGUMENT
+    if pattern.match(cursor.text, cursor.at) and cursor.at > end:
+        return value
+    cursor.at = end
+    cursor.undo(mark)
+    return read_expression(cursor, mark.at, is_key=is_key)
+
+
+def _take(cursor: Cursor, frame: _Frame, value: PythonValue | None) -> bool:
+    """Put `value` into the open bracket; whether the bracket is closed, so that no further value belongs to it."""
+    if frame.wants_key and value is not None:
+        return _take_key(cursor, frame, value)
+    if frame.key is not None:
+        frame.members[frame.key] = value.value if value is not None else None
+        frame.key = None
+    elif value is not None:
+        frame.items.append(value.value)
+    return _is_closed(cursor, frame)
+
+
+def _take_key(cursor: Cursor, frame: _Frame, value: PythonValue) -> bool:
+    character = cursor.skip()
+    if character not in (":", "=") and not frame.members:
+        frame.items.append(value.value)
+        return _is_closed(cursor, frame)
+    key = value.value if isinstance(value.value, str) else value.range.of(cursor.text)
+    if not isinstance(value.value, str):
+        cursor.flag(say.no_text_key(cursor.text, value.range, repr(key)))
+    if key in frame.places:
+        cursor.remark(say.duplicate(value.range, key, frame.places[key], "key"))
+    frame.key = key
+    frame.places[key] = value.range
+    if character == "=":
+        cursor.flag(say.wrong_member_sign(cursor.text, Range(cursor.at, cursor.at + 1)))
+    if character in (":", "="):
+        cursor.at += 1
+        return False
+    if not character:
+        cursor.cut(f"the key `{key}`", closable=False)
+    else:
+        cursor.flag(say.no_value(Range(cursor.at, cursor.at + 1), key, character))
+    frame.members[key], frame.key = None, None
+    return _is_closed(cursor, frame)
+
+
+def _is_closed(cursor: Cursor, frame: _Frame) -> bool:
+    """Go over what stands behind an item: a comma, the closing bracket, or a fault in their place."""
+    end = cursor.at
+    character = cursor.skip()
+    if character == ",":
+        frame.has_comma = True
+        cursor.at += 1
+        following = cursor.skip()
+        if _NEXT_ARGUMENT.match(cursor.text, cursor.at):
+            cursor.at = end
+            cursor.flag(say.missing_closer(cursor.text, end, _CLOSERS[frame.opener]))
+            return True
+        return following == _CLOSERS[frame.opener] and _is_closed(cursor, frame)
+    if character == _CLOSERS[frame.opener]:
+        cursor.at += 1
+        return True
+    if not character:
+        cursor.cut("a list" if frame.opener == "[" else "an object", _CLOSERS[frame.opener])
+        return True
+    if character in ")]}":
+        cursor.flag(say.missing_closer(cursor.text, end, _CLOSERS[frame.opener]))
+        return True
+    if character == ";":
+        cursor.flag(say.wrong_separator(cursor.text, Range(cursor.at, cursor.at + 1)))
+        cursor.at += 1
+        return False
+    cursor.flag(say.missing_comma(cursor.text, end, cursor.at))
+    return False
+
+
+def _closed(cursor: Cursor, frame: _Frame) -> PythonValue:
+    """The value of a bracket that was closed."""
+    place = cursor.since(frame.mark.at)
+    if frame.opener == "[":
+        return PythonValue(frame.items, place)
+    if frame.opener == "{" and not frame.items:
+        return PythonValue(frame.members, place)
+    if frame.opener == "(" and len(frame.items) == 1 and not frame.has_comma:
+        return PythonValue(frame.items[0], place)
+    if not cursor.is_cut:
+        edits = (Edit(Range(place.start, place.start + 1), "["), Edit(Range(place.end - 1, place.end), "]"))
+        cursor.flag(say.no_list(cursor.text, place, _NAMES[frame.opener], edits))
+    return PythonValue(frame.items, place)
+
+
+def _too_deep(cursor: Cursor, first: int, outermost: _Frame) -> PythonValue:
+    cursor.at = first
+    cursor.undo(outermost.mark)
+    value = read_expression(cursor, first)
+    cursor.undo(outermost.mark)
+    cursor.flag(say.too_deep(value.range, MAX_DEPTH))
+    return value

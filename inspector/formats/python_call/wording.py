@@ -1,0 +1,245 @@
+"""The faults of values in Python's syntax: what each message says, and its repair."""
+
+from inspector.diagnostics import Edit, Fault, Fix, Related
+from inspector.json_scanner.quoting import counted, shown
+from inspector.rules import json_syntax as rules
+from inspector.text import Range
+
+
+def replaced(place: Range, text: str, *, safe: bool) -> Fix:
+    """The repair that writes `text` at a place."""
+    return Fix((Edit(place, text),), safe)
+
+
+def what_stands(text: str, place: Range) -> str:
+    """The text at a place, as messages show it."""
+    return shown(text, place.start, place.end)
+
+
+def computed_string(text: str, place: Range, value: str, *, kind: str) -> Fault:
+    """An f-string or bytes."""
+    plain = repr(value)
+    if "b" in kind:
+        message = f"{what_stands(text, place)} is bytes, which JSON arguments cannot hold; expected a plain string."
+    else:
+        message = (
+            f"{what_stands(text, place)} is an f-string, which somebody would have to compute; expected a plain string."
+        )
+    return Fault(
+        rules.EXPRESSION_AS_VALUE, place, message, f"Write {shown(plain)}.", replaced(place, plain, safe=False)
+    )
+
+
+def quotes_within(text: str, place: Range, edits: tuple[Edit, ...]) -> Fault:
+    """A string that holds its own quote without a backslash."""
+    first = edits[0].range.start
+    return Fault(
+        rules.MISSING_QUOTE,
+        Range(first, first + 1),
+        f"The string {what_stands(text, place)} holds {counted(len(edits), 'quote')} of its own kind without a "
+        f"backslash, so Python takes it to end after {shown(text, place.start, first + 1)}.",
+        "Write a backslash before each quote within the string, or use the other quotes around it.",
+        Fix(edits, safe=False),
+    )
+
+
+def no_closing_quote(text: str, place: Range, quote: str) -> Fault:
+    """A string without its closing quote, although the call goes on behind it."""
+    return Fault(
+        rules.MISSING_QUOTE,
+        Range(place.end - 1, place.end),
+        f"The string {what_stands(text, place)} has no closing quote; one was expected before "
+        f"{shown(text, place.end, min(place.end + 20, len(text)))}.",
+        "Put the closing quote there.",
+        replaced(Range(place.end, place.end), quote, safe=False),
+    )
+
+
+def raw_line_feed(edits: tuple[Edit, ...]) -> Fault:
+    """Line ends in a string of single quotes."""
+    more = f", the first of {len(edits)} in this string," if len(edits) > 1 else ""
+    return Fault(
+        rules.UNESCAPED_CONTROL_CHARACTER,
+        edits[0].range,
+        f"A raw line end stands in a string{more} where Python expects the escape `{edits[0].text}`.",
+        "Escape it, or use three quotes around the string.",
+        Fix(edits, safe=True),
+    )
+
+
+def broken_escape(text: str, place: Range) -> Fault:
+    r"""`\x4`, `\u12`, `\N{no such name}`."""
+    return Fault(
+        rules.INVALID_ESCAPE,
+        place,
+        f"The escape {what_stands(text, place)} is not complete, which Python refuses.",
+        "Double the backslash, if it is meant as such.",
+        replaced(Range(place.start, place.start), "\\", safe=False),
+    )
+
+
+def unknown_escape(text: str, place: Range) -> Fault:
+    r"""`\d`: Python keeps the backslash, with a SyntaxWarning."""
+    return Fault(
+        rules.INVALID_ESCAPE,
+        place,
+        f"{what_stands(text, place)} is no escape of Python: it keeps the backslash, yet with a SyntaxWarning, and "
+        "later versions refuse it.",
+        "Double the backslash.",
+        replaced(Range(place.start, place.start), "\\", safe=True),
+    )
+
+
+def arithmetic(text: str, place: Range, result: str) -> Fault:
+    """Arithmetic that was left undone."""
+    return Fault(
+        rules.EXPRESSION_AS_VALUE,
+        place,
+        f"{what_stands(text, place)} is left to be computed; expected its result.",
+        f"Write the result, `{result}`.",
+        replaced(place, result, safe=False),
+    )
+
+
+def expression(text: str, place: Range, quoted: str | None) -> Fault:
+    """An expression that nobody computes here; `quoted` is None where it is too long to quote."""
+    return Fault(
+        rules.EXPRESSION_AS_VALUE,
+        place,
+        f"{what_stands(text, place)} is an expression, not a literal; no reader of calls computes it.",
+        "Put the value there that was meant; quoting the text only keeps it readable.",
+        replaced(place, quoted, safe=False) if quoted is not None else None,
+    )
+
+
+def unquoted(text: str, place: Range, quoted: str) -> Fault:
+    """A bare word as a value."""
+    return Fault(
+        rules.UNQUOTED_WORD,
+        place,
+        f"The value {what_stands(text, place)} is neither quoted nor a number, `True`, `False` or `None`; Python takes "
+        "it for a variable.",
+        f"Quote it if it is meant as text: {shown(quoted)}.",
+        replaced(place, quoted, safe=False),
+    )
+
+
+def no_text_key(text: str, place: Range, quoted: str) -> Fault:
+    """A key that is no string."""
+    return Fault(
+        rules.UNQUOTED_WORD,
+        place,
+        f"The key {what_stands(text, place)} is no string; an object of JSON has no other keys.",
+        f"Write {shown(quoted)}.",
+        replaced(place, quoted, safe=False),
+    )
+
+
+def no_list(text: str, place: Range, kind: str, repair: tuple[Edit, ...]) -> Fault:
+    """A tuple or a set."""
+    return Fault(
+        rules.EXPRESSION_AS_VALUE,
+        place,
+        f"{what_stands(text, place)} is a {kind}, which JSON arguments do not have; expected a list.",
+        "Write it in square brackets.",
+        Fix(repair, safe=False),
+    )
+
+
+def invalid_number(text: str, place: Range, spelling: str | None) -> Fault:
+    """A leading zero, or a complex number."""
+    if spelling is None:
+        return Fault(
+            rules.INVALID_NUMBER,
+            place,
+            f"{what_stands(text, place)} is a complex number, which JSON arguments do not have.",
+        )
+    return Fault(
+        rules.INVALID_NUMBER,
+        place,
+        f"The number {what_stands(text, place)} begins with a zero, which Python does not allow.",
+        f"Write `{spelling}`, or quote it if it is no number but a code.",
+        replaced(place, spelling, safe=False),
+    )
+
+
+def non_finite(text: str, place: Range) -> Fault:
+    """NaN or an infinity."""
+    return Fault(
+        rules.NON_FINITE_NUMBER,
+        place,
+        f"{what_stands(text, place)} is a number that JSON arguments cannot hold.",
+        "Write `None` if the tool takes it, or leave the argument out.",
+        replaced(place, "None", safe=False),
+    )
+
+
+def too_deep(place: Range, limit: int) -> Fault:
+    """A value nested deeper than `limit` levels."""
+    return Fault(rules.TOO_DEEP, place, f"The value is nested deeper than {limit} levels; it is kept as text.")
+
+
+def no_value(place: Range, name: str, following: str) -> Fault:
+    """`a=,`: a name without a value."""
+    what = f"`{following}` stands" if following else "The call ends"
+    wanted = f"the value of {shown(name)}" if name else "a value"
+    return Fault(rules.MISSING_VALUE, place, f"{what} where {wanted} was expected.")
+
+
+def wrong_member_sign(text: str, place: Range) -> Fault:
+    """`{'a'=1}` for `{'a': 1}`."""
+    return Fault(
+        rules.MALFORMED_JSON,
+        place,
+        f"{what_stands(text, place)} stands where an object has a colon.",
+        "Write a colon.",
+        replaced(place, ":", safe=True),
+    )
+
+
+def duplicate(place: Range, name: str, first: Range, what: str) -> Fault:
+    """The same argument or key twice."""
+    return Fault(
+        rules.DUPLICATE_KEY,
+        place,
+        f"The {what} {shown(name)} is given twice; most readers keep the last value, Python itself refuses the call."
+        if what == "argument"
+        else f"The {what} {shown(name)} stands twice; most readers keep the last value.",
+        "Keep one of them.",
+        related=(Related(first, "Here it stands first."),),
+    )
+
+
+def missing_comma(text: str, at: int, following: int) -> Fault:
+    """Two values side by side."""
+    return Fault(
+        rules.MISSING_COMMA,
+        Range(at, max(following, at + 1)),
+        f"A comma is missing before {shown(text, following, min(following + 20, len(text)))}.",
+        "Put a comma there.",
+        replaced(Range(at, at), ", " if at == following else ",", safe=True),
+    )
+
+
+def wrong_separator(text: str, place: Range) -> Fault:
+    """`;` for a comma."""
+    return Fault(
+        rules.MALFORMED_JSON,
+        place,
+        f"{what_stands(text, place)} stands where a comma was expected.",
+        "Write a comma.",
+        replaced(place, ",", safe=True),
+    )
+
+
+def missing_closer(text: str, at: int, bracket: str) -> Fault:
+    """A bracket that is not closed, although something follows that only fits behind it."""
+    place = Range(at, at + 1) if at < len(text) else Range(max(at - 1, 0), at)
+    before = f" before {shown(text, at, min(at + 20, len(text)))}" if text[at : at + 20].strip() else " at the end"
+    return Fault(
+        rules.UNBALANCED_BRACKET,
+        place,
+        f"`{bracket}` is missing{before}.",
+        f"Put `{bracket}` there.",
+        replaced(Range(at, at), bracket, safe=False),
+    )

@@ -1,0 +1,231 @@
+"""Reads the calls and answers of ReAct text: `Action: name` and `Action Input: ...`, `name[...]`, or a JSON block.
+
+Sources: langchain's mrkl and structured chat agents (output parsers and their tests), QwenLM/Qwen-Agent:
+qwen_agent/agents/react_chat.py, crewAI:tests/agents/test_crew_agent_parser.py, the ReAct paper's prompts (`f[args]`).
+"""
+
+import re
+
+import msgspec
+
+from inspector.diagnostics import Edit, Fault, Fix
+from inspector.json_scanner import JsonKind, JsonNode, JsonReading, read_json
+from inspector.json_scanner.quoting import shown
+from inspector.model import Json, ToolCall
+from inspector.rules import json_syntax as rules
+from inspector.rules.markers import EMPTY_CALL
+from inspector.segmenter.events import SpanClosed
+from inspector.segmenter.readings import Reading
+from inspector.text import Range
+
+FINAL_ANSWER = "Final Answer"
+_NUMBER = re.compile(r"[ \t]*\d{1,3}[ \t]*:")
+_INPUT = re.compile(r"^[ \t]*(?:\*\*)?Action Input(?:[ \t]\d{1,3})?(?:\*\*)?:(?:\*\*)?", re.MULTILINE)
+_BRACKETS = re.compile(r"([^\W\d][\w.-]*(?:[ \t][\w.-]+)*)\[([\s\S]*)\]")
+_FENCE = re.compile(r"```\w*[ \t]*\n?")
+_LOOKS_LIKE_JSON = re.compile(r"(?:```(?:json)?\s*)?\{\s*(?:[\"'}“]|\w+\s*:)")
+_DECORATION = "`\"'*"
+
+
+def read_react_calls(closed: SpanClosed) -> Reading:
+    """A SpanReader for call spans: from behind `Action:` on, or a code fence of JSON."""
+    text, start = closed.inner_text, closed.span.inner.start
+    number = _NUMBER.match(text)
+    at = number.end() if number is not None else 0
+    named = _INPUT.search(text, at)
+    head = _stripped(text, at, named.start() if named is not None else len(text))
+    if not len(head):
+        reading = _no_name(text, head, named)
+    elif head.of(text).startswith(("{", "[", "```")):
+        reading = _read_block(text, head)
+    elif named is not None:
+        reading = _read_named(text, head, _stripped(text, named.end(), len(text)))
+    else:
+        reading = _read_alone(text, head)
+    return Reading(
+        calls=tuple(_moved(call, start) for call in reading.calls),
+        faults=tuple(fault.moved(start) for fault in reading.faults),
+        complete=reading.complete,
+    )
+
+
+def read_react_answer(closed: SpanClosed) -> Reading:
+    """A SpanReader for text: an answer given as a JSON block stands for the text in its `action_input`."""
+    if closed.span.label != "answer_block":
+        return Reading(complete=True)
+    text, start = closed.inner_text, closed.span.inner.start
+    block = _stripped(text, 0, len(text))
+    reading, place = _read_json_block(text, block)
+    given = reading.nodes[0].member("action_input") if reading.nodes else None
+    answer = given.value.value() if given is not None else None
+    return Reading(
+        faults=tuple(fault.moved(place.start + start) for fault in reading.faults),
+        complete=True,
+        decoded=answer if isinstance(answer, str) else None,
+    )
+
+
+def _stripped(text: str, start: int, end: int) -> Range:
+    """What is left of a stretch of text without the white space around it."""
+    piece = text[start:end]
+    first = start + len(piece) - len(piece.lstrip())
+    return Range(first, max(first, start + len(piece.rstrip())))
+
+
+def _read_named(text: str, head: Range, given: Range) -> Reading:
+    """The usual case: a name on one line and its input behind it."""
+    name, faults = _name(text, head)
+    arguments, more, valid, readable = _read_input(text, given)
+    is_valid = valid and not faults
+    call = ToolCall(
+        name.of(text),
+        arguments,
+        given.of(text),
+        valid=is_valid,
+        range=Range(head.start, max(given.end, head.end)),
+        recovered=readable and not is_valid,
+        name_range=name,
+        arguments_range=given,
+    )
+    faults = (*faults, *more)
+    complete = not any(fault.rule is rules.TRUNCATED_JSON for fault in faults)
+    return Reading(calls=(call,), faults=faults, complete=complete)
+
+
+def _name(text: str, head: Range) -> tuple[Range, tuple[Fault, ...]]:
+    """Where the tool's name stands; quotes around it, and words on the lines behind it, are faults."""
+    line_end = text.find("\n", head.start, head.end)
+    line = _stripped(text, head.start, line_end if line_end >= 0 else head.end)
+    bare = line.of(text)
+    first, last = line.start, line.end
+    while last - first > 1 and text[first] in _DECORATION and text[last - 1] in _DECORATION:
+        first, last = first + 1, last - 1
+    place, faults = Range(first, last), []
+    if len(place) < len(line) and not bare.startswith("*"):
+        edits = (Edit(Range(line.start, first), ""), Edit(Range(last, line.end), ""))
+        message = f"The tool's name stands in quotes, {shown(bare)}: many readers take them for a part of the name."
+        faults.append(Fault(rules.MALFORMED_JSON, line, message, "Write the bare name.", Fix(edits, safe=True)))
+    if line_end >= 0:
+        rest = _stripped(text, line_end, head.end)
+        message = f"{shown(rest.of(text))} stands between the tool's name and `Action Input:`."
+        faults.append(Fault(rules.TRAILING_DATA, rest, message, "Delete it.", Fix((Edit(rest, ""),), safe=False)))
+    return place, tuple(faults)
+
+
+def _read_input(text: str, given: Range) -> tuple[Json, tuple[Fault, ...], bool, bool]:
+    """The arguments, their faults, whether they are as they should be, and whether they could be read."""
+    raw = given.of(text)
+    if not raw:
+        return {}, (), True, True
+    if not _LOOKS_LIKE_JSON.match(raw):
+        return raw, (), True, True
+    reading = read_json(raw)
+    faults = tuple(fault.moved(given.start) for fault in reading.faults)
+    is_object = bool(reading.nodes) and reading.nodes[0].kind is JsonKind.OBJECT
+    readable = is_object and (reading.strict or reading.repairable)
+    return reading.nodes[0].value() if readable else raw, faults, reading.strict and is_object, readable
+
+
+def _read_alone(text: str, head: Range) -> Reading:
+    """An action without `Action Input:`: `name[input]`, or a name whose input is missing."""
+    match = _BRACKETS.fullmatch(text, head.start, head.end)
+    if match is not None:
+        given = Range(*match.span(2))
+        arguments, faults, valid, readable = _read_input(text, _stripped(text, *match.span(2)))
+        call = ToolCall(
+            match[1],
+            arguments,
+            match[2],
+            valid=valid,
+            range=head,
+            recovered=readable and not valid,
+            name_range=Range(*match.span(1)),
+            arguments_range=given,
+        )
+        return Reading(calls=(call,), faults=faults, complete=True)
+    name, faults = _name(text, head)
+    end = name.end
+    fault = Fault(
+        rules.MISSING_VALUE,
+        name,
+        f"The action {shown(name.of(text))} has no `Action Input:`; most readers refuse the whole step.",
+        "Write `Action Input:` behind it, with `{}` where the tool takes nothing.",
+        Fix((Edit(Range(end, end), "\nAction Input: {}"),), safe=False),
+    )
+    call = ToolCall(name.of(text), {}, "", valid=False, range=head, recovered=True, name_range=name)
+    return Reading(calls=(call,), faults=(*faults, fault), complete=True)
+
+
+def _no_name(text: str, head: Range, named: re.Match[str] | None) -> Reading:
+    place = Range(*named.span()) if named is not None else Range(0, len(text)) if text else None
+    given = _stripped(text, named.end(), len(text)) if named is not None else head
+    call = ToolCall(None, given.of(text), given.of(text), valid=False, range=given)
+    if place is None or not text.strip():
+        where = place or head
+        faults = (
+            (Fault(EMPTY_CALL, where, "`Action:` names no tool and has no input.", "Delete it."),) if len(where) else ()
+        )
+        return Reading(calls=(call,), faults=faults)
+    message = "No tool is named: expected its name between `Action:` and `Action Input:`."
+    return Reading(calls=(call,), faults=(Fault(rules.NOT_A_CALL, place, message),), complete=True)
+
+
+def _read_json_block(text: str, block: Range) -> tuple[JsonReading, Range]:
+    """A JSON block's reading, and where its text stands without the fence."""
+    fence = _FENCE.match(text, block.start, block.end)
+    first = fence.end() if fence is not None else block.start
+    last = block.end - 3 if fence is not None and text.endswith("```", first, block.end) else block.end
+    place = Range(first, max(first, last))
+    return read_json(place.of(text)), place
+
+
+def _read_block(text: str, block: Range) -> Reading:
+    """`{"action": "f", "action_input": ...}`, or a list of such objects."""
+    reading, place = _read_json_block(text, block)
+    objects = [node for node in reading.nodes if node.kind is JsonKind.OBJECT]
+    for array in (node for node in reading.nodes if node.kind is JsonKind.ARRAY):
+        objects += (node for node in array.items if node.kind is JsonKind.OBJECT)
+    faults = list(reading.faults)
+    calls = [_block_call(place.of(text), node, reading, faults) for node in objects]
+    if not calls:
+        content = block.of(text)
+        calls = [ToolCall(None, content, content, valid=False, range=Range(0, len(place)))]
+        if not faults:
+            faults.append(Fault(rules.NOT_A_CALL, Range(0, max(len(place), 1)), "This is no action."))
+    return Reading(
+        calls=tuple(_moved(call, place.start) for call in calls),
+        faults=tuple(fault.moved(place.start) for fault in sorted(faults, key=lambda fault: fault.range)),
+        complete=not any(fault.rule is rules.TRUNCATED_JSON for fault in faults),
+    )
+
+
+def _block_call(text: str, node: JsonNode, reading: JsonReading, faults: list[Fault]) -> ToolCall:
+    name, given = node.member("action"), node.member("action_input")
+    scalar = name.value.scalar if name is not None else None
+    if not isinstance(scalar, str) or not scalar:
+        message = "No tool is named: expected an object with `action` and `action_input`."
+        faults.append(Fault(rules.NOT_A_CALL, node.range, message))
+        raw = node.range.of(text)
+        return ToolCall(None, raw, raw, valid=False, range=node.range)
+    assert name is not None
+    readable = reading.strict or reading.repairable
+    raw = given.value.range.of(text) if given is not None else ""
+    return ToolCall(
+        scalar,
+        (given.value.value() if given is not None else {}) if readable else raw or node.range.of(text),
+        raw,
+        valid=reading.strict,
+        range=node.range,
+        recovered=readable and not reading.strict,
+        name_range=name.value.range,
+        arguments_range=given.value.range if given is not None else None,
+    )
+
+
+def _moved(call: ToolCall, distance: int) -> ToolCall:
+    return msgspec.structs.replace(
+        call,
+        range=call.range.moved(distance),
+        name_range=call.name_range.moved(distance) if call.name_range else None,
+        arguments_range=call.arguments_range.moved(distance) if call.arguments_range else None,
+    )
