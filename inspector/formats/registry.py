@@ -10,12 +10,17 @@ from importlib.metadata import entry_points
 from inspector.errors import UnknownFormatError
 from inspector.formats.dialects.hermes import HERMES
 from inspector.formats.dialects.phi4 import PHI4
+from inspector.formats.dialects.qwen3_coder import QWEN3_CODER
 from inspector.formats.format import Format
 
 ENTRY_POINT_GROUP = "weaklink.formats"
 """Entry points of this group name a Format each."""
 
-_BUILT_IN: tuple[Format, ...] = (HERMES, PHI4)
+_BUILT_IN: tuple[Format, ...] = (
+    HERMES,
+    PHI4,
+    QWEN3_CODER,
+)
 _FALLBACK = HERMES
 _registered: dict[str, Format] = {}
 

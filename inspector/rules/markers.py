@@ -97,6 +97,15 @@ INVENTED_RESULT = Rule(
     bad='<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>\n<tool_response>\n{"ok": true}\n</tool_response>',
     good='<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>',
 )
+WRONG_OPENER = Rule(
+    "F313",
+    "wrong-opener",
+    Severity.WARNING,
+    "A call begins with another marker than its format's own, or without one.",
+    "Models leave out the marker around a call (Qwen3-Coder often begins with `<function=`), drop a prefix, or take "
+    "the wrapper of another family. Servers look for the format's own marker, take such a call for text, and it is "
+    "lost. weaklink reads it.",
+)
 
 RULES = (
     UNTERMINATED_SPAN,
@@ -109,4 +118,5 @@ RULES = (
     WRONG_BRACKET_VARIANT,
     SPECIAL_TOKEN_LEAK,
     INVENTED_RESULT,
+    WRONG_OPENER,
 )

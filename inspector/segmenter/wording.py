@@ -55,6 +55,14 @@ def marker_fault(rule: Rule, marker: str, place: Range, wanted: str) -> Fault:
             f"The model opens `{marker}` in its own turn: it writes a result that no tool gave.",
             "Stop the generation at the end of the call, and discard what follows.",
         )
+    if rule is markers.WRONG_OPENER:
+        return Fault(
+            rule,
+            place,
+            f"`{marker}` begins a call here; this format begins calls with `{wanted}`, and a server that waits for "
+            "that takes the call for text.",
+            f"Begin the call with `{wanted}`.",
+        )
     raise AssertionError(f"no marker breaks {rule}")
 
 

@@ -1,0 +1,158 @@
+"""Builds the table of a dialect whose calls hold parameters in tags: each call a span, a wrapper around them markup.
+
+A wrapper's tags, and white space between its calls, are markup in state `calls`; anything else in it is text again.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from inspector.formats.dialect import Enclosed, Ways
+from inspector.formats.xml_payload import xml_payload
+from inspector.formats.xml_syntax import XmlSyntax
+from inspector.model import SpanKind
+from inspector.rules import markers as rules
+from inspector.rules.rule import Rule
+from inspector.segmenter.ahead import Ahead
+from inspector.segmenter.table import HOME, Cut, State, Transition
+
+_BEHIND = "call_end"
+
+
+@dataclass(frozen=True, slots=True)
+class XmlCall:
+    """One way to begin a call: `opener` is its marker, `label` that of its spans.
+
+    `rule` is what it breaks where it stands in a text, `ahead` what must follow it there. `tail` is a tag that belongs
+    to the call if it follows its closer at once. `is_drafted` says that reasoning is searched for it.
+    """
+
+    opener: str
+    closer: str
+    syntax: XmlSyntax
+    label: str = "tool_call"
+    rule: Rule | None = None
+    ahead: Ahead | None = None
+    tail: str = ""
+    is_drafted: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class XmlCalls:
+    """All ways to begin a call, and the wrappers around calls, the format's own first."""
+
+    calls: tuple[XmlCall, ...]
+    wrappers: tuple[Enclosed, ...] = ()
+
+    @property
+    def ways(self) -> tuple[Transition, ...]:
+        """The ways from a text into calls."""
+        return (*self._into_wrappers, *(self._into(call, "bare") for call in self.calls))
+
+    @property
+    def closers(self) -> tuple[str, ...]:
+        """The closing markers, which are stray in a text."""
+        return tuple(dict.fromkeys((*(call.closer for call in self.calls), *self._wrapper_ends)))
+
+    def states(self, ways: Ways) -> Iterator[State]:
+        """The states of calls and wrappers."""
+        for call in self.calls:
+            yield self._call_state(call, "bare", HOME, ways)
+            if self.wrappers:
+                yield self._call_state(call, "call", "calls", ways)
+            if call.tail:
+                yield self._end_state(call)
+        if self.wrappers:
+            yield self._wrapper_state(ways)
+
+    @property
+    def _call_ends(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(call.closer for call in self.calls))
+
+    @property
+    def _wrapper_ends(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(wrapper.closer for wrapper in self.wrappers))
+
+    @property
+    def _into_wrappers(self) -> tuple[Transition, ...]:
+        own = self.wrappers[:1]
+        return tuple(
+            Transition(
+                wrapper.opener,
+                Cut.BEFORE,
+                "calls",
+                None if wrapper in own or _is_twin(wrapper, own) else rules.WRONG_OPENER,
+            )
+            for wrapper in self.wrappers
+        )
+
+    @staticmethod
+    def _into(call: XmlCall, kind: str) -> Transition:
+        return Transition(call.opener, Cut.BEFORE, f"{kind} {call.opener}", call.rule, ahead=call.ahead)
+
+    def _call_state(self, call: XmlCall, kind: str, then: str, ways: Ways) -> State:
+        others = (end for end in self._call_ends if end not in (call.closer, call.syntax.call_end))
+        target = f"{_BEHIND} {call.opener}" if call.tail else then
+        closes = Transition(call.closer, Cut.NOWHERE if call.tail else Cut.AFTER, target)
+        ends = {
+            way.marker: way
+            for way in (
+                *(Transition(end, Cut.BEFORE, "calls", width=0) for end in self._wrapper_ends),
+                *(Transition(end, Cut.AFTER, then, rules.WRONG_BRACKET_VARIANT) for end in others),
+                closes,
+                *((Transition(call.tail, Cut.AFTER, HOME),) if call.tail else ()),
+                *self._into_wrappers,
+                *(self._into_plain(other, kind) for other in self.calls if not self._is_within(other, call)),
+                *ways.invented,
+                *ways.reasoning,
+                *ways.turns,
+            )
+        }
+        return State(
+            f"{kind} {call.opener}",
+            SpanKind.TOOL_CALL,
+            tuple(ends.values()),
+            label=call.label,
+            opener=call.syntax.opener,
+            closer=call.closer,
+            payload=xml_payload(call.syntax),
+        )
+
+    @staticmethod
+    def _is_within(other: XmlCall, call: XmlCall) -> bool:
+        """Whether the other's opener is a tag within the call's own text."""
+        return other is not call and other.opener == call.syntax.call_begins
+
+    def _into_plain(self, call: XmlCall, kind: str) -> Transition:
+        return Transition(call.opener, Cut.BEFORE, f"{kind} {call.opener}", ahead=call.ahead)
+
+    @staticmethod
+    def _end_state(call: XmlCall) -> State:
+        tails = (call.tail, f"\n{call.tail}")
+        return State(
+            f"{_BEHIND} {call.opener}",
+            SpanKind.TOOL_CALL,
+            tuple(Transition(tail, Cut.AFTER, HOME) for tail in tails),
+            label=call.label,
+            other=r"[\s\S]",
+            other_goes=Transition("(anything else)", Cut.BEFORE, HOME, width=0),
+        )
+
+    def _wrapper_state(self, ways: Ways) -> State:
+        calls = (self._into_plain(call, "call") for call in self.calls)
+        ends = (Transition(end, Cut.AFTER, HOME) for end in self._wrapper_ends)
+        found = {way.marker: way for way in (*ends, *self._into_wrappers, *calls, *ways.invented, *ways.turns)}
+        return State(
+            "calls",
+            SpanKind.MARKUP,
+            tuple(found.values()),
+            label="calls",
+            opener=self.wrappers[0].opener,
+            other=r"\S",
+            other_goes=Transition("(anything else)", Cut.BEFORE, HOME, width=0),
+        )
+
+
+def _is_twin(wrapper: Enclosed, own: tuple[Enclosed, ...]) -> bool:
+    """Whether a wrapper is the format's own but for a prefix of its name."""
+    name = wrapper.opener.strip("<>").rpartition(":")[2]
+    return any(name == one.opener.strip("<>").rpartition(":")[2] for one in own)
