@@ -14,6 +14,9 @@ from inspector.segmenter.readings import SpanReader
 from inspector.segmenter.wording import unterminated
 from inspector.text import Range, lone_surrogates
 
+CALLS_LABEL = "calls"
+"""The label of the markup around a turn's calls, which ends no turn."""
+
 
 class Assembler:
     """Takes events in order; its lists grow by what became known, and hold everything once the text has ended."""
@@ -73,7 +76,7 @@ class Assembler:
         elif kind is SpanKind.TEXT:
             if self._call_seen and self._after_call is None and not text.isspace():
                 self._after_call = event
-        elif kind is not SpanKind.REASONING:
+        elif kind is not SpanKind.REASONING and span.label != CALLS_LABEL:
             self._turn_ends()
         self.spans.append(span)
         self._opened = None

@@ -55,6 +55,12 @@ def marker_fault(rule: Rule, marker: str, place: Range, wanted: str) -> Fault:
             f"The model opens `{marker}` in its own turn: it writes a result that no tool gave.",
             "Stop the generation at the end of the call, and discard what follows.",
         )
+    if rule is markers.EMPTY_CALL:
+        return Fault(
+            rule,
+            place,
+            f"`{marker}` closes the list of calls before any call: the model announced a call and wrote none.",
+        )
     if rule is markers.WRONG_OPENER:
         return Fault(
             rule,
