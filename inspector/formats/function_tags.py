@@ -76,6 +76,7 @@ class FunctionTags:
         return XmlSyntax(
             call=Ahead(_BEGINS, NAME, ">"),
             call_begins=_BEGINS,
+            shown_call="<function=NAME>",
             call_end="</function>",
             parameter=Ahead("<parameter=", NAME, ">"),
             parameter_begins="<parameter=",

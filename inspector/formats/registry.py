@@ -8,9 +8,18 @@ from functools import cache
 from importlib.metadata import entry_points
 
 from inspector.errors import UnknownFormatError
+from inspector.formats.dialects.claude import CLAUDE
+from inspector.formats.dialects.deepseek_dsml import DEEPSEEK_V4, DEEPSEEK_V32
+from inspector.formats.dialects.dots import DOTS
+from inspector.formats.dialects.glm45 import GLM45
 from inspector.formats.dialects.hermes import HERMES
+from inspector.formats.dialects.hy_v3 import HY_V3
+from inspector.formats.dialects.minimax_m2 import MINIMAX_M2
 from inspector.formats.dialects.phi4 import PHI4
 from inspector.formats.dialects.qwen3_coder import QWEN3_CODER
+from inspector.formats.dialects.seed_oss import SEED_OSS
+from inspector.formats.dialects.step3 import STEP3
+from inspector.formats.dialects.step3p5 import STEP3P5
 from inspector.formats.format import Format
 
 ENTRY_POINT_GROUP = "weaklink.formats"
@@ -20,6 +29,16 @@ _BUILT_IN: tuple[Format, ...] = (
     HERMES,
     PHI4,
     QWEN3_CODER,
+    CLAUDE,
+    GLM45,
+    MINIMAX_M2,
+    DEEPSEEK_V32,
+    DEEPSEEK_V4,
+    SEED_OSS,
+    STEP3,
+    STEP3P5,
+    HY_V3,
+    DOTS,
 )
 _FALLBACK = HERMES
 _registered: dict[str, Format] = {}

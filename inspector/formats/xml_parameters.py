@@ -4,6 +4,7 @@ Values are texts until the tool's schema types them, save where the wire itself 
 read as far as it is certain, and flagged at the tag that shows it.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -13,7 +14,7 @@ import msgspec
 from inspector.diagnostics import Edit, Fault, Fix
 from inspector.formats.json_call import JsonCallReader
 from inspector.formats.xml_syntax import XmlSyntax
-from inspector.formats.xml_walk import FoundCall, FoundParameter, trimmed, walk
+from inspector.formats.xml_walk import FoundCall, FoundParameter, Walk, trimmed, walk
 from inspector.formats.xml_wording import fault_of, repeated, second_call, tag_in_value, unreadable
 from inspector.json_scanner import read_json
 from inspector.model import Json, Parameter, ToolCall
@@ -24,6 +25,8 @@ from inspector.segmenter.events import SpanClosed
 from inspector.segmenter.readings import Reading
 from inspector.text import Range
 
+_BARE_NAME = re.compile(r"[^\s<>{}\"'`]+")
+
 
 def same_name(name: str) -> str:
     """The name as it stands in the tag."""
@@ -32,10 +35,15 @@ def same_name(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class XmlCallReader:
-    """A SpanReader for call spans of one syntax; `unescape` gives the name that a tag's text stands for."""
+    """A SpanReader for call spans of one syntax.
+
+    `unescape` gives the name that a tag's text stands for, `nested` the object or array that tags within a value make,
+    None where the value is a text.
+    """
 
     syntax: XmlSyntax
     unescape: Callable[[str], str] = same_name
+    nested: Callable[[str], Json] | None = None
 
     def __call__(self, closed: SpanClosed) -> Reading:
         """See SpanReader."""
@@ -50,7 +58,7 @@ class XmlCallReader:
 
     def _read(self, text: str, *, is_cut: bool) -> Reading:
         walked = walk(text, self.syntax)
-        if not any(call.name for call in walked.calls) and not any(call.parameters for call in walked.calls):
+        if not _names_a_call(walked, text, self.syntax, is_cut=is_cut):
             fault = unreadable(text, self.syntax, is_cut=is_cut)
             content = text.strip()
             place = Range(text.index(content), len(text.rstrip()))
@@ -96,6 +104,9 @@ class XmlCallReader:
     def _parameter(self, text: str, found: FoundParameter) -> tuple[Parameter, Json, tuple[Fault, ...]]:
         place = trimmed(text, found.value, own_lines=self.syntax.own_lines)
         written = place.of(text)
+        inner = self.nested(written) if self.nested is not None else None
+        if inner is not None:
+            return Parameter(found.name, written, place, found.name_range, typed=True), inner, ()
         is_json = bool(found.kind) and found.kind != self.syntax.text_type
         parameter = Parameter(self.unescape(found.name), written, place, found.name_range, typed=bool(found.kind))
         if not is_json:
@@ -118,10 +129,19 @@ class XmlCallReader:
         fault = Fault(
             rules.MALFORMED_PARAMETERS,
             Range(at, at + 1),
-            f"The call is written as JSON; this format names the tool with `{self.syntax.call_begins}` and writes "
+            f"The call is written as JSON; this format names the tool with `{self.syntax.shown_call}` and writes "
             f"each parameter in tags.",
         )
         return msgspec.structs.replace(reading, calls=calls, faults=(fault, *reading.faults))
+
+
+def _names_a_call(walked: Walk, text: str, syntax: XmlSyntax, *, is_cut: bool) -> bool:
+    """Whether anything of a call was read: a tool's name that is certainly whole, or a parameter."""
+    if any(call.parameters for call in walked.calls):
+        return True
+    if syntax.call is not None:
+        return any(call.name for call in walked.calls)
+    return bool(_BARE_NAME.fullmatch(walked.calls[0].name)) and ("\n" in text or not is_cut)
 
 
 def _by_range(fault: Fault) -> Range:

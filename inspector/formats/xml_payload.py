@@ -35,7 +35,7 @@ class XmlFollower:
         self.completed = False
         self._syntax = syntax
         self._call_end = Ahead(syntax.call_end) if syntax.call_end else None
-        self._end = Ahead(syntax.parameter_end)
+        self._end = syntax.closes
         self._at = _At.HEAD if syntax.call is None else _At.OUTSIDE
         self._depth = 0
         self._kept = syntax.lead

@@ -8,6 +8,8 @@ from inspector.segmenter.ahead import Ahead, Run
 NAME = Run(r'[^<>"\n]', 1, 128)
 """A name within a tag, of a tool or a parameter."""
 
+_BAD_TAG = r"""["']?[\w.-]*["']?(?: [a-z]+="[^"<>\n]*"?)?>?"""
+
 
 @dataclass(frozen=True, slots=True)
 class XmlSyntax:
@@ -19,9 +21,10 @@ class XmlSyntax:
 
     `parameter` opens a parameter: its groups are the name and, where the wire tells the type, the type, of which
     `text_type` says that the value is a text; any other is JSON. `parameter_begins` is what every such tag begins with,
-    `shown_parameter` such a tag as a template shows it, `parameter_end` closes a value. `own_lines` says that a value
-    stands on lines of its own: one line feed on each side is not part of it. `anywhere` says that the tags are special
-    tokens, so that one counts wherever it stands in a line.
+    `shown_parameter` such a tag as a template shows it (and `shown_call` a call's), `parameter_end` closes a value, or
+    `end_tag` where that tag repeats the parameter's name. `own_lines` says that a value stands on lines of its own: one
+    line feed on each side is not part of it. `anywhere` says that the tags are special tokens, so that one counts
+    wherever it stands in a line. `bad_tag` is an expression for the rest of a tag that is not whole and tells no value.
     """
 
     call: Ahead | None
@@ -34,6 +37,9 @@ class XmlSyntax:
     closer: str
     lead: str = ""
     call_begins: str = ""
+    shown_call: str = ""
+    end_tag: Ahead | None = None
+    bad_tag: str = ""
     text_type: str = ""
     own_lines: bool = False
     anywhere: bool = False
@@ -44,18 +50,27 @@ class XmlSyntax:
     def __post_init__(self) -> None:
         opens = _ungrouped(self.parameter.whole.pattern)
         begins = re.escape(self.parameter_begins)
+        closes = _ungrouped(self.closes.whole.pattern)
         kinds = {
-            "parameter": opens,
-            "end": re.escape(self.parameter_end),
             "call": _ungrouped(self.call.whole.pattern) if self.call is not None else "",
             "call_end": re.escape(self.call_end),
-            "bad": rf"{begins}[^<>\n]*>?",
+            "parameter": opens,
+            "end": closes,
+            "bad": begins + (self.bad_tag or _BAD_TAG),
         }
-        tags = "|".join(f"(?P<{kind}>{pattern})" for kind, pattern in kinds.items() if pattern)
-        object.__setattr__(self, "tags", re.compile(tags))
-        object.__setattr__(self, "in_value", re.compile(f"({opens})|{re.escape(self.parameter_end)}"))
+        # A fixed first character lets `re` skip what lies between tags.
+        first = re.escape(self.first)
+        ways = "|".join(f"(?P<{kind}>{pattern[len(first) :]})" for kind, pattern in kinds.items() if pattern)
+        in_value = f"({opens[len(first) :]})|{closes[len(first) :]}"
+        object.__setattr__(self, "tags", re.compile(f"{first}(?:{ways})"))
+        object.__setattr__(self, "in_value", re.compile(f"{first}(?:{in_value})"))
         longest = max(self.parameter.longest, self.call.longest if self.call is not None else 0, len(self.call_end))
-        object.__setattr__(self, "longest", max(longest, len(self.parameter_end)))
+        object.__setattr__(self, "longest", max(longest, self.closes.longest))
+
+    @property
+    def closes(self) -> Ahead:
+        """The tag that closes a value."""
+        return self.end_tag or Ahead(self.parameter_end)
 
     @property
     def first(self) -> str:

@@ -13,7 +13,9 @@ from inspector.model import SpanKind
 from inspector.rules import markers as rules
 from inspector.rules.rule import Rule
 from inspector.segmenter.ahead import Ahead
-from inspector.segmenter.table import HOME, Cut, State, Transition
+from inspector.segmenter.assembler import CALLS_LABEL
+from inspector.segmenter.payload import JSON
+from inspector.segmenter.table import HERE, HOME, Cut, State, Transition
 
 _BEHIND = "call_end"
 
@@ -38,10 +40,16 @@ class XmlCall:
 
 @dataclass(frozen=True, slots=True)
 class XmlCalls:
-    """All ways to begin a call, and the wrappers around calls, the format's own first."""
+    """All ways to begin a call, and the wrappers around calls, the format's own first.
+
+    `between` are markers that may stand between the calls in a wrapper. `takes_json` says that a wrapper may hold a
+    call as a JSON object as well; its spans are labelled `json_call`.
+    """
 
     calls: tuple[XmlCall, ...]
     wrappers: tuple[Enclosed, ...] = ()
+    between: tuple[str, ...] = ()
+    takes_json: bool = False
 
     @property
     def ways(self) -> tuple[Transition, ...]:
@@ -62,7 +70,9 @@ class XmlCalls:
             if call.tail:
                 yield self._end_state(call)
         if self.wrappers:
-            yield self._wrapper_state(ways)
+            yield from self._wrapper_states(ways)
+        if self.takes_json:
+            yield self._json_state(ways)
 
     @property
     def _call_ends(self) -> tuple[str, ...]:
@@ -74,13 +84,12 @@ class XmlCalls:
 
     @property
     def _into_wrappers(self) -> tuple[Transition, ...]:
-        own = self.wrappers[:1]
         return tuple(
             Transition(
                 wrapper.opener,
                 Cut.BEFORE,
-                "calls",
-                None if wrapper in own or _is_twin(wrapper, own) else rules.WRONG_OPENER,
+                "opened",
+                None if _is_twin(wrapper, self.wrappers[0]) else rules.WRONG_OPENER,
             )
             for wrapper in self.wrappers
         )
@@ -93,26 +102,23 @@ class XmlCalls:
         others = (end for end in self._call_ends if end not in (call.closer, call.syntax.call_end))
         target = f"{_BEHIND} {call.opener}" if call.tail else then
         closes = Transition(call.closer, Cut.NOWHERE if call.tail else Cut.AFTER, target)
-        ends = {
-            way.marker: way
-            for way in (
-                *(Transition(end, Cut.BEFORE, "calls", width=0) for end in self._wrapper_ends),
-                *(Transition(end, Cut.AFTER, then, rules.WRONG_BRACKET_VARIANT) for end in others),
-                closes,
-                *((Transition(call.tail, Cut.AFTER, HOME),) if call.tail else ()),
-                *self._into_wrappers,
-                *(self._into_plain(other, kind) for other in self.calls if not self._is_within(other, call)),
-                *ways.invented,
-                *ways.reasoning,
-                *ways.turns,
-            )
-        }
+        found = _by_marker(
+            *(Transition(end, Cut.BEFORE, "calls", width=0) for end in self._wrapper_ends),
+            *(Transition(end, Cut.AFTER, then, rules.WRONG_BRACKET_VARIANT) for end in others),
+            closes,
+            *((Transition(call.tail, Cut.AFTER, HOME),) if call.tail else ()),
+            *self._into_wrappers,
+            *(self._into_plain(other, kind) for other in self.calls if not self._is_within(other, call)),
+            *ways.invented,
+            *ways.reasoning,
+            *ways.turns,
+        )
         return State(
             f"{kind} {call.opener}",
             SpanKind.TOOL_CALL,
-            tuple(ends.values()),
+            found,
             label=call.label,
-            opener=call.syntax.opener,
+            opener=self.wrappers[0].opener if self.wrappers else call.syntax.opener,
             closer=call.closer,
             payload=xml_payload(call.syntax),
         )
@@ -120,7 +126,7 @@ class XmlCalls:
     @staticmethod
     def _is_within(other: XmlCall, call: XmlCall) -> bool:
         """Whether the other's opener is a tag within the call's own text."""
-        return other is not call and other.opener == call.syntax.call_begins
+        return not call.syntax.lead and other is not call and other.opener == call.syntax.call_begins
 
     def _into_plain(self, call: XmlCall, kind: str) -> Transition:
         return Transition(call.opener, Cut.BEFORE, f"{kind} {call.opener}", ahead=call.ahead)
@@ -137,22 +143,44 @@ class XmlCalls:
             other_goes=Transition("(anything else)", Cut.BEFORE, HOME, width=0),
         )
 
-    def _wrapper_state(self, ways: Ways) -> State:
-        calls = (self._into_plain(call, "call") for call in self.calls)
-        ends = (Transition(end, Cut.AFTER, HOME) for end in self._wrapper_ends)
-        found = {way.marker: way for way in (*ends, *self._into_wrappers, *calls, *ways.invented, *ways.turns)}
+    def _wrapper_states(self, ways: Ways) -> Iterator[State]:
+        """The tags of a wrapper and the white space in it, before the first call and behind a call; text in it."""
+        calls = tuple(Transition(call.opener, Cut.BEFORE, f"call {call.opener}") for call in self.calls)
+        between = tuple(Transition(marker, Cut.NOWHERE, HERE) for marker in self.between)
+        json = (Transition("{", Cut.BEFORE, "json call", width=0),) if self.takes_json else ()
+        into = (*self._into_wrappers, *calls, *ways.invented, *ways.turns)
+        for name, rule in (("opened", rules.EMPTY_CALL), ("calls", None)):
+            ends = tuple(Transition(end, Cut.AFTER, HOME, rule) for end in self._wrapper_ends)
+            yield State(
+                name,
+                SpanKind.MARKUP,
+                _by_marker(*between, *ends, *into, *json),
+                label=CALLS_LABEL,
+                opener=self.wrappers[0].opener,
+                other=r"\S",
+                other_goes=Transition("(anything else)", Cut.BEFORE, "text in calls", width=0),
+            )
+        ends = tuple(Transition(end, Cut.BEFORE, "calls", width=0) for end in self._wrapper_ends)
+        yield State("text in calls", SpanKind.TEXT, _by_marker(*ends, *into, *ways.reasoning))
+
+    def _json_state(self, ways: Ways) -> State:
+        ends = (Transition(end, Cut.BEFORE, "calls", width=0) for end in self._wrapper_ends)
         return State(
-            "calls",
-            SpanKind.MARKUP,
-            tuple(found.values()),
-            label="calls",
-            opener=self.wrappers[0].opener,
-            other=r"\S",
-            other_goes=Transition("(anything else)", Cut.BEFORE, HOME, width=0),
+            "json call",
+            SpanKind.TOOL_CALL,
+            (*ends, *ways.turns),
+            label="json_call",
+            payload=JSON,
+            then=Transition("(end of the object)", Cut.AFTER, "calls", width=0),
         )
 
 
-def _is_twin(wrapper: Enclosed, own: tuple[Enclosed, ...]) -> bool:
+def _by_marker(*ways: Transition) -> tuple[Transition, ...]:
+    """The ways, each marker once; the last one counts."""
+    return tuple({way.marker: way for way in ways}.values())
+
+
+def _is_twin(wrapper: Enclosed, own: Enclosed) -> bool:
     """Whether a wrapper is the format's own but for a prefix of its name."""
-    name = wrapper.opener.strip("<>").rpartition(":")[2]
-    return any(name == one.opener.strip("<>").rpartition(":")[2] for one in own)
+    one, other = (each.opener.strip("<>").rpartition(":")[2] for each in (wrapper, own))
+    return one == other

@@ -190,7 +190,8 @@ class _Walker:
 
     def _end_value_unclosed(self, end: int, parameter: FoundParameter) -> None:
         self._flaws.append(Flawed(Flaw.VALUE_NOT_CLOSED, parameter.tag, parameter.name))
-        self._end_value(end, end)
+        line_ends = not self._syntax.own_lines and self._text.endswith("\n", parameter.value.start, end)
+        self._end_value(end - line_ends, end)
 
     # outside values
 
@@ -245,7 +246,7 @@ class _Walker:
         self._flaw(Flaw.BAD_TAG, tag.start(), tag.end())
         begins = len(self._syntax.parameter_begins)
         found = _WORD.search(self._text, tag.start() + begins, tag.end())
-        if found is not None and tag.end() < self._content_end:
+        if found is not None and tag.end() < self._content_end and not self._syntax.bad_tag:
             self._add_parameter(found[0], Range(*found.span()), "", Range(*tag.span()))
 
     def _add_parameter(self, name: str, place: Range, kind: str, tag: Range) -> None:

@@ -48,7 +48,7 @@ def fault_of(flawed: Flawed, text: str, syntax: XmlSyntax, walked: Walk, *, is_c
             return Fault(
                 rules.MALFORMED_PARAMETERS,
                 place,
-                f"{_quoted(text, place)} stands outside a call: no `{syntax.call_begins}` names the tool before it.",
+                f"{_quoted(text, place)} stands outside a call: no `{syntax.shown_call}` names the tool before it.",
             )
 
 
@@ -95,16 +95,15 @@ def unreadable(text: str, syntax: XmlSyntax, *, is_cut: bool) -> Fault:
         return Fault(
             rules.TRUNCATED_PARAMETERS, Range(end - 1, end), "The payload ends before the tool's name is complete."
         )
-    begins = syntax.call_begins or f"{syntax.opener}NAME"
     return Fault(
         rules.MALFORMED_PARAMETERS,
         place,
-        f"The payload holds no call: {_quoted(text, place)} stands where `{begins}` belongs.",
+        f"The payload holds no call: {_quoted(text, place)} stands where `{syntax.shown_call}` belongs.",
     )
 
 
 def _begins_call(content: str, syntax: XmlSyntax) -> bool:
-    return content.startswith(syntax.call_begins) or syntax.call_begins.startswith(content)
+    return syntax.call is None or content.startswith(syntax.call_begins) or syntax.call_begins.startswith(content)
 
 
 def _value_not_closed(flawed: Flawed, text: str, syntax: XmlSyntax, walked: Walk, *, is_cut: bool) -> Fault:
