@@ -23,5 +23,6 @@ def arg_syntax(*, separator: str = "") -> XmlSyntax:
         closer=CLOSER,
         lead=OPENER if separator else "",
         anywhere=True,
+        bad_is_empty=True,
         bad_tag=r"[^<>\n]*(?:</[a-z_]*>?)?(?:\s*<[a-z_]*>?(?![^<]*</))?",
     )

@@ -14,7 +14,9 @@ from inspector.formats.dialects.dots import DOTS
 from inspector.formats.dialects.glm45 import GLM45
 from inspector.formats.dialects.hermes import HERMES
 from inspector.formats.dialects.hy_v3 import HY_V3
+from inspector.formats.dialects.kimi_k3 import KIMI_K3
 from inspector.formats.dialects.minimax_m2 import MINIMAX_M2
+from inspector.formats.dialects.minimax_m3 import MINIMAX_M3
 from inspector.formats.dialects.phi4 import PHI4
 from inspector.formats.dialects.qwen3_coder import QWEN3_CODER
 from inspector.formats.dialects.seed_oss import SEED_OSS
@@ -39,6 +41,8 @@ _BUILT_IN: tuple[Format, ...] = (
     STEP3P5,
     HY_V3,
     DOTS,
+    KIMI_K3,
+    MINIMAX_M3,
 )
 _FALLBACK = HERMES
 _registered: dict[str, Format] = {}

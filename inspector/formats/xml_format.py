@@ -55,9 +55,10 @@ def xml_format(
     def expresses(call: ToolCall) -> bool:
         if call.id is not None or not is_json_call(call) or not isinstance(call.arguments, dict):
             return False
-        if not is_typed and not all(isinstance(value, str) for value in call.arguments.values()):
-            return False
-        return _is_plain(call.arguments, call.name or "") or _reads_back(call, write_calls, new_parser, reader)
+        are_texts = all(isinstance(value, str) for value in call.arguments.values())
+        if are_texts and _is_plain(call.arguments, call.name or ""):
+            return True
+        return (are_texts or is_typed) and _reads_back(call, write_calls, new_parser, reader)
 
     own = [call for call in calls.calls if call.is_drafted]
     return Format(

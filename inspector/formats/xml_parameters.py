@@ -15,7 +15,7 @@ from inspector.diagnostics import Edit, Fault, Fix
 from inspector.formats.json_call import JsonCallReader
 from inspector.formats.xml_syntax import XmlSyntax
 from inspector.formats.xml_walk import FoundCall, FoundParameter, Walk, trimmed, walk
-from inspector.formats.xml_wording import fault_of, repeated, second_call, tag_in_value, unreadable
+from inspector.formats.xml_wording import fault_of, repeated, second_call, tag_in_value, unmatched_tags, unreadable
 from inspector.json_scanner import read_json
 from inspector.model import Json, Parameter, ToolCall
 from inspector.rules import json_syntax as rules
@@ -65,7 +65,8 @@ class XmlCallReader:
             return Reading(calls=(ToolCall(None, content, content, valid=False, range=place),), faults=(fault,))
         faults = [fault_of(flawed, text, self.syntax, walked, is_cut=is_cut) for flawed in walked.flaws]
         faults += (second_call(one, two, text, self.syntax) for one, two in pairwise(walked.calls))
-        faults += (tag_in_value(place, text) for place in walked.data)
+        if self.nested is None:
+            faults += (tag_in_value(place, text) for place in walked.data)
         calls = tuple(self._call(text, call, faults) for call in walked.calls)
         complete = not walked.open_value and not walked.open_call
         return Reading(calls=calls, faults=tuple(sorted(faults, key=_by_range)), complete=complete)
@@ -107,6 +108,8 @@ class XmlCallReader:
         inner = self.nested(written) if self.nested is not None else None
         if inner is not None:
             return Parameter(found.name, written, place, found.name_range, typed=True), inner, ()
+        if self.nested is not None and self.syntax.in_value.search(written) is not None:
+            return Parameter(found.name, written, place, found.name_range), written, (unmatched_tags(found),)
         is_json = bool(found.kind) and found.kind != self.syntax.text_type
         parameter = Parameter(self.unescape(found.name), written, place, found.name_range, typed=bool(found.kind))
         if not is_json:

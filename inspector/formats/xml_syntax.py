@@ -8,8 +8,6 @@ from inspector.segmenter.ahead import Ahead, Run
 NAME = Run(r'[^<>"\n]', 1, 128)
 """A name within a tag, of a tool or a parameter."""
 
-_BAD_TAG = r"""["']?[\w.-]*["']?(?: [a-z]+="[^"<>\n]*"?)?>?"""
-
 
 @dataclass(frozen=True, slots=True)
 class XmlSyntax:
@@ -24,7 +22,8 @@ class XmlSyntax:
     `shown_parameter` such a tag as a template shows it (and `shown_call` a call's), `parameter_end` closes a value, or
     `end_tag` where that tag repeats the parameter's name. `own_lines` says that a value stands on lines of its own: one
     line feed on each side is not part of it. `anywhere` says that the tags are special tokens, so that one counts
-    wherever it stands in a line. `bad_tag` is an expression for the rest of a tag that is not whole and tells no value.
+    wherever it stands in a line. `bad_tag` is an expression for the rest of a tag that is not whole; a value follows it
+    unless `bad_is_empty`.
     """
 
     call: Ahead | None
@@ -39,7 +38,8 @@ class XmlSyntax:
     call_begins: str = ""
     shown_call: str = ""
     end_tag: Ahead | None = None
-    bad_tag: str = ""
+    bad_tag: str = r"""["']?[\w.-]*["']?(?: [a-z]+="[^"<>\n]*"?)?>?"""
+    bad_is_empty: bool = False
     text_type: str = ""
     own_lines: bool = False
     anywhere: bool = False
@@ -56,7 +56,7 @@ class XmlSyntax:
             "call_end": re.escape(self.call_end),
             "parameter": opens,
             "end": closes,
-            "bad": begins + (self.bad_tag or _BAD_TAG),
+            "bad": begins + self.bad_tag,
         }
         # A fixed first character lets `re` skip what lies between tags.
         first = re.escape(self.first)

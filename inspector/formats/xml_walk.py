@@ -246,7 +246,7 @@ class _Walker:
         self._flaw(Flaw.BAD_TAG, tag.start(), tag.end())
         begins = len(self._syntax.parameter_begins)
         found = _WORD.search(self._text, tag.start() + begins, tag.end())
-        if found is not None and tag.end() < self._content_end and not self._syntax.bad_tag:
+        if found is not None and tag.end() < self._content_end and not self._syntax.bad_is_empty:
             self._add_parameter(found[0], Range(*found.span()), "", Range(*tag.span()))
 
     def _add_parameter(self, name: str, place: Range, kind: str, tag: Range) -> None:

@@ -2,7 +2,7 @@
 
 from inspector.diagnostics import Edit, Fault, Fix
 from inspector.formats.xml_syntax import XmlSyntax
-from inspector.formats.xml_walk import Flaw, Flawed, FoundCall, Walk
+from inspector.formats.xml_walk import Flaw, Flawed, FoundCall, FoundParameter, Walk
 from inspector.rules import json_syntax as rules
 from inspector.rules.markers import MARKER_INSIDE_ARGUMENT
 from inspector.rules.rule import Rule
@@ -76,6 +76,16 @@ def tag_in_value(place: Range, text: str) -> Fault:
     )
 
 
+def unmatched_tags(found: FoundParameter) -> Fault:
+    """The fault that the tags within a value make no object and no array."""
+    return Fault(
+        rules.MALFORMED_PARAMETERS,
+        found.tag,
+        f"The tags within the value of `{found.name}` do not match, so that it is read as a text.",
+        "Close each tag with its own name.",
+    )
+
+
 def repeated(name: str, place: Range) -> Fault:
     """The fault that a call has a parameter twice."""
     return Fault(
@@ -110,7 +120,8 @@ def _value_not_closed(flawed: Flawed, text: str, syntax: XmlSyntax, walked: Walk
     found = next(parameter for call in walked.calls for parameter in call.parameters if parameter.tag == flawed.range)
     end = found.value.start + len(found.value.of(text).rstrip())
     at_end = is_cut and walked.open_value and found.value.end == len(text)
-    lacking = [syntax.parameter_end, syntax.call_end] if at_end and syntax.call_end else [syntax.parameter_end]
+    closes = f"{syntax.parameter_end}{flawed.name}>" if syntax.end_tag is not None else syntax.parameter_end
+    lacking = [closes, syntax.call_end] if at_end and syntax.call_end else [closes]
     line = "\n" if syntax.own_lines else ""
     fix = Fix((Edit(Range(end, end), line + "\n".join(lacking)),), safe=False)
     tags = " and ".join(f"`{tag}`" for tag in lacking)
