@@ -8,6 +8,7 @@ from inspector.checks.arguments import check_arguments
 from inspector.checks.foreign_calls import ForeignCalls
 from inspector.checks.near_markers import NearMarkers
 from inspector.checks.tools import OfferedTools, check_definition
+from inspector.checks.typed_arguments import typed_by
 from inspector.diagnostics import Diagnostic
 from inspector.formats.detection import detect_format
 from inspector.formats.format import Format
@@ -155,8 +156,11 @@ class _CheckedAssembler:
         assembler, (defined, called) = self._assembler, self._checked
         for tool in assembler.definitions[defined:]:
             assembler.faults += check_definition(tool)
-        for call in assembler.calls[called:]:
-            assembler.faults += check_arguments(call, self._given or self._defined_before(call))
+        for at, call in enumerate(assembler.calls[called:], called):
+            offered = self._given or self._defined_before(call)
+            if call.parameters:
+                assembler.calls[at] = typed_by(call, offered)
+            assembler.faults += check_arguments(assembler.calls[at], offered)
         self._checked = len(assembler.definitions), len(assembler.calls)
 
     def _defined_before(self, call: ToolCall) -> OfferedTools:

@@ -69,9 +69,8 @@ def found_in(row: dict[str, Any]) -> tuple[str, list[Diagnostic]]:
         text = row["turns"][turn - 1].get("parts", {}).get(part, row["turns"][turn - 1]["text"])
         return text, [one for one in inspection.diagnostics if (one.location.turn, one.location.part) == (turn, part)]
     tools = read_tools(row.get("tools"))
-    return row["text"], list(
-        segment(row["text"], row.get("format", "hermes"), prompt=row.get("prompt", ""), tools=tools).diagnostics
-    )
+    found = segment(row["text"], row.get("format", "hermes"), prompt=row.get("prompt", ""), tools=tools)
+    return row["text"], list(found.diagnostics)
 
 
 @EVERY_RULE

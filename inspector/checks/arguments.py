@@ -98,11 +98,15 @@ class _Places:
 
     @property
     def are_exact(self) -> bool:
-        """Whether values have characters of their own, so that an edit of them can be told."""
+        """Whether values have characters of their own, and are JSON, so that an edit of them can be told."""
+        if self.call.parameters:
+            return False
         return self.call.arguments_range is not None and self._read() is not None
 
     def _node(self, path: Sequence[str | int], *, key: bool) -> Range:
         whole = self.call.arguments_range or self.call.range
+        if self.call.parameters:
+            return self._in_parameter(str(path[0]), path[1:], key=key) if path else whole
         node = self._read()
         if node is None or self.call.arguments_range is None:
             return whole if len(whole) else self.call.range
@@ -115,6 +119,20 @@ class _Places:
             place = member.key_range if member and key else found.range
             node = found
         return place.moved(self.call.arguments_range.start)
+
+    def _in_parameter(self, name: str, path: Sequence[str | int], *, key: bool) -> Range:
+        """The characters of a value that stands in a parameter of its own; those of its name where it is empty."""
+        found = next((one for one in reversed(self.call.parameters) if one.name == name), None)
+        if found is None:
+            return self.call.arguments_range or self.call.range
+        named = found.name_range or self.call.range
+        if not path:
+            return named if key or not len(found.range) else found.range
+        inner = msgspec.structs.replace(
+            self.call, raw_arguments=found.text, arguments_range=found.range, arguments=None, parameters=()
+        )
+        places = _Places(inner)
+        return places.key(path) if key else places.of(path)
 
     def _read(self) -> JsonNode | None:
         if not self._is_read:

@@ -279,6 +279,23 @@ POSITIONAL_ARGUMENT = Rule(
     "of the tool's parameters, most refuse the call. Only the tool's author knows that order for certain, so there is "
     "no repair.",
 )
+MALFORMED_PARAMETERS = Rule(
+    "J128",
+    "malformed-parameters",
+    Severity.ERROR,
+    "The tags around a call's parameters are not well formed.",
+    "Dialects that write parameters in tags (`<parameter=city>`, `<invoke name=...>`, `<arg_key>`) have no quotes "
+    "and no escapes: the tags alone say where a value begins and ends. A tag that is missing, cut or misspelt makes "
+    "servers lose the parameter, eat the next one, or drop the call. weaklink reads what is certain and marks the tag.",
+)
+TRUNCATED_PARAMETERS = Rule(
+    "J129",
+    "truncated-parameters",
+    Severity.ERROR,
+    "The stream ends in the middle of a call's parameters.",
+    "The stream was cut (length limit, aborted request, stop word) before the tags of the call were closed. What was "
+    "written so far is read; the last value may be half of what was meant, so closing it is only a suggestion.",
+)
 
 RULES = (
     MALFORMED_JSON,
@@ -308,4 +325,6 @@ RULES = (
     STRAY_KEY,
     MISSING_VALUE,
     POSITIONAL_ARGUMENT,
+    MALFORMED_PARAMETERS,
+    TRUNCATED_PARAMETERS,
 )

@@ -135,6 +135,15 @@ NEAR_MARKER = Rule(
     bad='<tool_cal> {"name": "f", "arguments": {}}',
     good='<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>',
 )
+WRONG_OPENER = Rule(
+    "F315",
+    "wrong-opener",
+    Severity.WARNING,
+    "A call begins with another marker than its format's own, or without one.",
+    "Models leave out the marker around a call (Qwen3-Coder often begins with `<function=`), drop a prefix, or take "
+    "the wrapper of another family. Servers look for the format's own marker, take such a call for text, and it is "
+    "lost. weaklink reads it.",
+)
 
 RULES = (
     UNTERMINATED_SPAN,
@@ -151,4 +160,5 @@ RULES = (
     INVENTED_RESULT,
     MALFORMED_HEADER,
     NEAR_MARKER,
+    WRONG_OPENER,
 )

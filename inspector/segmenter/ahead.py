@@ -39,23 +39,24 @@ class Ahead:
     """A look ahead behind a marker: `pieces` must follow it, one behind the other.
 
     `counts` answers with True or False, and with None where the text ends before that is known. `longest` is how many
-    characters it may need to see, which bounds how much a machine holds back for it.
+    characters it may need to see, which bounds how much a machine holds back for it. `whole` matches the pieces, and
+    has a group for each that varies; `cut_short` matches any beginning of them that the text ends in.
     """
 
     def __init__(self, *pieces: Piece) -> None:
-        self._whole = re.compile("".join(map(_whole, pieces)))
-        self._cut_short = re.compile(_cut_short(pieces))
+        self.whole = re.compile("".join(map(_whole, pieces)))
+        self.cut_short = re.compile(_cut_short(pieces))
         self._may_be_undone = any(isinstance(piece, Unless | OneOf) for piece in pieces)
         self.longest = sum(map(_longest, pieces)) + self._may_be_undone
 
     def counts(self, text: str, at: int, *, final: bool) -> bool | None:
         """Whether the pieces stand in `text` at `at`; `final` says that nothing follows `text`."""
-        whole = self._whole.match(text, at)
+        whole = self.whole.match(text, at)
         if whole is not None and (final or not self._may_be_undone or whole.end() < len(text)):
             return True
         if final or len(text) - at > self.longest:
             return False
-        return None if self._cut_short.match(text, at) is not None else False
+        return None if self.cut_short.match(text, at) is not None else False
 
 
 def _whole(piece: Piece) -> str:
@@ -63,9 +64,9 @@ def _whole(piece: Piece) -> str:
         case str():
             return re.escape(piece)
         case Run():
-            return f"{piece.of}{{{piece.least},{piece.most}}}"
+            return f"({piece.of}{{{piece.least},{piece.most}}})"
         case tuple():
-            return "(?:" + "|".join(map(re.escape, piece)) + ")"
+            return "(" + "|".join(map(re.escape, piece)) + ")"
         case Unless():
             return f"(?!{piece.of})"
         case OneOf():

@@ -21,7 +21,7 @@ Offsets named `..._at` and `..._to` are in the whole text; `_pos` and a plain `a
 from collections.abc import Callable
 
 from inspector.model import Span, SpanKind
-from inspector.rules.markers import MARKER_INSIDE_ARGUMENT, SPECIAL_TOKEN_LEAK
+from inspector.rules.markers import MARKER_INSIDE_ARGUMENT, SPECIAL_TOKEN_LEAK, WRONG_OPENER
 from inspector.segmenter.doubt import Doubt
 from inspector.segmenter.events import Flagged, ParseEvent, SpanExtended
 from inspector.segmenter.open_span import OpenSpan
@@ -210,6 +210,8 @@ class Machine(OpenSpan):
         seen = 1 if transition is self._state.other_goes else len(marker)
         place = Range(start, start + (transition.taken or seen))
         wanted = transition.expects or self._state.closer
+        if transition.rule is WRONG_OPENER:
+            wanted = transition.expects or self._target(transition, "").opener
         if transition.rule is SPECIAL_TOKEN_LEAK:
             marker, place = self._opener
             wanted = self._target(transition, "").opener

@@ -62,6 +62,20 @@ def marker_fault(rule: Rule, marker: str, place: Range, wanted: str) -> Fault:
             f"The header of this message is not what the format writes: expected {wanted} here.",
             "weaklink reads on as if it stood there; a strict parser gives up, or takes the rest for content.",
         )
+    if rule is markers.EMPTY_CALL:
+        return Fault(
+            rule,
+            place,
+            f"`{marker}` closes the list of calls before any call: the model announced a call and wrote none.",
+        )
+    if rule is markers.WRONG_OPENER:
+        return Fault(
+            rule,
+            place,
+            f"`{marker}` begins a call here; this format begins calls with `{wanted}`, and a server that waits for "
+            "that takes the call for text.",
+            f"Begin the call with `{wanted}`.",
+        )
     raise AssertionError(f"no marker breaks {rule}")
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from inspector.inspection import PartInspection
-from inspector.model import Json, Span, SpanKind, ToolCall, ToolResult
+from inspector.model import Json, Parameter, Span, SpanKind, ToolCall, ToolResult
 from inspector.text import Range
 from storage.packing.records import tool_facts, tool_from
 from storage.packing.values import packable
@@ -84,17 +84,19 @@ def call_facts(call: ToolCall, text: str) -> list[Any]:
         *_ends(call.arguments_range),
         _raw(call, text),
         _arguments(call),
+        *_parameters(call, text),
     ]
 
 
 def call_from(facts: list[Any], text: str) -> ToolCall:
     """The call that `call_facts` was given with the same text."""
-    name, id_, valid, recovered, span, start, end, *more, raw, arguments = facts
+    name, id_, valid, recovered, span, start, end, *ends, raw, arguments = facts[:13]
     whole = Range(start, end)
-    place = _range(*more[2:])
+    place = _range(*ends[2:])
     spoken = (place if raw == _AT_ARGUMENTS and place is not None else whole).of(text) if isinstance(raw, int) else raw
     value = arguments[0] if arguments else _decode_json(spoken)
-    return ToolCall(name, value, spoken, valid, whole, id_, recovered, span, _range(*more[:2]), place)
+    parameters = tuple(_parameter_from(one, text) for one in facts[13:])
+    return ToolCall(name, value, spoken, valid, whole, id_, recovered, span, _range(*ends[:2]), place, parameters)
 
 
 def result_facts(result: ToolResult, text: str) -> list[Any]:
@@ -108,6 +110,19 @@ def result_from(facts: list[Any], text: str) -> ToolResult:
     content, start, end, *more = facts
     place = Range(start, end)
     return ToolResult(place.of(text) if content is None else content, place, *more)
+
+
+def _parameters(call: ToolCall, text: str) -> Iterator[list[Any]]:
+    """A call's parameters; the text of one is None where it stands at its range, as it nearly always does."""
+    for one in call.parameters:
+        written = None if one.range.of(text) == one.text else one.text
+        yield [one.name, written, *_ends(one.range), *_ends(one.name_range), one.typed]
+
+
+def _parameter_from(facts: list[Any], text: str) -> Parameter:
+    name, written, start, end, *named, typed = facts
+    place = Range(start, end)
+    return Parameter(name, place.of(text) if written is None else written, place, _range(*named), typed)
 
 
 def _raw(call: ToolCall, text: str) -> str | int:

@@ -17,6 +17,7 @@ from inspector.inspection import Inspection, PartInspection, inspect_trace
 from inspector.model import (
     CallHeader,
     Chunks,
+    Parameter,
     Part,
     Role,
     Span,
@@ -56,7 +57,9 @@ def _calls() -> st.SearchStrategy[ToolCall]:
     raw = _WORDS | st.sampled_from(("{}", '{"a": 1.0}', "[1]", "1e5", '"5"'))
     flags = st.booleans()
     values = json_values() | st.just([True]) | st.just({"a": 1})
-    return _made(ToolCall, maybe, values, raw, flags, _ranges(), maybe, flags, st.integers(0, 9), place, place)
+    parameters = st.lists(_made(Parameter, _WORDS, _WORDS, _ranges(), place, flags), max_size=2).map(tuple)
+    count = st.integers(0, 9)
+    return _made(ToolCall, maybe, values, raw, flags, _ranges(), maybe, flags, count, place, place, parameters)
 
 
 def _results() -> st.SearchStrategy[ToolResult]:

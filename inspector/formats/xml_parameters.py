@@ -1,0 +1,210 @@
+"""Reads a call whose parameters stand in tags, one by one: the body of a call in many dialects.
+
+Values are texts until the tool's schema types them, save where the wire itself tells their type. What does not fit is
+read as far as it is certain, and flagged at the tag that shows it.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+
+import msgspec
+
+from inspector.diagnostics import Edit, Fault, Fix
+from inspector.formats.json_call import JsonCallReader
+from inspector.formats.xml_syntax import XmlSyntax
+from inspector.formats.xml_walk import FoundCall, FoundParameter, Walk, trimmed, walk
+from inspector.formats.xml_wording import fault_of, repeated, second_call, tag_in_value, unmatched_tags, unreadable
+from inspector.json_scanner import read_json
+from inspector.model import Json, Parameter, ToolCall
+from inspector.rules import json_syntax as rules
+from inspector.rules.markers import EMPTY_CALL
+from inspector.rules.rule import Severity
+from inspector.segmenter.events import SpanClosed
+from inspector.segmenter.readings import Reading
+from inspector.text import Range
+
+_BARE_NAME = re.compile(r"[^\s<>{}\"'`]+")
+
+
+def same_name(name: str) -> str:
+    """The name as it stands in the tag."""
+    return name
+
+
+@dataclass(frozen=True, slots=True)
+class XmlCallReader:
+    """A SpanReader for call spans of one syntax.
+
+    `unescape` gives the name that a tag's text stands for, `nested` the object or array that tags within a value make,
+    None where the value is a text.
+    """
+
+    syntax: XmlSyntax
+    unescape: Callable[[str], str] = same_name
+    nested: Callable[[str], Json] | None = None
+
+    def __call__(self, closed: SpanClosed) -> Reading:
+        """See SpanReader."""
+        text = self.syntax.lead + closed.inner_text
+        start = closed.span.inner.start - len(self.syntax.lead)
+        if not closed.inner_text.strip():
+            return _empty(closed)
+        if closed.inner_text.lstrip()[:1] in ("{", "["):
+            return self._json_body(closed)
+        is_cut = bool(closed.wanted) and closed.ended_at is None
+        return _moved(self._read(text, is_cut=is_cut), start, closed.span.range)
+
+    def _read(self, text: str, *, is_cut: bool) -> Reading:
+        walked = walk(text, self.syntax)
+        if not _names_a_call(walked, text, self.syntax, is_cut=is_cut):
+            fault = unreadable(text, self.syntax, is_cut=is_cut)
+            content = text.strip()
+            place = Range(text.index(content), len(text.rstrip()))
+            return Reading(calls=(ToolCall(None, content, content, valid=False, range=place),), faults=(fault,))
+        faults = [fault_of(flawed, text, self.syntax, walked, is_cut=is_cut) for flawed in walked.flaws]
+        faults += (second_call(one, two, text, self.syntax) for one, two in pairwise(walked.calls))
+        if self.nested is None:
+            faults += (tag_in_value(place, text) for place in walked.data)
+        calls = tuple(self._call(text, call, faults) for call in walked.calls)
+        complete = not walked.open_value and not walked.open_call
+        return Reading(calls=calls, faults=tuple(sorted(faults, key=_by_range)), complete=complete)
+
+    def _call(self, text: str, call: FoundCall, faults: list[Fault]) -> ToolCall:
+        whole = Range(call.start, call.end)
+        parameters: list[Parameter] = []
+        arguments: dict[str, Json] = {}
+        strict = bool(call.name) and not any(
+            whole.covers(fault.range)
+            for fault in faults
+            if fault.rule.severity is Severity.ERROR and fault.rule is not rules.SEVERAL_OBJECTS_IN_ONE_CALL
+        )
+        for found in call.parameters:
+            parameter, value, wrong = self._parameter(text, found)
+            if parameter.name in arguments and parameter.name_range is not None:
+                faults.append(repeated(parameter.name, parameter.name_range))
+            arguments[parameter.name] = value
+            parameters.append(parameter)
+            faults += wrong
+            strict = strict and not any(fault.rule.severity is Severity.ERROR for fault in wrong)
+        place = Range(call.parameters[0].tag.start, call.parameters_end) if call.parameters else None
+        raw = place.of(text) if place is not None else ""
+        return ToolCall(
+            self.unescape(call.name) or None,
+            arguments if call.name else raw or whole.of(text),
+            raw if call.name or raw else whole.of(text),
+            valid=strict,
+            range=whole,
+            recovered=bool(call.name) and not strict,
+            name_range=call.name_range,
+            arguments_range=place,
+            parameters=tuple(parameters),
+        )
+
+    def _parameter(self, text: str, found: FoundParameter) -> tuple[Parameter, Json, tuple[Fault, ...]]:
+        place = trimmed(text, found.value, own_lines=self.syntax.own_lines)
+        written = place.of(text)
+        inner = self.nested(written) if self.nested is not None else None
+        if inner is not None:
+            return Parameter(found.name, written, place, found.name_range, typed=True), inner, ()
+        if self.nested is not None and self.syntax.in_value.search(written) is not None:
+            return Parameter(found.name, written, place, found.name_range), written, (unmatched_tags(found),)
+        is_json = bool(found.kind) and found.kind != self.syntax.text_type
+        parameter = Parameter(self.unescape(found.name), written, place, found.name_range, typed=bool(found.kind))
+        if not is_json:
+            return parameter, written, ()
+        reading = read_json(written)
+        if len(reading.nodes) != 1 or not (reading.strict or reading.repairable):
+            wrong = reading.faults or (_no_value(found),)
+            return parameter, written, tuple(_within(fault.moved(place.start), found.tag) for fault in wrong)
+        faults = tuple(_within(fault.moved(place.start), found.tag) for fault in reading.faults)
+        return parameter, reading.nodes[0].value(), faults
+
+    def _json_body(self, closed: SpanClosed) -> Reading:
+        """A JSON object, as other families write calls, in this dialect's markers."""
+        reading = JsonCallReader()(closed)
+        calls = tuple(
+            msgspec.structs.replace(call, valid=False, recovered=call.valid or call.recovered) for call in reading.calls
+        )
+        text = closed.inner_text
+        at = closed.span.inner.start + len(text) - len(text.lstrip())
+        fault = Fault(
+            rules.MALFORMED_PARAMETERS,
+            Range(at, at + 1),
+            f"The call is written as JSON; this format names the tool with `{self.syntax.shown_call}` and writes "
+            f"each parameter in tags.",
+        )
+        return msgspec.structs.replace(reading, calls=calls, faults=(fault, *reading.faults))
+
+
+def _names_a_call(walked: Walk, text: str, syntax: XmlSyntax, *, is_cut: bool) -> bool:
+    """Whether anything of a call was read: a tool's name that is certainly whole, or a parameter."""
+    if any(call.parameters for call in walked.calls):
+        return True
+    if syntax.call is not None:
+        return any(call.name for call in walked.calls)
+    return bool(_BARE_NAME.fullmatch(walked.calls[0].name)) and ("\n" in text or not is_cut)
+
+
+def _by_range(fault: Fault) -> Range:
+    return fault.range
+
+
+def _within(fault: Fault, tag: Range) -> Fault:
+    """The fault at its place, or at the parameter's tag where its place is empty."""
+    return fault if len(fault.range) else Fault(fault.rule, tag, fault.message, fault.hint)
+
+
+def _no_value(found: FoundParameter) -> Fault:
+    message = f"The value of `{found.name}` is not the JSON that its tag promises."
+    return Fault(rules.MALFORMED_JSON, found.tag, message)
+
+
+def _moved(reading: Reading, distance: int, span: Range) -> Reading:
+    """The reading of a text that begins `distance` code points later, cut to the span."""
+    calls = tuple(_moved_call(call, distance, span) for call in reading.calls)
+    return Reading(
+        calls=calls,
+        faults=tuple(_cut(fault.moved(distance), span) for fault in reading.faults),
+        complete=reading.complete,
+    )
+
+
+def _cut(fault: Fault, span: Range) -> Fault:
+    if fault.range.start >= span.start:
+        return fault
+    return Fault(fault.rule, Range(span.start, fault.range.end), fault.message, fault.hint, fault.fix)
+
+
+def _moved_call(call: ToolCall, distance: int, span: Range) -> ToolCall:
+    return ToolCall(
+        call.name,
+        call.arguments,
+        call.raw_arguments,
+        valid=call.valid,
+        range=Range(max(call.range.start + distance, span.start), call.range.end + distance),
+        recovered=call.recovered,
+        name_range=call.name_range.moved(distance) if call.name_range else None,
+        arguments_range=call.arguments_range.moved(distance) if call.arguments_range else None,
+        parameters=tuple(
+            Parameter(
+                one.name,
+                one.text,
+                one.range.moved(distance),
+                one.name_range.moved(distance) if one.name_range else None,
+                one.typed,
+            )
+            for one in call.parameters
+        ),
+    )
+
+
+def _empty(closed: SpanClosed) -> Reading:
+    span = closed.span
+    fix = Fix((Edit(span.range, ""),), safe=False)
+    message = "The call span is empty: the model opened a call and wrote none."
+    fault = Fault(EMPTY_CALL, span.range, message, "Delete the empty span.", fix)
+    place = Range(span.range.start, max(span.inner.start, span.range.start + 1))
+    missing = Fault(rules.TRUNCATED_PARAMETERS, place, "No payload: expected a tool's name and its parameters.")
+    return Reading(calls=(ToolCall(None, "", "", valid=False, range=span.inner),), faults=(fault, missing))

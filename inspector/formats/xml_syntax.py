@@ -1,0 +1,82 @@
+"""What a dialect's calls with parameters in tags look like: the tags, and how values stand between them."""
+
+import re
+from dataclasses import dataclass, field
+
+from inspector.segmenter.ahead import Ahead, Run
+
+NAME = Run(r'[^<>"\n]', 1, 128)
+"""A name within a tag, of a tool or a parameter."""
+
+
+@dataclass(frozen=True, slots=True)
+class XmlSyntax:
+    """The tags of a call.
+
+    `call` opens a call, its group is the tool's name; None where that name stands bare, up to the first tag. `call_end`
+    closes it; "" where the span's own closing marker does. `opener` and `closer` are the markers of the span around,
+    and `lead` is what of the call's tag the opener already holds.
+
+    `parameter` opens a parameter: its groups are the name and, where the wire tells the type, the type, of which
+    `text_type` says that the value is a text; any other is JSON. `parameter_begins` is what every such tag begins with,
+    `shown_parameter` such a tag as a template shows it (and `shown_call` a call's), `parameter_end` closes a value, or
+    `end_tag` where that tag repeats the parameter's name. `own_lines` says that a value stands on lines of its own: one
+    line feed on each side is not part of it. `anywhere` says that the tags are special tokens, so that one counts
+    wherever it stands in a line. `bad_tag` is an expression for the rest of a tag that is not whole; a value follows it
+    unless `bad_is_empty`.
+    """
+
+    call: Ahead | None
+    call_end: str
+    parameter: Ahead
+    parameter_begins: str
+    shown_parameter: str
+    parameter_end: str
+    opener: str
+    closer: str
+    lead: str = ""
+    call_begins: str = ""
+    shown_call: str = ""
+    end_tag: Ahead | None = None
+    bad_tag: str = r"""["']?[\w.-]*["']?(?: [a-z]+="[^"<>\n]*"?)?>?"""
+    bad_is_empty: bool = False
+    text_type: str = ""
+    own_lines: bool = False
+    anywhere: bool = False
+    tags: re.Pattern[str] = field(init=False, repr=False)
+    in_value: re.Pattern[str] = field(init=False, repr=False)
+    longest: int = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        opens = _ungrouped(self.parameter.whole.pattern)
+        begins = re.escape(self.parameter_begins)
+        closes = _ungrouped(self.closes.whole.pattern)
+        kinds = {
+            "call": _ungrouped(self.call.whole.pattern) if self.call is not None else "",
+            "call_end": re.escape(self.call_end),
+            "parameter": opens,
+            "end": closes,
+            "bad": begins + self.bad_tag,
+        }
+        # A fixed first character lets `re` skip what lies between tags.
+        first = re.escape(self.first)
+        ways = "|".join(f"(?P<{kind}>{pattern[len(first) :]})" for kind, pattern in kinds.items() if pattern)
+        in_value = f"({opens[len(first) :]})|{closes[len(first) :]}"
+        object.__setattr__(self, "tags", re.compile(f"{first}(?:{ways})"))
+        object.__setattr__(self, "in_value", re.compile(f"{first}(?:{in_value})"))
+        longest = max(self.parameter.longest, self.call.longest if self.call is not None else 0, len(self.call_end))
+        object.__setattr__(self, "longest", max(longest, self.closes.longest))
+
+    @property
+    def closes(self) -> Ahead:
+        """The tag that closes a value."""
+        return self.end_tag or Ahead(self.parameter_end)
+
+    @property
+    def first(self) -> str:
+        """The character that every tag begins with."""
+        return self.parameter_end[0]
+
+
+def _ungrouped(pattern: str) -> str:
+    return re.sub(r"(?<!\\)\((?!\?)", "(?:", pattern)

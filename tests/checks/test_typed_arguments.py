@@ -1,0 +1,133 @@
+"""Values that the wire gives as texts, read by the tool's schema."""
+
+from typing import Any
+
+import pytest
+
+from inspector.checks.typed_arguments import typed
+from inspector.json_text import write_json
+from inspector.model import Json, Parameter, ToolCall, ToolDefinition
+from inspector.segmentation import Segmentation, segment
+from inspector.text import Range
+
+NOWHERE = Range(0, 0)
+
+
+def value_of(text: str, schema: Json, *, by_wire: bool = False) -> Json:
+    call = ToolCall(
+        "f",
+        {"a": text},
+        text,
+        valid=True,
+        range=NOWHERE,
+        parameters=(Parameter("a", text, NOWHERE, typed=by_wire),),
+    )
+    found = typed(call, {"properties": {"a": schema}, "$defs": {"N": {"type": "integer"}}})
+    assert isinstance(found.arguments, dict)
+    assert found.raw_arguments == text
+    assert found.parameters == call.parameters
+    return found.arguments["a"]
+
+
+@pytest.mark.parametrize(
+    ("text", "schema", "value"),
+    [
+        ("3", {"type": "integer"}, 3),
+        ("3", {"type": "number"}, 3),
+        ("3.5", {"type": "number"}, 3.5),
+        ("\n 3 \n", {"type": "integer"}, 3),
+        ("true", {"type": "boolean"}, True),
+        ("null", {"type": ["integer", "null"]}, None),
+        ('{"b": [1]}', {"type": "object"}, {"b": [1]}),
+        ('["x"]', {"type": "array"}, ["x"]),
+        ("3", {"$ref": "#/$defs/N"}, 3),
+        ("3", {"anyOf": [{"type": "integer"}, {"type": "null"}]}, 3),
+        ("3", {"enum": [1, 2, 3]}, 3),
+        ("null", {"type": ["string", "null"]}, None),
+        ('{"b": 1}', {"anyOf": [{"type": "string"}, {"type": "object"}]}, {"b": 1}),
+    ],
+)
+def test_a_text_becomes_what_the_schema_takes(text: str, schema: Json, value: Json) -> None:
+    found = value_of(text, schema)
+    assert write_json(found) == write_json(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "schema"),
+    [
+        ("3", {"type": "string"}),
+        ("007", {"type": ["string", "integer"]}),
+        ("3", {"type": ["string", "integer"]}),
+        ('{"b": 1}', {"type": "string"}),
+        ("three", {"type": "integer"}),
+        ("3.5", {"type": "integer"}),
+        ("True", {"type": "boolean"}),
+        ("None", {"type": ["integer", "null"]}),
+        ('"3"', {"type": "integer"}),
+        ("{'b': 1}", {"type": "object"}),
+        ("[1]", {"type": "object"}),
+        ("", {"type": "object"}),
+        ("3", {}),
+        ("3", {"$ref": "https://example.org/n.json"}),
+        ("3", {"$ref": "#/$defs/Unknown"}),
+        ("3", None),
+    ],
+)
+def test_a_text_stays_a_text(text: str, schema: Json) -> None:
+    assert value_of(text, schema) == text
+
+
+def test_what_the_wire_typed_is_left_alone() -> None:
+    assert value_of("3", {"type": "integer"}, by_wire=True) == "3"
+
+
+def test_a_schema_that_refers_to_itself_ends() -> None:
+    assert value_of("3", {"$ref": "#/properties/a"}) == "3"
+
+
+def test_a_property_that_the_schema_does_not_know_takes_the_schema_of_others() -> None:
+    call = ToolCall("f", {"x": "3"}, "3", valid=True, range=NOWHERE, parameters=(Parameter("x", "3", NOWHERE),))
+    assert typed(call, {"additionalProperties": {"type": "integer"}}).arguments == {"x": 3}
+    assert typed(call, {"additionalProperties": False}) is call
+    assert typed(call, True) is call
+
+
+TOOL = ToolDefinition(
+    "f",
+    parameters={
+        "type": "object",
+        "properties": {
+            "n": {"type": "integer"},
+            "o": {"type": "object", "properties": {"k": {"type": "string"}}, "additionalProperties": False},
+        },
+        "required": ["n"],
+    },
+)
+
+
+def checked(*parameters: tuple[str, str]) -> Segmentation:
+    tags = "".join(f"<parameter={name}>\n{value}\n</parameter>\n" for name, value in parameters)
+    return segment(f"<tool_call>\n<function=f>\n{tags}</function>\n</tool_call>", "qwen3_coder", tools=[TOOL])
+
+
+def faults(found: Segmentation) -> list[tuple[str, str, Any]]:
+    return [(one.rule.name, one.range.of(found.text), one.fault.path) for one in found.diagnostics]
+
+
+def test_a_typed_call_breaks_no_schema() -> None:
+    found = checked(("n", "3"), ("o", '{"k": "v"}'))
+    assert found.calls[0].arguments == {"n": 3, "o": {"k": "v"}}
+    assert found.calls[0].parameters[0].text == "3"
+    assert not found.diagnostics
+
+
+def test_a_fault_stands_on_the_characters_of_its_parameter() -> None:
+    assert faults(checked(("n", "three"))) == [("wrong-type", "three", "/n")]
+    assert faults(checked(("n", "3"), ("o", '{"k": 5}'))) == [("wrong-type", "5", "/o/k")]
+    assert faults(checked(("n", "3"), ("o", '{"k": "v", "more": 1}'))) == [("unexpected-property", '"more"', "/o/more")]
+    assert faults(checked(("n", ""))) == [("wrong-type", "n", "/n")]
+
+
+def test_a_missing_parameter_is_told_at_the_parameters_there_are() -> None:
+    found = faults(checked(("o", "{}")))
+    assert found == [("missing-required", "<parameter=o>\n{}\n</parameter>", "")]

@@ -1,0 +1,133 @@
+"""Dialects whose calls hold parameters in tags: what is written reads back, and is typed by the schema of the tool."""
+
+import pytest
+
+from inspector.facade import make_call
+from inspector.formats.format import Format
+from inspector.formats.registry import find_format
+from inspector.model import Json, ToolDefinition
+from inspector.segmentation import Segmenter, segment
+
+NAMES = (
+    *("qwen3_coder", "claude", "glm45", "minimax_m2", "deepseek_v32", "deepseek_v4", "seed_oss"),
+    *("step3", "step3p5", "hy_v3", "dots", "kimi_k3", "minimax_m3"),
+)
+TYPED = ("deepseek_v32", "deepseek_v4", "kimi_k3")
+DIALECTS = pytest.mark.parametrize("dialect", [*map(find_format, NAMES)], ids=lambda dialect: dialect.name)
+AWKWARD = (
+    "",
+    " ",
+    "\n",
+    "\n\n spaced \t\n",
+    "\"quotes\" 'single' \\ \\n \\u00e9",
+    "tab\there, bell\x07, line\r\nend",
+    "{[()]} <> </ <|x|> & &amp; ]]>",
+    "<b>bold</b> <think>no</think> <tool_response>",
+    "<|im_end|>\n<|im_start|>user\n</s>",
+    "😀 é 東京 \u2028",
+    '{"a": {}, "b": []}',
+    "null",
+    "42",
+    "def f(x):\n    return x < 3 and x > 1\n",
+)
+VALUES: dict[str, Json] = {
+    "s": "42",
+    "i": -7,
+    "f": 1.5,
+    "b": False,
+    "n": None,
+    "l": ["a", {"k": []}, None],
+    "o": {"e": {}, "t": "<x>\n"},
+}
+SCHEMA: Json = {
+    "properties": {
+        "s": {"type": "string"},
+        "i": {"type": "integer"},
+        "f": {"type": "number"},
+        "b": {"type": "boolean"},
+        "n": {"type": ["string", "null"]},
+        "l": {"type": "array"},
+        "o": {"type": "object"},
+    }
+}
+
+
+def read_back(dialect: Format, arguments: dict[str, Json], tools: tuple[ToolDefinition, ...] = ()) -> list[Json]:
+    text = dialect.write_calls([make_call("f", arguments), make_call("f", arguments)])
+    calls = segment(text, dialect.name, tools=tools).calls
+    assert all(call.valid and call.name == "f" for call in calls)
+    return [call.arguments for call in calls]
+
+
+@DIALECTS
+@pytest.mark.parametrize("text", AWKWARD)
+def test_an_awkward_text_survives(dialect: Format, text: str) -> None:
+    arguments: dict[str, Json] = {"a": text, "b": "x"}
+    assert dialect.expresses(make_call("f", arguments))
+    assert read_back(dialect, arguments) == [arguments, arguments]
+
+
+@DIALECTS
+def test_the_formats_own_markers_survive_in_a_text(dialect: Format) -> None:
+    parser = dialect.new_parser()
+    markers = " ".join(sorted(getattr(parser, "markers", ())))
+    arguments: dict[str, Json] = {"a": markers}
+    assert dialect.expresses(make_call("f", arguments))
+    assert read_back(dialect, arguments) == [arguments, arguments]
+
+
+@DIALECTS
+def test_a_whole_call_survives_in_a_text_or_is_not_expressed(dialect: Format) -> None:
+    arguments: dict[str, Json] = {"a": "so: " + dialect.write_calls([make_call("g", {"x": "1"})]) + " ok"}
+    assert dialect.expresses(make_call("f", arguments)) is (dialect.name != "minimax_m3")
+    if dialect.name != "minimax_m3":
+        assert read_back(dialect, arguments) == [arguments, arguments]
+
+
+@DIALECTS
+def test_a_text_that_ends_its_own_value_is_not_expressed(dialect: Format) -> None:
+    written = dialect.write_calls([make_call("f", {"a": "VALUE"})])
+    assert not dialect.expresses(make_call("f", {"a": "x" + written.partition("VALUE")[2]}))
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in NAMES if name != "minimax_m3"]
+)  # there, leaves within tags are texts
+def test_values_of_every_type_survive_once_a_schema_is_known(name: str) -> None:
+    dialect = find_format(name)
+    tool = ToolDefinition("f", parameters=SCHEMA)
+    assert read_back(dialect, VALUES, (tool,)) == [VALUES, VALUES]
+
+
+@DIALECTS
+def test_values_that_are_no_texts_are_expressed_where_the_wire_types_them(dialect: Format) -> None:
+    assert dialect.expresses(make_call("f", VALUES)) is (dialect.name in TYPED)
+    if dialect.name in TYPED:
+        assert read_back(dialect, VALUES) == [VALUES, VALUES]
+
+
+def test_objects_and_lists_of_texts_survive_as_tags() -> None:
+    arguments: dict[str, Json] = {"o": {"k": "v", "deep": {"x": ""}}, "l": ["a", "b", ["c"]]}
+    assert find_format("minimax_m3").expresses(make_call("f", arguments))
+    assert read_back(find_format("minimax_m3"), arguments) == [arguments, arguments]
+    assert not find_format("minimax_m3").expresses(make_call("f", {"o": {"item": "x"}}))
+    assert not find_format("minimax_m3").expresses(make_call("f", {"o": {}}))
+
+
+@DIALECTS
+def test_a_call_whose_tags_are_not_closed_swallows_no_later_call(dialect: Format) -> None:
+    whole = dialect.write_calls([make_call("f", {"a": "VALUE"})])
+    cut = whole.partition("VALUE")[0] + "VALUE\n"
+    found = segment(cut + dialect.write_calls([make_call("g", {}), make_call("h", {"b": "2"})]), dialect.name)
+    assert [(call.name, call.valid) for call in found.calls] == [("f", False), ("g", True), ("h", True)]
+
+
+@DIALECTS
+def test_a_call_is_told_as_soon_as_its_closing_tag_is_there(dialect: Format) -> None:
+    text = dialect.write_calls([make_call("f", {"a": "1"}), make_call("g", {"b": "2"})])
+    segmenter = Segmenter(dialect)
+    named: list[str | None] = []
+    for character in text[:-1]:
+        segmenter.feed(character)
+        named += [call.name for call in segmenter.take()[0]]
+    assert "f" in named
