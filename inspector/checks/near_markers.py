@@ -22,6 +22,7 @@ class NearMarkers:
     def __init__(self, own: Format) -> None:
         self._openers = _openers(own)
         self._stems = _stems(own)
+        self._markers = _markers(own)
 
     def faults(self, text: str, start: int, *, at_end: bool) -> Iterator[Fault]:
         """The near markers in `text`, which begins at `start`; `at_end` says that the stream ends with it."""
@@ -36,6 +37,8 @@ class NearMarkers:
             if at >= 0 and not is_quoted(text, at) and at + len(cut) < len(text):
                 found = _WORD.match(text, at)
                 shown = found[0] if found is not None else stem
+                if any(one.startswith(shown) or shown.startswith(one) for one in self._markers):
+                    continue
                 message = f"`{shown}` is nearly `{opener}`, but no server takes it for the beginning of a call."
                 place = Range(at, at + len(shown)).moved(start)
                 yield Fault(NEAR_MARKER, place, message, f"Write `{opener}`, if a call was meant.")
@@ -45,8 +48,19 @@ class NearMarkers:
         longest = max(map(len, self._openers), default=0)
         for length in range(longest - 1, _SHORTEST_CUT - 1, -1):
             yield from dict.fromkeys(
-                one[:length] for one in self._openers if len(one) > length and not one[0].isalnum()
+                one[:length] for one in self._openers if len(one) > length and _tells(one[:length])
             )
+
+
+def _tells(beginning: str) -> bool:
+    """Whether an opener's beginning is unlike any word, and unlike a mere sign."""
+    return not beginning[0].isalnum() and any(map(str.isalnum, beginning))
+
+
+@lru_cache(maxsize=128)
+def _markers(own: Format) -> frozenset[str]:
+    parser = own.new_parser()
+    return parser.markers if isinstance(parser, Machine) else frozenset()
 
 
 @lru_cache(maxsize=128)

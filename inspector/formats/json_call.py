@@ -39,8 +39,8 @@ class JsonCallReader:
     """A SpanReader for call spans whose inner text should be one JSON object with a name and arguments.
 
     `keys` are the format's own; `between` is the text that ends one call span and begins the next. `is_array` says that
-    an array of such objects is the format's own way, `is_row` that objects one behind the other are. `has_ids` says
-    that the calls bear ids.
+    an array of such objects is the format's own way, `is_row` that objects one behind the other are; with both, a bare
+    object is as good as an array. `has_ids` says that the calls bear ids.
     """
 
     keys: CallKeys = NATIVE_KEYS
@@ -63,7 +63,7 @@ class JsonCallReader:
         faults = list(reading.faults)
         objects = [node for node in reading.nodes if node.kind is JsonKind.OBJECT]
         arrays = [node for node in reading.nodes if node.kind is JsonKind.ARRAY and _holds_objects(node)]
-        if self.is_array and objects:
+        if self.is_array and not self.is_row and objects:
             faults.append(_bare_object(objects))
         for array in arrays:
             objects += array.items
@@ -94,7 +94,7 @@ class JsonCallReader:
         )
         if not any(fault.rule is rules.TRUNCATED_JSON for fault in broken):
             faults += shape.faults
-        valid = strict and shape.fits and not (self.is_array and node in reading.nodes)
+        valid = strict and shape.fits and not (self.is_array and not self.is_row and node in reading.nodes)
         raw = shape.arguments.value.range.of(text) if shape.arguments else ""
         return ToolCall(
             name=None if _is_name_cut(shape, text, broken) else _name(shape),

@@ -7,7 +7,7 @@ from importlib.metadata import entry_points
 from inspector.errors import UnknownFormatError
 from inspector.formats.dialects.apriel import APRIEL
 from inspector.formats.dialects.claude import CLAUDE
-from inspector.formats.dialects.deepseek_dsml import DEEPSEEK_V4
+from inspector.formats.dialects.deepseek_dsml import DEEPSEEK_V4, DEEPSEEK_V32
 from inspector.formats.dialects.deepseek_v3 import DEEPSEEK_V3
 from inspector.formats.dialects.deepseek_v31 import DEEPSEEK_V31
 from inspector.formats.dialects.dots import DOTS
@@ -59,6 +59,7 @@ _BUILT_IN: tuple[Format, ...] = (
     APRIEL,
     DEEPSEEK_V3,
     DEEPSEEK_V31,
+    DEEPSEEK_V32,
     DEEPSEEK_V4,
     DOTS,
     ERNIE45,

@@ -19,7 +19,7 @@ from inspector.text import Range
 _JSON = re.compile(r"\s*(?:\{|\[\s*\{)")
 _FENCE = re.compile(r"\s*(```[\w-]*[ \t]*\n?)")
 _CLOSING_FENCE = re.compile(r"\n?[ \t]*```\s*\Z")
-_READ_JSON = JsonCallReader(is_array=True)
+_READ_JSON = JsonCallReader(is_array=True, is_row=True)
 
 
 @dataclass(frozen=True, slots=True)
