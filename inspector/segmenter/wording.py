@@ -60,7 +60,7 @@ def marker_fault(rule: Rule, marker: str, place: Range, wanted: str) -> Fault:
             rule,
             place,
             f"The header of this message is not what the format writes: expected {wanted} here.",
-            "weaklink reads on as if it stood there; a strict parser gives up, or takes the rest for content.",
+            "Read on as if it stood there: a strict parser gives up, or takes the rest for content.",
         )
     if rule is markers.EMPTY_CALL:
         return Fault(
