@@ -10,9 +10,10 @@ test_functiongemma_tool_parser.py.
 
 import re
 from dataclasses import dataclass, field
+from functools import cache
 
 from inspector.diagnostics import Edit, Fault, Fix
-from inspector.formats.gemma_values import QUOTED, GemmaValues
+from inspector.formats.gemma_values import LITERALS, QUOTED, GemmaValues
 from inspector.json_scanner import MAX_DEPTH
 from inspector.json_scanner.quoting import shown
 from inspector.model import Json, Parameter
@@ -49,11 +50,21 @@ class _Frame:
     key_place: Range = Range(0, 0)  # noqa: RUF009  # a frozen value
 
 
+@cache
+def _plain(delimiter: str) -> re.Pattern[str]:
+    """A member as most are: a bare key, and a whole string, an integer or a literal."""
+    first, rest, written = re.escape(delimiter[0]), re.escape(delimiter[1:]), re.escape(delimiter)
+    content = rf"[^{first}]*+(?:{first}(?!{rest})[^{first}]*+)*+"
+    value = rf"{written}({content}){written}|(-?(?:0|[1-9][0-9]{{0,17}}+))|(true|false|null)"
+    return re.compile(rf"([\w.\-]++):(?:{value})(?=[,}}])")
+
+
 class GemmaReader(GemmaValues):
     """Reads one dict; `start` is the place of its opening brace in `text`."""
 
     def __init__(self, text: str, start: int, delimiter: str) -> None:
         super().__init__(text, start, delimiter)
+        self._plain = _plain(delimiter)
         self._parameters: dict[str, Parameter] = {}
 
     def read(self) -> GemmaDict:
@@ -73,7 +84,10 @@ class GemmaReader(GemmaValues):
 
     def _member(self, frames: list[_Frame]) -> None:
         """Read a member, an item, or the end of the innermost bracket."""
-        frame, character = frames[-1], self._skip()
+        frame = frames[-1]
+        if frame.opener == "{" and self._plain_member(frame, is_root=len(frames) == 1):
+            return
+        character = self._skip()
         if not character:
             self._cut_within = "an object" if frame.opener == "{" else "a list"
         elif character in "}]":
@@ -83,6 +97,21 @@ class GemmaReader(GemmaValues):
             self._at += 1
         elif frame.opener == "[" or self._read_key(frame):
             self._read_value(frames)
+
+    def _plain_member(self, frame: _Frame, *, is_root: bool) -> bool:
+        """Read a member as most are, and the comma behind it; False, and nothing read, where it is not."""
+        match = self._plain.match(self._text, self._at)
+        if match is None or match[1] in frame.members:
+            return False
+        key, string, integer, literal = match.groups()
+        value = string if string is not None else int(integer) if integer is not None else LITERALS[literal]
+        frame.members[key] = value
+        if is_root:
+            place, name_place = Range(match.end(1) + 1, match.end()), Range(*match.span(1))
+            self._parameters[key] = Parameter(key, place.of(self._text), place, name_place, typed=True)
+        self._at = match.end()
+        self._separator(frame)
+        return True
 
     def _read_value(self, frames: list[_Frame]) -> None:
         frame, character, start = frames[-1], self._skip(), self._at

@@ -5,12 +5,20 @@ in the string behind a delimiter, until the next character that is no white spac
 """
 
 import re
-from functools import partial
+from functools import cache, partial
 
 from inspector.segmenter.payload import Payload, read_on
 
 _CLOSERS = {"{": "}", "[": "]"}
 _SPACE = re.compile(r"[ \t\n\r]*+")
+
+
+@cache
+def _plain(delimiter: str) -> re.Pattern[str]:
+    """What lies between brackets, with every string that is plain and whole."""
+    first, rest, written = re.escape(delimiter[0]), re.escape(delimiter[1:]), re.escape(delimiter)
+    content = rf"[^{first}]*+(?:{first}(?!{rest})[^{first}]*+)*+"
+    return re.compile(rf"(?:[^{first}{{}}\[\]]++|{written}{content}{written}(?=[,}}\]:]))*+")
 
 
 class GemmaTracker:
@@ -19,6 +27,7 @@ class GemmaTracker:
     def __init__(self, delimiter: str) -> None:
         self.broken = self.in_string = self.completed = False
         self._delimiter = delimiter
+        self._plain = _plain(delimiter)
         self._open: list[str] = []
         self._seen = 0
         """How many characters of a delimiter were read."""
@@ -33,9 +42,13 @@ class GemmaTracker:
         return start
 
     def _outside(self, text: str, start: int, stop: int) -> int:
-        character = text[start]
         if self._seen:
             return self._delimiter_goes_on(text, start)
+        match = self._plain.match(text, start, stop)
+        start = match.end() if match is not None else start
+        if start == stop:
+            return start
+        character = text[start]
         if character == self._delimiter[0]:
             self._seen = 1
         elif character in _CLOSERS:
@@ -45,9 +58,6 @@ class GemmaTracker:
                 self.broken = True
                 return start
             self.completed = not self._open
-        else:
-            places = (text.find(one, start, stop) for one in (self._delimiter[0], "{", "}", "[", "]"))
-            return min((at for at in places if at >= 0), default=stop)
         return start + 1
 
     def _within(self, text: str, start: int, stop: int) -> int:

@@ -14,7 +14,7 @@ from inspector.text import Range
 
 _SPACE = re.compile(r"[ \t\n\r]*+")
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w.])")
-_LITERALS: dict[str, Json] = {"true": True, "false": False, "null": None, "None": None}
+LITERALS: dict[str, Json] = {"true": True, "false": False, "null": None, "None": None}
 _TWINS = {"True": "true", "False": "false"}
 _BARE = re.compile(r"[^,{}\[\]\n<]*+")
 QUOTED = re.compile(r"\"((?:[^\"\\]++|\\[\s\S])*+)\"|'((?:[^'\\\n]++|\\[\s\S])*+)'")
@@ -52,8 +52,8 @@ class GemmaValues:
         word = bare[0].rstrip() if bare is not None else ""
         place = Range(start, start + len(word))
         self._at = place.end
-        if word in _LITERALS:
-            return _LITERALS[word], True
+        if word in LITERALS:
+            return LITERALS[word], True
         if not word:
             self._no_value(key)
             return None, False

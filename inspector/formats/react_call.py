@@ -9,11 +9,11 @@ import re
 import msgspec
 
 from inspector.diagnostics import Edit, Fault, Fix
+from inspector.formats.python_call.reader import empty_call
 from inspector.json_scanner import JsonKind, JsonNode, JsonReading, read_json
 from inspector.json_scanner.quoting import shown
 from inspector.model import Json, ToolCall
 from inspector.rules import json_syntax as rules
-from inspector.rules.markers import EMPTY_CALL
 from inspector.segmenter.events import SpanClosed
 from inspector.segmenter.readings import Reading
 from inspector.text import Range
@@ -30,6 +30,8 @@ _DECORATION = "`\"'*"
 def read_react_calls(closed: SpanClosed) -> Reading:
     """A SpanReader for call spans: from behind `Action:` on, or a code fence of JSON."""
     text, start = closed.inner_text, closed.span.inner.start
+    if not text.strip():
+        return empty_call(closed, expected="Action: name")
     number = _NUMBER.match(text)
     at = number.end() if number is not None else 0
     named = _INPUT.search(text, at)
@@ -157,15 +159,9 @@ def _read_alone(text: str, head: Range) -> Reading:
 
 
 def _no_name(text: str, head: Range, named: re.Match[str] | None) -> Reading:
-    place = Range(*named.span()) if named is not None else Range(0, len(text)) if text else None
+    place = Range(*named.span()) if named is not None else Range(0, len(text))
     given = _stripped(text, named.end(), len(text)) if named is not None else head
     call = ToolCall(None, given.of(text), given.of(text), valid=False, range=given)
-    if place is None or not text.strip():
-        where = place or head
-        faults = (
-            (Fault(EMPTY_CALL, where, "`Action:` names no tool and has no input.", "Delete it."),) if len(where) else ()
-        )
-        return Reading(calls=(call,), faults=faults)
     message = "No tool is named: expected its name between `Action:` and `Action Input:`."
     return Reading(calls=(call,), faults=(Fault(rules.NOT_A_CALL, place, message),), complete=True)
 
