@@ -75,6 +75,7 @@ def dialect_table(
     default_home: str = "text",
     headless: str = "",
     tails: Mapping[str, str] = MappingProxyType({}),
+    cut_openers: Iterable[str] = (),
 ) -> Table:
     """A dialect's table.
 
@@ -116,6 +117,7 @@ def dialect_table(
         default_home=default_home,
         headless=headless,
         tails=tails,
+        cut_openers=tuple(cut_openers),
     )
 
 

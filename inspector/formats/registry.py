@@ -35,10 +35,12 @@ from inspector.formats.dialects.longcat import LONGCAT
 from inspector.formats.dialects.minimax_m1 import MINIMAX_M1
 from inspector.formats.dialects.minimax_m2 import MINIMAX_M2
 from inspector.formats.dialects.minimax_m3 import MINIMAX_M3
+from inspector.formats.dialects.mistral import MISTRAL
 from inspector.formats.dialects.nemotron_json import NEMOTRON_JSON
 from inspector.formats.dialects.olmo3_pythonic import OLMO3_PYTHONIC
 from inspector.formats.dialects.phi4 import PHI4
 from inspector.formats.dialects.pythonic import PYTHONIC
+from inspector.formats.dialects.qwen import QWEN
 from inspector.formats.dialects.qwen3_coder import QWEN3_CODER
 from inspector.formats.dialects.react import REACT
 from inspector.formats.dialects.seed_oss import SEED_OSS
@@ -51,6 +53,8 @@ ENTRY_POINT_GROUP = "weaklink.formats"
 
 _BUILT_IN: tuple[Format, ...] = (
     HERMES,
+    MISTRAL,
+    QWEN,
     FUNCTIONARY,
     CLAUDE,
     GEMINI,

@@ -168,6 +168,9 @@ class Machine(OpenSpan):
             return self._follow(self._follower, self._state.then, final=final)
         at, transition = self._window.next_transition(self._state, self._pos, final=final)
         if transition is None:
+            if final and (cut := self._cut_opener()):
+                self._take(Transition(cut, Cut.BEFORE, "marker"), len(self._window.text) - len(cut))
+                return True
             if self._follower is not None:
                 self._follow_to(self._follower, at)
             self._settle(at)
@@ -176,6 +179,14 @@ class Machine(OpenSpan):
             return self._begin_doubt(at, final=final)
         self._take(transition, at)
         return True
+
+    def _cut_opener(self) -> str:
+        """The beginning of a marker that the end of a text cuts short, where the dialect's readers drop such ends."""
+        if self._state.kind is not SpanKind.TEXT:
+            return ""
+        rest = self._window.text[self._pos :]
+        cuts = (one[:length] for one in self._table.cut_openers for length in range(len(one) - 1, 1, -1))
+        return next(filter(rest.endswith, cuts), "")
 
     # spans
 

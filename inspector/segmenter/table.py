@@ -134,8 +134,9 @@ class Table:
 
     `homes` maps a role's word in a turn header to the state that its turn starts in, `default_home` serves any other
     word, `headless` (if set) a header without a word. `tails` maps the end of a prompt, white space aside, to the state
-    that it opens, where the prompt's own markers do not say so (a header that the prompt begins). `patterns` finds any
-    marker of any state without `other`, for each first character that the default home looks for.
+    that it opens, where the prompt's own markers do not say so (a header that the prompt begins). Where the end of a
+    text cuts one of `cut_openers` short, its beginning is markup and no text. `patterns` finds any marker of any state
+    without `other`, for each first character that the default home looks for.
     """
 
     states: tuple[State, ...]
@@ -143,6 +144,7 @@ class Table:
     default_home: str
     headless: str = ""
     tails: Mapping[str, str] = field(default_factory=dict)
+    cut_openers: tuple[str, ...] = ()
     by_name: dict[str, State] = field(init=False, repr=False)
     patterns: dict[str, re.Pattern[str]] = field(init=False, repr=False)
 

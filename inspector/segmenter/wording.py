@@ -69,11 +69,14 @@ def marker_fault(rule: Rule, marker: str, place: Range, wanted: str) -> Fault:
             f"`{marker}` closes the list of calls before any call: the model announced a call and wrote none.",
         )
     if rule is markers.WRONG_OPENER:
+        begins = (
+            f"A call begins here without `{wanted}`" if marker.startswith("(") else f"`{marker}` begins a call here"
+        )
+        due = "" if marker.startswith("(") else f"; this format begins calls with `{wanted}`"
         return Fault(
             rule,
             place,
-            f"`{marker}` begins a call here; this format begins calls with `{wanted}`, and a server that waits for "
-            "that takes the call for text.",
+            f"{begins}{due}, and a server that waits for that takes the call for text.",
             f"Begin the call with `{wanted}`.",
         )
     raise AssertionError(f"no marker breaks {rule}")

@@ -4,8 +4,9 @@ Sources: NousResearch/Hermes-Function-Calling (prompt_assets/sys_prompt.yml), th
 templates, vllm:vllm/tool_parsers/hermes_tool_parser.py. The bracket spelling stands in training sets.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 
 from inspector.formats.chat_turns import TURN_STATES, TURN_TRANSITIONS
 from inspector.formats.dialect import Enclosed, Ways, dialect_table, opening, other_spelling
@@ -50,17 +51,27 @@ def _call_states(ways: Ways) -> Iterator[State]:
         )
 
 
-def hermes_table(turns: tuple[Transition, ...] = (), turn_states: tuple[State, ...] = ()) -> Table:
-    """The table of the Hermes wire, with more turn tokens than those of all chat templates."""
+def hermes_table(
+    turns: tuple[Transition, ...] = (),
+    turn_states: tuple[State, ...] = (),
+    *,
+    calls: tuple[Transition, ...] = (),
+    call_states: Callable[[Ways], Iterable[State]] = lambda ways: (),
+    tails: Mapping[str, str] = MappingProxyType({}),
+    cut_openers: tuple[str, ...] = (),
+) -> Table:
+    """The table of the Hermes wire, with more turn tokens and more ways to call than its own."""
     return dialect_table(
-        calls=(opening(call.opener, f"call {call.opener}") for call in _CALLS),
-        call_states=_call_states,
+        calls=(*(opening(call.opener, f"call {call.opener}") for call in _CALLS), *calls),
+        call_states=lambda ways: (*_call_states(ways), *call_states(ways)),
         call_closers=CALL_CLOSERS,
         results=_RESULTS,
         reasoning=HERMES_TAGS,
         turns=(*TURN_TRANSITIONS, *turns),
         turn_states=(*TURN_STATES, *turn_states),
         headless="headless",
+        tails=tails,
+        cut_openers=cut_openers,
     )
 
 

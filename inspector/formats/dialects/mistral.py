@@ -1,0 +1,115 @@
+"""`mistral`: `[TOOL_CALLS]` before an array of calls, or before each call as `name[CALL_ID]id[ARGS]{...}`.
+
+An array is the way of tokenizers v2 to v7, a name before the arguments that of v11 (with an id) and of v13 and later
+(without). Ids are nine letters or digits. Sources: mistral-common (protocol/instruct/validator.py and
+tokens/tokenizers/instruct.py), vllm:tests/parser/mistral.
+"""
+
+import re
+from collections.abc import Sequence
+from types import MappingProxyType
+
+from inspector.formats.dialects.mistral_table import MISTRAL_TABLE, OPENER
+from inspector.formats.format import Format, Signs
+from inspector.formats.json_call import JsonCallReader
+from inspector.formats.named_call import LooseHeader, NamedCallReader
+from inspector.formats.span_readings import ReasoningReader, read_definitions, read_result
+from inspector.formats.writing import is_json_call, json_of
+from inspector.json_scanner import JsonKind, read_json
+from inspector.model import Role, SpanKind, ToolCall, ToolResult
+from inspector.segmenter.events import FormatParser, SpanClosed
+from inspector.segmenter.machine import Machine
+from inspector.segmenter.readings import Reading
+from inspector.text import Range
+
+_NAME = r"(?P<name>[A-Za-z0-9_.\-]++)"
+_NAMED = NamedCallReader(
+    header=re.compile(rf"\s*{_NAME}(?:\[CALL_ID\](?P<id>[A-Za-z0-9_\-]++))?\[ARGS\]"),
+    wanted="`NAME[ARGS]`, then the arguments",
+    loose=(
+        LooseHeader(re.compile(rf"\s*{_NAME}(?=\s*\{{)"), "it lacks `[ARGS]`"),
+        LooseHeader(re.compile(rf"\s*{_NAME}\[TOOL_CALLS\](?=\s*\{{)"), ""),
+    ),
+)
+_ARRAY = JsonCallReader(is_array=True, has_ids=True)
+_NAME_ALONE = re.compile(rf"\s*{_NAME}(?:\[CALL_ID\](?P<id>[A-Za-z0-9_\-]++))?(?:\[ARGS\])?\s*")
+_ID = re.compile(r"[a-zA-Z0-9]{9}")
+_TOOL_NAME = re.compile(r"[A-Za-z0-9_.\-]+")
+_RESULT_ID = re.compile(r"\s*([A-Za-z0-9_\-]+)\[TOOL_CONTENT\]")
+_OPENINGS = re.compile(r"\s*[\[{]")
+
+
+def _read_calls(closed: SpanClosed) -> Reading:
+    """See SpanReader."""
+    text = closed.inner_text
+    if _OPENINGS.match(text) or not text.strip():
+        return _ARRAY(closed)
+    alone = _NAME_ALONE.fullmatch(text)
+    if alone is None:
+        return _NAMED(closed)
+    place = Range(*alone.span("name")).moved(closed.span.inner.start)
+    call = ToolCall(alone["name"], {}, "", valid=True, range=place, id=alone["id"], name_range=place)
+    return Reading(calls=(call,), complete=True)
+
+
+def _read_result(closed: SpanClosed) -> Reading:
+    """See SpanReader. The result's id stands before it (v11), or in an object around it (v3)."""
+    text, start = closed.inner_text, closed.span.inner.start
+    header = _RESULT_ID.match(text)
+    if header is not None:
+        content = text[header.end() :]
+        result = ToolResult(content, Range(header.end(), len(text)).moved(start), header[1])
+        return Reading(results=(result,), complete=True)
+    reading = read_json(text) if '"call_id"' in text else None
+    node = reading.nodes[0] if reading is not None and reading.strict else None
+    call_id = node.member("call_id") if node is not None and node.kind is JsonKind.OBJECT else None
+    found = read_result(closed)
+    if call_id is None or not isinstance(call_id.value.scalar, str):
+        return found
+    content, place = found.results[0].content, found.results[0].range
+    return Reading(results=(ToolResult(content, place, call_id.value.scalar),), complete=found.complete)
+
+
+def _write_calls(calls: Sequence[ToolCall]) -> str:
+    """The calls as v11 and later write them: with an id where the call has one."""
+    return "".join(f"{OPENER}{call.name}{_id(call)}[ARGS]{json_of(call.arguments)}" for call in calls)
+
+
+def _id(call: ToolCall) -> str:
+    return f"[CALL_ID]{call.id}" if call.id else ""
+
+
+def _expresses(call: ToolCall) -> bool:
+    is_named = call.name is not None and _TOOL_NAME.fullmatch(call.name) is not None
+    return is_named and is_json_call(call) and (call.id is None or _ID.fullmatch(call.id) is not None)
+
+
+def _new_parser(prompt: str = "", role: Role = Role.ASSISTANT) -> FormatParser:
+    return Machine(MISTRAL_TABLE, role=role.value, prompt=prompt)
+
+
+MISTRAL = Format(
+    name="mistral",
+    summary="[TOOL_CALLS] before an array, or before NAME[ARGS]{...}",
+    aliases=("mistral_v3", "mistral_v11", "mistral_v13"),
+    models=(
+        *("*mistral*", "*mixtral*", "*ministral*", "*magistral*", "*devstral*", "*codestral*", "*pixtral*"),
+        *("*voxtral*", "*mathstral*"),
+    ),
+    confidence=Signs(
+        calls={r"\[TOOL_CALLS\]": 0.95},
+        hints={r"\[ARGS\]\s*\{": 0.8, r"\[TOOL_RESULTS\]|\[AVAILABLE_TOOLS\]|\[THINK\]": 0.7, r"\[/?INST\]": 0.5},
+    ),
+    new_parser=_new_parser,
+    readers=MappingProxyType(
+        {
+            SpanKind.TOOL_CALL: _read_calls,
+            SpanKind.TOOL_RESULT: _read_result,
+            SpanKind.TOOL_DEFINITIONS: read_definitions,
+            SpanKind.REASONING: ReasoningReader((OPENER,)),
+        }
+    ),
+    write_calls=_write_calls,
+    expresses=_expresses,
+    ids=True,
+)
