@@ -31,6 +31,7 @@ from inspector.formats.dialects.jamba import JAMBA
 from inspector.formats.dialects.kimi_k2 import KIMI_K2
 from inspector.formats.dialects.kimi_k3 import KIMI_K3
 from inspector.formats.dialects.lfm2 import LFM2
+from inspector.formats.dialects.llama3 import LLAMA3
 from inspector.formats.dialects.longcat import LONGCAT
 from inspector.formats.dialects.minimax_m1 import MINIMAX_M1
 from inspector.formats.dialects.minimax_m2 import MINIMAX_M2
@@ -54,6 +55,7 @@ ENTRY_POINT_GROUP = "weaklink.formats"
 _BUILT_IN: tuple[Format, ...] = (
     HERMES,
     MISTRAL,
+    LLAMA3,
     QWEN,
     FUNCTIONARY,
     CLAUDE,

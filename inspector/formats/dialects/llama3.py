@@ -1,0 +1,125 @@
+"""`llama3`: the whole reply is a JSON object with `name` and `parameters` (Llama 3.1, 3.2, 3.3).
+
+`<|python_tag|>` may stand before it, before a built-in call such as `brave_search.call(query="...")`, or before code
+for the interpreter; several calls come joined by `;`. Results stand in turns of the role `ipython`.
+Sources: Meta's prompt format for Llama 3.1, llama.cpp:models/templates/meta-llama-Llama-3.1-8B-Instruct.jinja,
+vllm:tests/tool_parsers/test_llama3_json_tool_parser.py, MeetKai/functionary:tests/prompt_test_v3-llama3.1.txt.
+"""
+
+import ast
+import re
+import warnings
+from collections.abc import Sequence
+from types import MappingProxyType
+
+from inspector.formats.call_shape import CallKeys
+from inspector.formats.dialects.llama3_table import FUNCTION, LLAMA3_TABLE, TAG
+from inspector.formats.format import Format, Signs
+from inspector.formats.json_call import JsonCallReader
+from inspector.formats.named_call import LooseHeader, NamedCallReader
+from inspector.formats.span_readings import ReasoningReader, read_definitions, read_result
+from inspector.formats.writing import call_object, is_json_call
+from inspector.model import Json, Role, SpanKind, ToolCall
+from inspector.segmenter.events import FormatParser, SpanClosed
+from inspector.segmenter.machine import Machine
+from inspector.segmenter.readings import Reading
+from inspector.text import Range
+
+_JSON = JsonCallReader(CallKeys(arguments="parameters"))
+_FUNCTION = NamedCallReader(
+    header=re.compile(r"(?P<name>[A-Za-z0-9_.\-]++)>"),
+    wanted="`<function=NAME>`, then the arguments",
+    loose=(LooseHeader(re.compile(r"(?P<name>[A-Za-z0-9_.\-]++)(?=\{)"), "it lacks `>`"),),
+)
+_BUILT_IN = re.compile(r"\s*(?P<name>[A-Za-z_]\w{0,63})\.call\(\s*(?P<key>[A-Za-z_]\w{0,63})\s*=\s*")
+_MOST = 20_000
+CODE_TOOL = "code_interpreter"
+"""The name under which code for the interpreter is told: the wire has none."""
+
+
+def _read_calls(closed: SpanClosed) -> Reading:
+    """See SpanReader."""
+    match closed.span.label:
+        case "function":
+            return _FUNCTION(closed)
+        case "code":
+            return _code(closed)
+    return _JSON(closed)
+
+
+def _code(closed: SpanClosed) -> Reading:
+    """A built-in call with one argument, or code, which is given as it stands and never run."""
+    text, start = closed.inner_text, closed.span.inner.start
+    content = text.strip()
+    first = text.index(content)
+    whole = Range(first, first + len(content)).moved(start)
+    built_in = _BUILT_IN.match(text)
+    if built_in is not None and content.endswith(")"):
+        value_range = Range(built_in.end(), first + len(content) - 1)
+        value = _literal(value_range.of(text))
+        if value is not None:
+            call = ToolCall(
+                built_in["name"],
+                {built_in["key"]: value},
+                Range(built_in.start("key"), value_range.end).of(text),
+                valid=True,
+                range=whole,
+                name_range=Range(*built_in.span("name")).moved(start),
+                arguments_range=Range(built_in.start("key"), value_range.end).moved(start),
+            )
+            return Reading(calls=(call,), complete=True)
+    call = ToolCall(CODE_TOOL, content, content, valid=True, range=whole, arguments_range=whole)
+    return Reading(calls=(call,), complete=True)
+
+
+def _literal(text: str) -> Json:
+    """The string or number that a Python literal means; None for anything else, which is never evaluated."""
+    if len(text) > _MOST:
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)
+            value = ast.literal_eval(text.strip())
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return None
+    return value if isinstance(value, str | int | float | bool) else None
+
+
+def _write_calls(calls: Sequence[ToolCall]) -> str:
+    return "; ".join(call_object(call, key="parameters") for call in calls)
+
+
+def _expresses(call: ToolCall) -> bool:
+    """The name is known by its length: it stands before the key of the arguments."""
+    name = call.name or ""
+    return call.id is None and is_json_call(call) and len(name) <= 96 and not re.search(r'["\\\x00-\x1f]', name)
+
+
+def _new_parser(prompt: str = "", role: Role = Role.ASSISTANT) -> FormatParser:
+    return Machine(LLAMA3_TABLE, role=role.value, prompt=prompt)
+
+
+LLAMA3 = Format(
+    name="llama3",
+    summary='bare JSON {"name", "parameters"}, <|python_tag|> for built-in tools',
+    aliases=("llama", "llama3_json", "llama3.1", "llama31"),
+    models=("*llama-3*", "*llama3*", "*llama-guard*", "*llama*"),
+    confidence=Signs(
+        calls={
+            r"<\|python_tag\|>": 0.9,
+            r'\{\s*"name"\s*:\s*"[^"\\\n]{1,96}"\s*,\s*"parameters"\s*:\s*\{': 0.7,
+        },
+        hints={r"<\|eom_id\|>": 0.7, r"<\|start_header_id\|>": 0.4, r"<\|eot_id\|>": 0.4},
+    ),
+    new_parser=_new_parser,
+    readers=MappingProxyType(
+        {
+            SpanKind.TOOL_CALL: _read_calls,
+            SpanKind.TOOL_RESULT: read_result,
+            SpanKind.TOOL_DEFINITIONS: read_definitions,
+            SpanKind.REASONING: ReasoningReader((TAG, FUNCTION)),
+        }
+    ),
+    write_calls=_write_calls,
+    expresses=_expresses,
+)
