@@ -37,11 +37,14 @@ class NearMarkers:
             if at >= 0 and not is_quoted(text, at) and at + len(cut) < len(text):
                 found = _WORD.match(text, at)
                 shown = found[0] if found is not None else stem
-                if any(one.startswith(shown) or shown.startswith(one) for one in self._markers):
+                if any(shown.startswith(one) for one in self._markers) or self._begins_another(shown, opener):
                     continue
                 message = f"`{shown}` is nearly `{opener}`, but no server takes it for the beginning of a call."
                 place = Range(at, at + len(shown)).moved(start)
                 yield Fault(NEAR_MARKER, place, message, f"Write `{opener}`, if a call was meant.")
+
+    def _begins_another(self, shown: str, opener: str) -> bool:
+        return not opener.startswith(shown) and any(one.startswith(shown) for one in self._markers)
 
     def _cut_openers(self) -> Iterator[str]:
         """Every beginning of an opener that no word begins with, the longest first."""
