@@ -13,6 +13,7 @@ import msgspec
 
 from inspector.diagnostics import Edit, Fault, Fix
 from inspector.formats.json_call import JsonCallReader
+from inspector.formats.xml_regular import regular_call
 from inspector.formats.xml_syntax import BARE_NAME, XmlSyntax
 from inspector.formats.xml_walk import FoundCall, FoundParameter, Walk, trimmed, walk
 from inspector.formats.xml_wording import fault_of, repeated, second_call, tag_in_value, unmatched_tags, unreadable
@@ -54,55 +55,10 @@ class XmlCallReader:
         if closed.inner_text.lstrip()[:1] in ("{", "["):
             return self._json_body(closed)
         is_cut = bool(closed.wanted) and closed.ended_at is None
-        call = self._regular_call(text, start, closed.span.range) if not is_cut else None
+        call = regular_call(text, self.syntax, self.unescape, start, closed.span.range) if not is_cut else None
         if call is not None:
             return Reading(calls=(call,), complete=True)
         return _moved(self._read(text, is_cut=is_cut), start, closed.span.range)
-
-    def _regular_call(self, text: str, distance: int, span: Range) -> ToolCall | None:
-        """The one call of a text in perfect order; None where anything at all is unusual."""
-        syntax = self.syntax
-        begin = len(text) - len(text.lstrip())
-        head = syntax.head.match(text, begin)
-        if head is None or syntax.end_tag is not None:
-            return None
-        at = first = head.end()
-        last = at
-        kind_at = syntax.parameter.whole.groups
-        arguments: dict[str, Json] = {}
-        parameters: list[Parameter] = []
-        while (found := syntax.regular.match(text, at)) is not None:
-            start, last = found.span(kind_at + 1)
-            if syntax.own_lines:
-                start, last = trimmed(text, start, last)
-            written = text[start:last]
-            value: Json = written
-            kind = found[kind_at] if syntax.text_type else ""
-            if kind and kind != syntax.text_type:
-                reading = read_json(written)
-                if not reading.strict:
-                    return None
-                value = reading.nodes[0].value()
-            name = self.unescape(found[1].strip())
-            arguments[name] = value
-            named = Range(found.start(1) + distance, found.end(1) + distance)
-            parameters.append(Parameter(name, written, Range(start + distance, last + distance), named, bool(kind)))
-            at, last = found.end(), found.end(kind_at + 1) + len(syntax.parameter_end)
-        end = syntax.tail.match(text, at)
-        if end is None or len(arguments) < len(parameters) or not head[1].strip():
-            return None
-        stop = at + len(syntax.call_end) if syntax.call_end else len(text.rstrip())
-        place = Range(first + distance, last + distance) if parameters else None
-        return ToolCall(
-            self.unescape(head[1].strip()),
-            arguments,
-            text[first:last] if parameters else "",
-            valid=True,
-            range=Range(max(begin + distance, span.start), stop + distance),
-            name_range=Range(head.start(1) + distance, head.end(1) + distance),
-            arguments_range=place,
-            parameters=tuple(parameters),
-        )
 
     def _read(self, text: str, *, is_cut: bool) -> Reading:
         walked = walk(text, self.syntax)

@@ -8,6 +8,7 @@ from inspector.facade import make_call
 from inspector.formats.format import Format
 from inspector.formats.registry import find_format
 from inspector.formats.xml_parameters import XmlCallReader
+from inspector.formats.xml_regular import regular_call
 from inspector.model import Json, ToolDefinition
 from inspector.segmentation import Segmenter, segment
 from inspector.text import Range
@@ -171,7 +172,7 @@ def test_the_short_way_through_a_call_in_order_reads_what_the_long_way_reads(pie
     reader = getattr(reader, "readers", {"tool_call": reader})["tool_call"]
     assert isinstance(reader, XmlCallReader)
     text = reader.syntax.lead + "".join(pieces)
-    short = reader._regular_call(text, 0, Range(0, len(text)))
+    short = regular_call(text, reader.syntax, str, 0, Range(0, len(text)))
     if short is not None:
         long = reader._read(text, is_cut=False)
         assert (long.calls, long.complete) == ((short,), True)
