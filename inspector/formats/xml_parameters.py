@@ -163,7 +163,7 @@ def _within(fault: Fault, tag: Range) -> Fault:
 
 
 def _no_value(found: FoundParameter) -> Fault:
-    message = f"The value of `{found.name}` is not the JSON that its tag promises."
+    message = "The value is not the JSON that its tag promises."
     return Fault(rules.MALFORMED_JSON, found.tag, message)
 
 
