@@ -77,6 +77,8 @@ def _result(match: re.Match[str], start: int) -> ToolResult:
 def read_claude_tools(closed: SpanClosed) -> Reading:
     """The tools of a list, each in a `<function>` tag or on a line of its own."""
     text = re.sub(r"</?function>", _blank, closed.inner_text)
+    if not text.strip():
+        return Reading(complete=True)
     return read_definitions(msgspec.structs.replace(closed, inner_text=text))
 
 

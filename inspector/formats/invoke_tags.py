@@ -15,7 +15,7 @@ from inspector.formats.xml_syntax import NAME, XmlSyntax
 from inspector.formats.xml_table import XmlCall
 from inspector.model import Json, ToolCall
 from inspector.rules.markers import WRONG_OPENER
-from inspector.segmenter.ahead import Ahead
+from inspector.segmenter.ahead import Ahead, Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,12 @@ class InvokeTags:
         """The way to begin a call."""
         opener = f'<{self.prefix}invoke name="'
         return XmlCall(
-            opener, f"</{self.prefix}invoke>", self.syntax, self.label, rule=WRONG_OPENER, ahead=Ahead(NAME, '">')
+            opener,
+            f"</{self.prefix}invoke>",
+            self.syntax,
+            self.label,
+            rule=WRONG_OPENER,
+            ahead=Ahead(NAME, '">', Run(r"\s"), "<"),
         )
 
     @property

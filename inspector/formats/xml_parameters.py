@@ -13,7 +13,8 @@ import msgspec
 
 from inspector.diagnostics import Edit, Fault, Fix
 from inspector.formats.json_call import JsonCallReader
-from inspector.formats.xml_syntax import XmlSyntax
+from inspector.formats.xml_regular import regular_call
+from inspector.formats.xml_syntax import BARE_NAME, XmlSyntax
 from inspector.formats.xml_walk import FoundCall, FoundParameter, Walk, trimmed, walk
 from inspector.formats.xml_wording import fault_of, repeated, second_call, tag_in_value, unmatched_tags, unreadable
 from inspector.json_scanner import read_json
@@ -25,7 +26,7 @@ from inspector.segmenter.events import SpanClosed
 from inspector.segmenter.readings import Reading
 from inspector.text import Range
 
-_BARE_NAME = re.compile(r"[^\s<>{}\"'`]+")
+_BARE_NAME = re.compile(BARE_NAME)
 
 
 def same_name(name: str) -> str:
@@ -54,6 +55,9 @@ class XmlCallReader:
         if closed.inner_text.lstrip()[:1] in ("{", "["):
             return self._json_body(closed)
         is_cut = bool(closed.wanted) and closed.ended_at is None
+        call = regular_call(text, self.syntax, self.unescape, start, closed.span.range) if not is_cut else None
+        if call is not None:
+            return Reading(calls=(call,), complete=True)
         return _moved(self._read(text, is_cut=is_cut), start, closed.span.range)
 
     def _read(self, text: str, *, is_cut: bool) -> Reading:
@@ -103,7 +107,9 @@ class XmlCallReader:
         )
 
     def _parameter(self, text: str, found: FoundParameter) -> tuple[Parameter, Json, tuple[Fault, ...]]:
-        place = trimmed(text, found.value, own_lines=self.syntax.own_lines)
+        place = found.value
+        if self.syntax.own_lines:
+            place = Range(*trimmed(text, place.start, place.end))
         written = place.of(text)
         inner = self.nested(written) if self.nested is not None else None
         if inner is not None:
@@ -157,7 +163,7 @@ def _within(fault: Fault, tag: Range) -> Fault:
 
 
 def _no_value(found: FoundParameter) -> Fault:
-    message = f"The value of `{found.name}` is not the JSON that its tag promises."
+    message = "The value is not the JSON that its tag promises."
     return Fault(rules.MALFORMED_JSON, found.tag, message)
 
 

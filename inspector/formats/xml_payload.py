@@ -148,15 +148,15 @@ def xml_payload(syntax: XmlSyntax) -> Payload:
         return XmlFollower(syntax)
 
     def ends_within(text: str) -> bool:
-        opened = text.count(syntax.parameter_begins)
-        if opened == text.count(syntax.parameter_end):
-            tail = text.rstrip()
-            if (
-                not opened
-                or tail.endswith(syntax.parameter_end)
-                or (syntax.call_end and tail.endswith(syntax.call_end))
-            ):
-                return False
+        begins, ends = syntax.parameter_begins, syntax.parameter_end
+        opened, closed, tail = text.count(begins), text.count(ends), text.rstrip()
+        is_closed = tail.endswith(ends)
+        if syntax.end_tag is not None:  # its beginning is that of an opening tag as well
+            opened -= closed
+            is_closed = tail.endswith(">") and tail.rfind(ends) == tail.rfind(begins)
+        is_closed = is_closed or (bool(syntax.call_end) and tail.endswith(syntax.call_end))
+        if opened == closed and (is_closed or not opened):
+            return False
         reader = follower()
         read_on(reader, text)
         return reader.in_string

@@ -8,6 +8,9 @@ from inspector.segmenter.ahead import Ahead, Run
 NAME = Run(r'[^<>"\n]', 1, 128)
 """A name within a tag, of a tool or a parameter."""
 
+BARE_NAME = r"[^\s<>{}\"'`]+"
+"""An expression for a tool's name that stands in no tag."""
+
 
 @dataclass(frozen=True, slots=True)
 class XmlSyntax:
@@ -46,6 +49,9 @@ class XmlSyntax:
     tags: re.Pattern[str] = field(init=False, repr=False)
     in_value: re.Pattern[str] = field(init=False, repr=False)
     longest: int = field(init=False, repr=False)
+    head: re.Pattern[str] = field(init=False, repr=False)
+    regular: re.Pattern[str] = field(init=False, repr=False)
+    tail: re.Pattern[str] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         opens = _ungrouped(self.parameter.whole.pattern)
@@ -66,6 +72,15 @@ class XmlSyntax:
         object.__setattr__(self, "in_value", re.compile(f"{first}(?:{in_value})"))
         longest = max(self.parameter.longest, self.call.longest if self.call is not None else 0, len(self.call_end))
         object.__setattr__(self, "longest", max(longest, self.closes.longest))
+
+        # A call in perfect order: its head, parameters in whose values no tag begins, its tail.
+        marks = (self.parameter_begins, self.parameter_end, self.call_begins, self.call_end)
+        data = "|".join(re.escape(mark[1:]) for mark in marks if mark)
+        value = rf"([^{first}]*+(?:{first}(?!{data})[^{first}]*+)*+)"
+        head = self.call.whole.pattern if self.call is not None else rf"({BARE_NAME})(?=\s*(?:<|\Z))"
+        object.__setattr__(self, "head", re.compile(rf"{head}\s*"))
+        object.__setattr__(self, "regular", re.compile(rf"{self.parameter.whole.pattern}{value}{closes}\s*"))
+        object.__setattr__(self, "tail", re.compile(rf"{re.escape(self.call_end)}\s*\Z"))
 
     @property
     def closes(self) -> Ahead:

@@ -1,6 +1,7 @@
 """Builds the table of a dialect whose calls hold parameters in tags: each call a span, a wrapper around them markup.
 
-A wrapper's tags, and white space between its calls, are markup in state `calls`; anything else in it is text again.
+A wrapper's tags, and white space between its calls, are markup in state `calls`; anything else in it is text again. Its
+opening tag counts only before another tag or at the end of a line, so that one quoted in a text stays text.
 """
 
 from collections.abc import Iterator
@@ -90,6 +91,7 @@ class XmlCalls:
                 Cut.BEFORE,
                 "opened",
                 None if _is_twin(wrapper, self.wrappers[0]) else rules.WRONG_OPENER,
+                ahead=Ahead(("\n", "\r\n", self.calls[0].syntax.first, *("{" * self.takes_json))),
             )
             for wrapper in self.wrappers
         )

@@ -278,10 +278,7 @@ class _Walker:
         self._flaws.append(Flawed(flaw, Range(start, end), name))
 
 
-def trimmed(text: str, value: Range, *, own_lines: bool) -> Range:
-    """The value without the line feed before and behind it, where it stands on lines of its own."""
-    start, end = value.start, value.end
-    if own_lines:
-        start += text.startswith("\n", start, end)
-        end -= text.endswith("\n", start, end)
-    return Range(start, end)
+def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    """Where a value begins and ends without the line feed before and behind it."""
+    start += text.startswith("\n", start, end)
+    return start, end - text.endswith("\n", start, end)

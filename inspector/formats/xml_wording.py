@@ -81,7 +81,7 @@ def unmatched_tags(found: FoundParameter) -> Fault:
     return Fault(
         rules.MALFORMED_PARAMETERS,
         found.tag,
-        f"The tags within the value of `{found.name}` do not match, so that it is read as a text.",
+        f"The tags within the value of {_shown(found.name)} do not match, so that it is read as a text.",
         "Close each tag with its own name.",
     )
 
@@ -91,7 +91,7 @@ def repeated(name: str, place: Range) -> Fault:
     return Fault(
         rules.DUPLICATE_KEY,
         place,
-        f"The parameter `{name}` stands twice; the last value counts here, elsewhere perhaps the first.",
+        f"The parameter {_shown(name)} stands twice; the last value counts here, elsewhere perhaps the first.",
     )
 
 
@@ -128,9 +128,9 @@ def _value_not_closed(flawed: Flawed, text: str, syntax: XmlSyntax, walked: Walk
     verb = "are" if len(lacking) > 1 else "is"
     if at_end:
         place = Range(max(end - 1, 0), end)
-        message = f"The stream ends within the value of `{flawed.name}`; {tags} {verb} missing."
+        message = f"The stream ends within the value of {_shown(flawed.name)}; {tags} {verb} missing."
         return Fault(rules.TRUNCATED_PARAMETERS, place, message, "Ask for the rest: the value may be half.", fix)
-    message = f"The value of `{flawed.name}` is not closed: {tags} {verb} missing."
+    message = f"The value of {_shown(flawed.name)} is not closed: {tags} {verb} missing."
     return Fault(rules.MALFORMED_PARAMETERS, flawed.range, message, f"Close it with `{lacking[0]}`.", fix)
 
 
@@ -153,6 +153,10 @@ def _bad_tag(place: Range, text: str, syntax: XmlSyntax, *, is_cut: bool) -> Fau
 
 
 def _quoted(text: str, place: Range) -> str:
-    found = place.of(text)
-    shown = found if len(found) <= _MOST else found[: _MOST - 1] + "…"
-    return "`" + shown.replace("\n", "\\n") + "`"
+    return _shown(place.of(text))
+
+
+def _shown(text: str) -> str:
+    """A text in backticks, cut where it is long, with nothing in it that a screen would obey."""
+    text = text if len(text) <= _MOST else text[: _MOST - 1] + "…"
+    return f"`{text if text.isprintable() else text.encode('unicode_escape', 'backslashreplace').decode('ascii')}`"

@@ -1,12 +1,17 @@
 """Dialects whose calls hold parameters in tags: what is written reads back, and is typed by the schema of the tool."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from inspector.facade import make_call
 from inspector.formats.format import Format
 from inspector.formats.registry import find_format
+from inspector.formats.xml_parameters import XmlCallReader
+from inspector.formats.xml_regular import regular_call
 from inspector.model import Json, ToolDefinition
 from inspector.segmentation import Segmenter, segment
+from inspector.text import Range
 
 NAMES = (
     *("qwen3_coder", "claude", "glm45", "minimax_m2", "deepseek_v32", "deepseek_v4", "seed_oss"),
@@ -131,3 +136,44 @@ def test_a_call_is_told_as_soon_as_its_closing_tag_is_there(dialect: Format) -> 
         segmenter.feed(character)
         named += [call.name for call in segmenter.take()[0]]
     assert "f" in named
+
+
+PIECES = (
+    *(
+        "<tool_call>",
+        "</tool_call>",
+        "<function=",
+        "f>",
+        "<function=f>",
+        "</function>",
+        "<parameter=a>",
+        "<parameter=b>",
+    ),
+    *(
+        "</parameter>",
+        "<parameter=",
+        "\n",
+        " ",
+        "x",
+        "<",
+        "{",
+        '"a"',
+        "<arg_key>a</arg_key>",
+        "<arg_value>",
+        "</arg_value>",
+    ),
+    *('<invoke name="', 'f">', '<parameter name="a">', "<tool_sep>", "😀"),
+)
+
+
+@given(pieces=st.lists(st.sampled_from(PIECES), max_size=14), name=st.sampled_from(("qwen3_coder", "glm45", "dots")))
+def test_the_short_way_through_a_call_in_order_reads_what_the_long_way_reads(pieces: list[str], name: str) -> None:
+    reader = find_format(name).read_calls
+    reader = getattr(reader, "readers", {"tool_call": reader})["tool_call"]
+    assert isinstance(reader, XmlCallReader)
+    text = reader.syntax.lead + "".join(pieces)
+    short = regular_call(text, reader.syntax, str, 0, Range(0, len(text)))
+    if short is not None:
+        long = reader._read(text, is_cut=False)
+        assert (long.calls, long.complete) == ((short,), True)
+        assert not long.faults

@@ -59,7 +59,8 @@ _SYNTAX = XmlSyntax(
     anywhere=True,
 )
 _JSON = re.compile(re.escape(_opens('json type="object"')) + r"(.*)" + re.escape(_closes("json")), re.DOTALL)
-_CALLS = XmlCalls((XmlCall(_CALL, _closes("call"), _SYNTAX, rule=WRONG_OPENER, ahead=Ahead(NAME, '"')),), (_WRAPPER,))
+_FOLLOWS = Ahead(NAME, '"', Run(r"[^<>\n]", 0, 32), "<|sep|><")
+_CALLS = XmlCalls((XmlCall(_CALL, _closes("call"), _SYNTAX, rule=WRONG_OPENER, ahead=_FOLLOWS),), (_WRAPPER,))
 _HEADER = State(
     "message header",
     SpanKind.MARKUP,

@@ -46,7 +46,9 @@ _SYNTAX = XmlSyntax(
     lead=_INVOKE,
     anywhere=True,
 )
-_CALLS = XmlCalls((XmlCall(_INVOKE, _INVOKE_END, _SYNTAX, rule=WRONG_OPENER, ahead=Ahead(NAME, '">')),), (_WRAPPER,))
+_CALLS = XmlCalls(
+    (XmlCall(_INVOKE, _INVOKE_END, _SYNTAX, rule=WRONG_OPENER, ahead=Ahead(NAME, '">', Run(r"\s"), "]")),), (_WRAPPER,)
+)
 
 
 def _nested(text: str) -> Json:
