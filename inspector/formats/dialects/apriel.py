@@ -20,7 +20,7 @@ APRIEL = json_format(
         (Enclosed("<tool_calls>", "</tool_calls>"),),
         reasoning=(ReasoningTag("think", "Here are my reasoning steps:", "[BEGIN FINAL RESPONSE]"),),
     ),
-    signs=Signs(calls={r"<tool_calls>\s*\[": 0.8}),
+    signs=Signs(calls={r"<tool_calls>\s*\[": 0.78}),
     reader=JsonCallReader(is_array=True),
     write_calls=lambda calls: f"<tool_calls>{call_array(calls)}</tool_calls>",
 )

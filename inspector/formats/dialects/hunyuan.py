@@ -15,7 +15,7 @@ HUNYUAN = json_format(
     aliases=(),
     models=("*hunyuan*",),
     markers=JsonMarkers((Enclosed("<tool_calls>", "</tool_calls>"),)),
-    signs=Signs(calls={r"<tool_calls>\s*\[": 0.8}),
+    signs=Signs(calls={r"<tool_calls>\s*\[": 0.78}),
     reader=JsonCallReader(is_array=True),
     write_calls=lambda calls: f"<tool_calls>{call_array(calls)}</tool_calls>",
 )

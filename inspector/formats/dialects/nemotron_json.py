@@ -14,7 +14,7 @@ NEMOTRON_JSON = json_format(
     name="nemotron_json",
     summary="<TOOLCALL>[...]</TOOLCALL>: an array of JSON objects",
     aliases=(),
-    models=("*nemotron*",),
+    models=("*nemotron*", "*llama-3.1-nemotron*", "*llama-3.3-nemotron*"),
     markers=JsonMarkers(
         (Enclosed("<TOOLCALL>", "</TOOLCALL>"),),
         results=(Enclosed("<TOOL_RESPONSE>", "</TOOL_RESPONSE>"),),

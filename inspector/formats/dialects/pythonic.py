@@ -166,7 +166,16 @@ PYTHONIC = Format(
     name="pythonic",
     summary="[f(a=1, b='x')]: calls in Python's syntax, bare or in Llama 4's tokens",
     aliases=("llama4_pythonic", "bfcl", "toolace"),
-    models=("*llama-4*", "*llama4*", "*llama-3.2-1b*", "*llama-3.2-3b*", "*toolace*"),
+    models=(
+        "*llama-4*",
+        "*llama4*",
+        "*llama-3.2-1b*",
+        "*llama-3.2-3b*",
+        "*toolace*",
+        "*watt-tool*",
+        "*gemma-3*",
+        "*gemma3*",
+    ),
     confidence=_SIGNS,
     new_parser=_new_parser,
     readers=MappingProxyType(
