@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from benchmarks import diagnostics, schema, segmenter
 from benchmarks.formats import every_format
+from benchmarks.lost_calls import lost_calls
 
 
 def _store() -> None:
@@ -26,6 +27,7 @@ CORE: dict[str, Callable[[], None]] = {
     "whole": segmenter.whole_text,
     "stream": segmenter.token_by_token,
     "hostile": segmenter.hostile_text,
+    "lost": lost_calls,
     "formats": every_format,
     "schema": schema.schema,
     "diagnostics": diagnostics.full_diagnostics,

@@ -10,12 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from inspector.formats import registry
 from inspector.rules.catalogue import FAMILIES
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 TEXTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "Makefile", "pyproject.toml", "constraints.txt", ".ci/run")
 RULES = re.compile(r"(?<=<!-- rules -->\n).*?(?=<!-- /rules -->)", re.DOTALL)
+FORMATS = re.compile(r"(?<=<!-- formats -->\n).*?(?=<!-- /formats -->)", re.DOTALL)
 SHOWN = re.compile(r"(?<=<!-- segment-example -->\n).*?(?=<!-- /segment-example -->)", re.DOTALL)
 EXAMPLE = """<think>
 The user wants the weather in Oslo.
@@ -68,6 +70,14 @@ def test_readme_lists_every_rule(update_goldens: bool) -> None:
         assert RULES.findall(text) == [table], "`make test ARGS='tests/test_texts.py --update-goldens'` mends it"
 
 
+def test_readme_lists_every_format(update_goldens: bool) -> None:
+    text, table = _read("README.md"), "\n".join(_format_table()) + "\n"
+    if update_goldens:
+        README.write_text(FORMATS.sub(lambda _: table, text), encoding="utf-8")
+    else:
+        assert FORMATS.findall(text) == [table], "`make test ARGS='tests/test_texts.py --update-goldens'` mends it"
+
+
 def test_the_example_in_the_readme_is_what_the_command_prints(update_goldens: bool, tmp_path: Path) -> None:
     path = tmp_path / "answer.txt"
     path.write_text(EXAMPLE, encoding="utf-8")
@@ -88,7 +98,8 @@ def test_the_example_in_the_readme_is_what_the_command_prints(update_goldens: bo
         assert SHOWN.findall(text) == [block], "`make test ARGS='tests/test_texts.py --update-goldens'` mends it"
 
 
-def test_the_python_in_the_readme_runs_as_it_says() -> None:
+def test_the_python_in_the_readme_runs_as_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_registered", {})
     result = doctest.testfile(str(README), module_relative=False)
     assert result.attempted > 5
     assert not result.failed
@@ -101,6 +112,14 @@ def _rule_table() -> Iterator[str]:
         yield f"| **{prefix}xx** | | | **{title}** |"
         for rule in rules:
             yield f"| {rule.code} | {rule.name} | {rule.severity} | {rule.summary.replace('|', chr(92) + '|')} |"
+
+
+def _format_table() -> Iterator[str]:
+    yield "| format | also called | what it looks like |"
+    yield "| --- | --- | --- |"
+    for one in registry.formats():
+        shown = one.summary.replace("|", r"\|").replace("<", r"\<")
+        yield f"| `{one.name}` | {', '.join(one.aliases)} | {shown} |"
 
 
 def _read(name: str) -> str:
