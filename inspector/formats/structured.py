@@ -3,10 +3,14 @@
 from dataclasses import dataclass
 
 from inspector.diagnostics import Fault
+from inspector.formats.json_call import strict_object
 from inspector.json_scanner import JsonKind, read_json
-from inspector.model import CallHeader, Part, Span, SpanKind, ToolCall, Turn
+from inspector.model import CallHeader, Json, Part, Span, SpanKind, ToolCall, Turn
 from inspector.text import Range
 from inspector.wire.events import WIRE_PREFIX
+
+CODE_TOOLS = frozenset({"python"})
+"""Tools whose arguments are code as it stands, and no JSON (functionary and gpt-oss call their interpreter so)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,12 @@ def _read_call(text: str, header: CallHeader) -> StructuredReading:
     spans = (Span(SpanKind.TOOL_CALL, whole, whole, label=header.part),) if text else ()
     if not text.strip():
         call = ToolCall(header.name, {}, text, bool(header.name), whole, id=header.id, arguments_range=whole)
+        return StructuredReading(spans, (call,))
+    plain: Json = strict_object(text)
+    if plain is None and header.name in CODE_TOOLS and not text.lstrip().startswith("{"):
+        plain = text
+    if plain is not None:
+        call = ToolCall(header.name, plain, text, bool(header.name), whole, id=header.id, arguments_range=whole)
         return StructuredReading(spans, (call,))
     reading = read_json(text)
     node = reading.nodes[0] if reading.nodes else None
