@@ -58,13 +58,19 @@ class AnswerFaults:
         self.fail(error, raw, at_s, found)
         return True
 
-    def fail(self, error: Json, raw: str, at_s: float | None, found: list[WireEvent]) -> None:
-        """Append an error, what the wire held of it word for word, and the fault that it is."""
-        phase = ErrorPhase.HTTP if self._is_http_error else ErrorPhase.IN_STREAM
-        rule = UPSTREAM_ERROR if self._is_http_error else ERROR_INSIDE_200
-        read = read_error(error, phase, status=self._status if self._is_http_error else None)
+    def fail(
+        self, error: Json, raw: str, at_s: float | None, found: list[WireEvent], *, in_answer: bool = False
+    ) -> None:
+        """Append an error, what the wire held of it word for word, and the fault that it is.
+
+        `in_answer`: an answer says it of itself (its finish reason, say), so it is none of HTTP's.
+        """
+        is_http_error = self._is_http_error and not in_answer
+        phase = ErrorPhase.HTTP if is_http_error else ErrorPhase.IN_STREAM
+        rule = UPSTREAM_ERROR if is_http_error else ERROR_INSIDE_200
+        read = read_error(error, phase, status=self._status if is_http_error else None)
         words = f"`{_quoted(read.message)}`" if read.message else "an error without a message"
-        if self._is_http_error:
+        if is_http_error:
             message = f"The server answered {f'with status {self._status}: ' if self._status else ''}{words}."
         else:
             message = f"The server broke off with {words}."
@@ -105,7 +111,7 @@ class AnswerFaults:
                 message = f"The answer was stopped here by the length limit (finish reason `{_quoted(finish)}`)."
                 found.append(FaultSeen(self.last_part, CUT_OFF_BY_LENGTH, message))
             case FinishReason.ERROR:
-                self.fail(f"finish reason {finish}", "", None, found)
+                self.fail(f"finish reason {finish}", "", None, found, in_answer=True)
 
 
 def _quoted(text: str) -> str:

@@ -16,6 +16,9 @@ ERROR_PART = "wire:error"
 COMMENTS_PART = "wire:comments"
 """The part that keeps the comment lines of an event stream (keep-alives such as `: OPENROUTER PROCESSING`)."""
 
+PROMPT_TOKENS_PART = "wire:prompt_token_ids"
+"""The part that keeps, as JSON text, the token ids of the prompt, where the server sent them (vLLM)."""
+
 REUSED_INDEX_PART = "wire:reused_index"
 """The part that keeps, word for word, each event that opened a call under the index of an earlier one."""
 

@@ -3,8 +3,9 @@
 import re
 
 from inspector.wire.answer_faults import AnswerFaults
-from inspector.wire.events import FactsLearned, WireEvent
+from inspector.wire.events import PROMPT_TOKENS_PART, FactsLearned, PartGrew, WireEvent
 from inspector.wire.finish_reasons import finish_meaning
+from inspector.wire.json_text import compact_json
 from inspector.wire.openai_choice import ChoiceReader
 from inspector.wire.openai_lenient import lenient_chunk
 from inspector.wire.openai_shapes import ChatChunk, Choice, UsageShape, decode_chunk
@@ -60,6 +61,8 @@ class ChatReader:
             self._response_id = self._response_id or chunk.id or ""
             self._model = self._model or chunk.model or ""
             found.append(FactsLearned(self._response_id or None, self._model or None))
+        if chunk.prompt_token_ids is not None:
+            found.append(PartGrew(PROMPT_TOKENS_PART, compact_json(chunk.prompt_token_ids), at_s))
         for choice in chunk.choices or ():
             strange += self._read_choice(choice, raw, at_s, found)
         if chunk.usage is not None and chunk.usage != self._usage:
