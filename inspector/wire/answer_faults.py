@@ -89,6 +89,15 @@ class AnswerFaults:
             message = f"This decoder does not know what {words} means here."
             found.append(FaultSeen(UNREAD_PART, UNKNOWN_WIRE_EVENT, message, covers=len(raw)))
 
+    def keep_contradiction(self, places: list[str], raw: str, at_s: float | None, found: list[WireEvent]) -> None:
+        """Keep what says a text of `places` whole, but other than its pieces did, word for word; flag each such event."""
+        words = ", ".join(f"`{_quoted(place)}`" for place in places[:5])
+        message = f"The whole of {words} differs from the pieces that came before, which stand in the answer."
+        found += (
+            PartGrew(UNREAD_PART, raw, at_s),
+            FaultSeen(UNREAD_PART, UNKNOWN_WIRE_EVENT, message, covers=len(raw)),
+        )
+
     def keep_reused(self, index: int, raw: str, at_s: float | None, found: list[WireEvent]) -> None:
         """Keep what opened a call under the index of an earlier one, word for word; flag the first."""
         found.append(PartGrew(REUSED_INDEX_PART, raw, at_s))

@@ -54,27 +54,24 @@ class JsonArrayDecoder:
         found: list[JsonText] = []
         start = at = 0
         while at < len(text):
-            ended, at = self._step(text, at, start)
-            if ended:
-                found.append(self._taken(text[start:at], complete=True))
-                start = at
-            elif self._length + at - start >= self._max:
-                at = start + self._max - self._length
-                found.append(self._taken(text[start:at], complete=False))
+            limit = start + self._max - self._length
+            ended, at = self._step(text, at, start, limit)
+            if ended or at >= limit:
+                found.append(self._taken(text[start:at], complete=ended))
                 start = at
         if start < len(text):
             self._pieces.append(text[start:])
             self._length += len(text) - start
         return found
 
-    def _step(self, text: str, at: int, start: int) -> tuple[bool, int]:
-        """Go on to the next sign that matters: whether an element ends with it, and the place behind it."""
+    def _step(self, text: str, at: int, start: int, limit: int) -> tuple[bool, int]:
+        """Go on to the next sign that matters, or to the limit: whether an element ends there, and the place behind."""
         if self._escaped:
             self._escaped = False
             return False, at + 1
-        match = (_INSIDE if self._in_string else _OUTSIDE).search(text, at)
+        match = (_INSIDE if self._in_string else _OUTSIDE).search(text, at, limit)
         if match is None:
-            return False, len(text)
+            return False, min(len(text), limit)
         sign, end = match[0], match.end()
         if sign == "\\":
             self._escaped = True

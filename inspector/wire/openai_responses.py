@@ -76,7 +76,10 @@ class ResponsesReader:
                 return False
             strange += more
         self.faults.last_part = self._items.last_part
-        if strange:
+        if self._items.contradicting:
+            self.faults.keep_contradiction(self._items.contradicting, raw, at_s, found)
+            self._items.contradicting = []
+        elif strange:
             self.faults.keep(raw, {_INDEX.sub("", path): path for path in strange}, at_s, found)
         return True
 

@@ -51,11 +51,12 @@ class _OpenItem:
 class ItemsReader:
     """Gives each item its parts. `last_part` is the part that grew last.
 
-    `reused_index` is the index under which the latest item came although an unfinished call has it, None where it did
-    not.
+    `reused_index` is the index under which the latest item came although another call has it, None where it did not.
+    `contradicting` are the places of texts that came whole and differ from their pieces; the reader that has this
+    object empties it.
     """
 
-    __slots__ = ("_by_id", "_by_index", "_calls", "_count", "last_part", "reused_index")
+    __slots__ = ("_by_id", "_by_index", "_calls", "_count", "contradicting", "last_part", "reused_index")
 
     def __init__(self) -> None:
         self._by_index: dict[int, _OpenItem] = {}
@@ -64,6 +65,7 @@ class ItemsReader:
         self._count = 0
         self.last_part = "text"
         self.reused_index: int | None = None
+        self.contradicting: list[str] = []
 
     def open(self, index: int | None, text: str, at_s: float | None, found: list[WireEvent]) -> list[str]:
         """Append what an item, whose JSON text this is, begins with; the paths of what is not known come back."""
@@ -77,7 +79,7 @@ class ItemsReader:
         return [f"item.{path}" for path in strange]
 
     def finish(self, index: int | None, text: str, at_s: float | None, found: list[WireEvent]) -> list[str]:
-        """Append what an item that is done adds to what came of it; the paths of contradictions come back."""
+        """Append what an item that is done adds to what came of it; the paths of what is not known come back."""
         try:
             item, strange = read_item(text)
         except ValueError:
@@ -116,9 +118,12 @@ class ItemsReader:
     def complete(
         self, place: Place, text: str | None, event: ResponseEvent, at_s: float | None, found: list[WireEvent]
     ) -> list[str]:
-        """Append a text that is whole where no piece of it came; the path of a contradiction comes back."""
+        """Append a text that is whole where no piece of it came; the path comes back of an item that is not there."""
         item = self._known(event.item_id, event.output_index)
-        return ["output_index"] if item is None else self._complete(item, place, text, at_s, found)
+        if item is None:
+            return ["output_index"]
+        self._complete(item, place, text, at_s, found)
+        return []
 
     def _known(self, id_: str | None, index: int | None) -> _OpenItem | None:
         if id_ and id_ in self._by_id:
@@ -148,9 +153,9 @@ class ItemsReader:
         strange = []
         if known.call:
             text = item.arguments if item.type == "function_call" else item.input
-            strange += self._complete(known, Place("call", "call"), text, at_s, found)
+            self._complete(known, Place("call", "call"), text, at_s, found)
         for at, piece in enumerate(item.summary or ()):
-            strange += self._complete(known, Place(f"summary[{at}]", "reasoning"), piece.text, at_s, found)
+            self._complete(known, Place(f"summary[{at}]", "reasoning"), piece.text, at_s, found)
         for at, piece in enumerate(item.content or ()):
             strange += self._read_content(known, at, piece, at_s, found)
         return strange
@@ -164,13 +169,14 @@ class ItemsReader:
         key = f"content[{at}]"
         match piece.type:
             case "output_text" | "text":
-                place = Place(key, "text")
-                return self._complete(known, place, piece.text, at_s, found, logprobs=piece.logprobs)
+                self._complete(known, Place(key, "text"), piece.text, at_s, found, logprobs=piece.logprobs)
             case "refusal":
-                return self._complete(known, Place(f"refusal[{at}]", "refusal"), piece.refusal, at_s, found)
+                self._complete(known, Place(f"refusal[{at}]", "refusal"), piece.refusal, at_s, found)
             case "reasoning_text":
-                return self._complete(known, Place(key, "reasoning"), piece.text, at_s, found)
-        return [f"{key}.type {piece.type}"]
+                self._complete(known, Place(key, "reasoning"), piece.text, at_s, found)
+            case _:
+                return [f"{key}.type {piece.type}"]
+        return []
 
     def annotate(self, event: ResponseEvent, at_s: float | None, found: list[WireEvent]) -> None:
         """Append an annotation of a text."""
@@ -188,14 +194,14 @@ class ItemsReader:
         found: list[WireEvent],
         *,
         logprobs: list[TokenLogprob] | None = None,
-    ) -> list[str]:
+    ) -> None:
         pieces = item.texts.get(place.key)
         if pieces:
-            return [] if text is None or "".join(pieces) == text else [place.key]
-        if text:
+            if text is not None and "".join(pieces) != text:
+                self.contradicting.append(place.key)
+        elif text:
             item.texts[place.key] = [text]
             self._grow(_part(item, place), text, at_s, found, logprobs=logprobs)
-        return []
 
     def _grow(
         self,

@@ -66,6 +66,8 @@ class UndecidedDecoder:
         found: list[WireEvent] = []
         if self._decoder is None:
             framing = self._framing or self._find_framing(self._start + b" " * _MAX_START) or Framing.WHOLE
+            if framing is Framing.LINES:
+                framing = Framing.WHOLE  # no line ended: it is the only one
             self._decide(framing, self._last_text(framing))
             found = self._hand_on()
         assert self._decoder is not None
@@ -90,7 +92,7 @@ class UndecidedDecoder:
 
     def _last_text(self, framing: Framing) -> str:
         """What the body says of its API now that it has ended."""
-        if framing is Framing.WHOLE or framing is Framing.LINES:
+        if framing is Framing.WHOLE:
             return decode(b"".join(piece for piece, _ in self._held)).removeprefix("\ufeff")
         return ""
 
