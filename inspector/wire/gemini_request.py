@@ -15,8 +15,8 @@ def read_gemini_request(request: dict[str, Json]) -> DecodedRequest:
     """A request for generated content; never raises.
 
     Names in snake_case are read too, and the wrapper of Code Assist (`{"model", "request": {...}}`). A content with
-    function responses gives one tool turn for each, in order, and a turn for what else it says. `model` is `""` where
-    only the path names it, and whether a stream was asked for is only in the path too.
+    function responses gives one tool turn for each, in order, and a turn for what else it says. The model and
+    whether a stream is wanted stand in the path, as a rule: see `inspector.wire.providers.read_request`.
     """
     inner = request.get("request")
     wrapped = isinstance(inner, dict) and "contents" in inner

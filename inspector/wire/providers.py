@@ -1,7 +1,7 @@
 """The APIs whose answers and requests weaklink reads, and who reads what: the door for everything that records."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from inspector.model import Json
@@ -16,7 +16,15 @@ from inspector.wire.openai_requests import (
     read_ollama_generate_request,
 )
 from inspector.wire.reader import NewReader
-from inspector.wire.recognition import OLLAMA, api_of_object, api_of_path, api_of_request, framing_of
+from inspector.wire.recognition import (
+    OLLAMA,
+    api_of_object,
+    api_of_path,
+    api_of_request,
+    framing_of,
+    model_of_path,
+    streams_by_path,
+)
 from inspector.wire.request import DecodedRequest, flag_of
 from inspector.wire.responses_request import read_responses_request
 from inspector.wire.undecided import UndecidedDecoder
@@ -59,7 +67,11 @@ def read_request(path: str, request: Json) -> DecodedRequest | None:
     api = find_api(path, request)
     if not api and request.keys() & {"messages", "prompt"}:
         api = openai_answer.API if "messages" in request else openai_completions.API
-    return _BY_API[api].read_request(request) if api else None
+    if not api:
+        return None
+    decoded = _BY_API[api].read_request(request)
+    streams = streams_by_path(path) or decoded.streams
+    return replace(decoded, model=decoded.model or model_of_path(path), streams=streams)
 
 
 def decoder_for(path: str = "", request: Json = None, content_type: str = "", *, status: int | None = None) -> Decoder:

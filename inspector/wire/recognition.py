@@ -25,6 +25,8 @@ _PATHS = (
     (re.compile(r"/api/generate"), ollama.GENERATE),
     (re.compile(r":(?:streamGenerateContent|generateContent)"), gemini.API),
 )
+_MODEL = re.compile(r"/(?:models|deployments)/([^/:?#]+)")
+_STREAM = re.compile(r":stream(?:GenerateContent|RawPredict)(?![A-Za-z])")
 _QUERY = re.compile(r"/*(?:[?#].*)?\Z", re.DOTALL)
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#]*", re.IGNORECASE)
 _LINE_TYPES = ("ndjson", "jsonl", "json-lines", "jsonlines", "json-seq")
@@ -42,6 +44,17 @@ def api_of_path(path: str) -> str:
             if match.end() == len(bare):
                 return api
     return ""
+
+
+def model_of_path(path: str) -> str:
+    """The model, or its deployment, that a request's path names; `""` where it names none."""
+    match = _MODEL.search(path)
+    return match[1] if match else ""
+
+
+def streams_by_path(path: str) -> bool:
+    """Whether a request's path asks for a stream, as Google's do."""
+    return _STREAM.search(path) is not None
 
 
 def api_of_request(request: Json) -> str:

@@ -12,9 +12,9 @@ class DecodedRequest:
     """A request, decoded: the conversation so far, the tools offered, and how the answer shall be made.
 
     `turns` are the messages in order, the system prompt first where the API keeps it apart. `parameters` is every other
-    member of the request as compact JSON, `""` where there are none. `streams` is whether a stream was asked for, None
-    where the request does not say. `continues` is the id of the response that it goes on from, whose conversation is
-    then not repeated (`previous_response_id`), `""` where there is none.
+    member of the request as compact JSON, `""` where there are none. `streams` is whether a stream was asked for.
+    `continues` is the id of the response that it goes on from, whose conversation is then not repeated
+    (`previous_response_id`), `""` where there is none.
     """
 
     api: str
@@ -22,7 +22,7 @@ class DecodedRequest:
     turns: tuple[Turn, ...]
     tools: tuple[ToolDefinition, ...] = ()
     parameters: str = ""
-    streams: bool | None = None
+    streams: bool = False
     continues: str = ""
 
     def generation(self) -> Generation:

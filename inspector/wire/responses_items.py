@@ -197,7 +197,8 @@ class ItemsReader:
     ) -> None:
         pieces = item.texts.get(place.key)
         if pieces:
-            if text is not None and "".join(pieces) != text:
+            item.texts[place.key] = pieces = ["".join(pieces)]
+            if text is not None and pieces[0] != text:
                 self.contradicting.append(place.key)
         elif text:
             item.texts[place.key] = [text]
