@@ -4,7 +4,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from inspector.model import BodyState, FinishReason, GenerationError, Usage
+from inspector.model import BodyState, FinishReason, GenerationError, Instant, Usage
 from inspector.rules.rule import Rule
 
 UNREAD_PART = "wire:unread"
@@ -47,7 +47,11 @@ class CallNamed(msgspec.Struct, frozen=True):
 
 
 class FactsLearned(msgspec.Struct, frozen=True):
-    """Something about the generation became known; None says nothing new, and a later word replaces an earlier one."""
+    """Something about the generation became known; None says nothing new, and a later word replaces an earlier one.
+
+    `started` and `ended` are what the server says of its own times. Where it also dates each piece, and nobody else
+    did, `clock_start_s` is the generation's start on the clock of the pieces.
+    """
 
     response_id: str | None = None
     model: str | None = None
@@ -55,6 +59,9 @@ class FactsLearned(msgspec.Struct, frozen=True):
     finish_reason: str | None = None
     finish: FinishReason | None = None
     body: BodyState | None = None
+    started: Instant | None = None
+    ended: Instant | None = None
+    clock_start_s: float | None = None
 
 
 class GenerationFailed(msgspec.Struct, frozen=True):

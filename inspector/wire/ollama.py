@@ -1,11 +1,13 @@
 """Ollama's chat and generate, streamed or whole: their JSON objects, in the order they come, as wire events.
 
 A stream is lines; the last is `done` and tells counts and durations. A call comes whole, its arguments as an object.
+Each line bears the server's time, which counts where nobody else noted when it came.
 Sources: ollama:docs/api.md and the types of ollama-python:ollama/_types.py.
 """
 
 import re
 
+from inspector.model import Instant, InstantSource
 from inspector.wire.answer_faults import AnswerFaults
 from inspector.wire.events import CallNamed, FactsLearned, PartGrew, WireEvent
 from inspector.wire.finish_reasons import finish_meaning
@@ -28,7 +30,7 @@ _INDEX = re.compile(r"\[\d+\]")
 class OllamaReader:
     """Reads the lines of one answer, or a body that came whole; see `inspector.wire.reader`."""
 
-    __slots__ = ("_calls", "_model", "api", "faults", "finish", "has_ended")
+    __slots__ = ("_calls", "_is_timed", "_model", "api", "faults", "finish", "has_ended")
 
     unended = "The stream ended without a line that is `done`."
 
@@ -38,6 +40,7 @@ class OllamaReader:
         self.finish = ""
         self.has_ended = False
         self._calls = 0
+        self._is_timed = False  # whether the pieces bear the server's times, as nobody gave others
         self._model = ""
 
     def read(self, text: str, raw: str, at_s: float | None, found: list[WireEvent]) -> bool:
@@ -48,6 +51,8 @@ class OllamaReader:
             return self.faults.read_error(text, raw, at_s, found)
         if line.error or (line.message is None and line.response is None and line.done is None):
             return self.faults.read_error(text, raw, at_s, found)
+        if at_s is None:
+            at_s = self._time_of(line, found)
         if line.model and line.model != self._model:
             self._model = line.model
             found.append(FactsLearned(model=line.model))
@@ -57,6 +62,14 @@ class OllamaReader:
         if strange:
             self.faults.keep(raw, {_INDEX.sub("", path): path for path in strange}, at_s, found)
         return True
+
+    def _time_of(self, line: Line, found: list[WireEvent]) -> float | None:
+        """The time that the line bears; the first one counts as the start until the last line tells it."""
+        created_s = line.created_s()
+        if created_s is not None and not self._is_timed:
+            self._is_timed = True
+            found.append(FactsLearned(clock_start_s=created_s))
+        return created_s
 
     def _read_texts(self, line: Line, at_s: float | None, found: list[WireEvent]) -> None:
         message = line.message
@@ -90,6 +103,12 @@ class OllamaReader:
         usage = line.usage()
         meaning = finish_meaning(self.finish) if self.finish else None
         found.append(FactsLearned(usage=usage, finish_reason=self.finish or None, finish=meaning))
+        created_s, took_s = line.created_s(), line.took_s()
+        if created_s is not None and took_s is not None:
+            start_s = created_s - took_s
+            started, ended = Instant(start_s, InstantSource.DERIVED), Instant(created_s)
+            clock_start_s = start_s if self._is_timed else None
+            found.append(FactsLearned(started=started, ended=ended, clock_start_s=clock_start_s))
         if times := line.times():
             found.append(PartGrew(TIMES_PART, times, at_s))
         if context := raw_text(line.context):

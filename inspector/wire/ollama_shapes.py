@@ -1,5 +1,6 @@
 """The shapes of Ollama's chat and generate, streamed or whole, as typed structures."""
 
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -63,6 +64,20 @@ class Line(msgspec.Struct, forbid_unknown_fields=True):
         if self.prompt_eval_count is None and self.eval_count is None:
             return None
         return Usage(self.prompt_eval_count, self.eval_count)
+
+    def created_s(self) -> float | None:
+        """When the line was made, by the server's clock, in seconds since 1970; None where it does not say."""
+        text = raw_text(self.created_at).strip('"')
+        try:
+            created = datetime.fromisoformat(text)
+            return created.timestamp() if created.tzinfo is not None else None
+        except (ValueError, OverflowError):
+            return None
+
+    def took_s(self) -> float | None:
+        """How long the whole took, in seconds; None where it does not say."""
+        text = raw_text(self.total_duration)
+        return int(text) / 1e9 if text.isascii() and text.isdigit() and len(text) < 19 else None
 
     def times(self) -> str:
         """What the line says of times, as a JSON object of the texts that stood there; `""` without durations."""

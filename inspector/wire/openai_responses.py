@@ -40,7 +40,7 @@ _STATES = re.compile(
     r"response\.(?:created|queued|in_progress|content_part\.(?:added|done)|reasoning_summary_part\.(?:added|done)|"
     r"(?:web_search|file_search|code_interpreter|image_generation|mcp|computer|local_shell|shell|apply_patch)_call"
     r"\.(?:in_progress|searching|interpreting|generating|completed|failed)|"
-    r"mcp_list_tools\.(?:in_progress|completed|failed)|compaction\.compacting)|keepalive"
+    r"shell_call_command\.added|mcp_list_tools\.(?:in_progress|completed|failed)|compaction\.compacting)|keepalive"
 )
 
 

@@ -52,18 +52,23 @@ def _turns(items: list[Json]) -> Iterator[Turn]:
 
 
 def _is_answer(item: dict[str, Json]) -> bool:
-    kind = item.get("type", "message")
+    kind = _kind(item)
     return item.get("role") == "assistant" if kind == "message" else kind not in _RESULTS
+
+
+def _kind(item: dict[str, Json]) -> str:
+    """What an item is; one that does not say it is a message, as the API has it."""
+    return text_of(item.get("type", "message"))
 
 
 def _turn(item: Json) -> Turn:
     if not isinstance(item, dict):
         return read_message({"role": "user", "content": item} if isinstance(item, str) else item)
-    if item.get("type") not in _RESULTS:
+    if _kind(item) not in _RESULTS:
         return read_message(item)
     output = item.get("output", "")
     read = read_message({"role": "tool", "content": output})
-    return Turn(Role.TOOL, read.parts, str(item["type"]), result=ResultHeader(text_of(item.get("call_id")) or None))
+    return Turn(Role.TOOL, read.parts, _kind(item), result=ResultHeader(text_of(item.get("call_id")) or None))
 
 
 def _answer(items: list[tuple[int, dict[str, Json]]]) -> Iterator[Turn]:
@@ -73,11 +78,11 @@ def _answer(items: list[tuple[int, dict[str, Json]]]) -> Iterator[Turn]:
     texts: dict[str, list[str]] = {}
     calls: list[CallHeader] = []
     for at, item in items:
-        kind = item.get("type", "message")
+        kind = _kind(item)
         if kind in _CALLS:
             part = f"call:{len(calls)}"
             calls.append(CallHeader(part, text_of(item.get("name")) or None, text_of(item.get("call_id")) or None))
-            given = item.get(_CALLS[str(kind)], "")
+            given = item.get(_CALLS[kind], "")
             texts[part] = [given if isinstance(given, str) else compact_json(given)]
         elif kind == "reasoning":
             texts.setdefault("reasoning", []).extend(_reasoning(item))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.model import Grade
+from inspector.model import Grade, Instant, InstantSource
 from inspector.text import decode
 from inspector.wire.assembly import TurnAssembly
 from inspector.wire.decoder import decode_answer
@@ -93,6 +93,27 @@ def test_times_and_tokens_go_to_their_chunk() -> None:
         ("", 2.0, (77,), None),
         ("lo", 3.0, (385,), (-0.5,)),
     ]
+
+
+def test_lines_that_nobody_timed_bear_the_times_of_their_server() -> None:
+    made = [
+        {"created_at": "2026-01-02T03:04:05.250000001Z", "response": "a", "done": False},
+        {"created_at": "2026-01-02T03:04:05.5Z", "response": "b", "done": False},
+        {"created_at": "2026-01-02T03:04:06Z", "response": "", "done": True, "total_duration": 1_000_000_000},
+    ]
+    raw = b"".join(json.dumps(line).encode() + b"\n" for line in made)
+    turn = decode_answer(decoder_for("/api/generate"), [(None, raw)]).turn
+    generation, part = turn.generation, turn.part("text")
+    assert part is not None
+    assert generation is not None
+    assert [chunk.offset_s for chunk in part.arrivals()] == pytest.approx([0.25, 0.5], abs=1e-5)
+    assert (generation.started, generation.ended) == (
+        Instant(1767323045.0, InstantSource.DERIVED),
+        Instant(1767323046.0),
+    )
+    timed = decode_answer(decoder_for("/api/generate"), [(7.0, raw)], started_s=5.0).turn.part("text")
+    assert timed is not None
+    assert [chunk.offset_s for chunk in timed.arrivals()] == [2.0, 2.0]
 
 
 _TEXTS = st.sampled_from(
