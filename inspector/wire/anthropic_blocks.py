@@ -3,7 +3,7 @@
 Text and thoughts go to `text` and `reasoning`, a `tool_use` is a call. Signatures and redacted thoughts, which only the
 server reads, are kept in `wire:signature:N` and `wire:redacted_thinking:N`, N the block's index. What the server ran
 itself (`server_tool_use`, `web_search_tool_result`, ...) is no call of the agent's: the block is kept word for word in
-`content:N`, input that is streamed after it in `content:N:input`.
+`content:N`, input that is streamed after it in `content:N:input`, other growth in `content:N:delta`.
 """
 
 from inspector.wire.anthropic_shapes import Block, BlockDelta, read_block, read_kind
@@ -14,7 +14,9 @@ CITATIONS_PART = "wire:citations"
 """The part that keeps, as JSON texts, the citations of a text."""
 
 _READ = frozenset({"text", "thinking", "redacted_thinking", "tool_use"})
-_KEPT = frozenset({"container_upload", "image", "document", "search_result", "compaction", "fallback"})
+_KEPT = frozenset(
+    {"container_upload", "image", "document", "search_result", "compaction", "fallback", "mcp_tool_listing"}
+)
 _KEPT_ENDINGS = ("_tool_use", "_tool_result")
 
 
@@ -58,6 +60,9 @@ class BlocksReader:
                 found.append(PartGrew(f"wire:signature:{index}", delta.signature, at_s))
             case "citations_delta":
                 found.append(PartGrew(CITATIONS_PART, raw_text(delta.citation), at_s))
+            case "compaction_delta":
+                self._grow(f"content:{index}:delta", delta.content, at_s, found)
+                self._grow(f"content:{index}:encrypted", delta.encrypted_content, at_s, found)
             case "signature_delta":
                 pass
             case _:
@@ -106,5 +111,6 @@ class BlocksReader:
 
     def _grow(self, part: str, text: str | None, at_s: float | None, found: list[WireEvent]) -> None:
         if text:
-            self.last_part = part
+            if not part.startswith("content:"):
+                self.last_part = part
             found.append(PartGrew(part, text, at_s))

@@ -47,6 +47,8 @@ class BlockDelta(msgspec.Struct, forbid_unknown_fields=True):
     stop_details: msgspec.Raw = NOTHING
     container: Any = None
     estimated_tokens: Any = None
+    content: str | None = None
+    encrypted_content: str | None = None
 
 
 class OutputDetails(msgspec.Struct):
