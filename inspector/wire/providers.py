@@ -5,10 +5,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from inspector.model import Json
+from inspector.text import decode
 from inspector.wire import anthropic_messages, gemini, ollama, openai_answer, openai_completions, openai_responses
 from inspector.wire.anthropic_request import read_messages_request
 from inspector.wire.decoder import Decoder, Framing
 from inspector.wire.gemini_request import read_gemini_request
+from inspector.wire.json_text import parse_json
 from inspector.wire.openai_requests import (
     read_chat_request,
     read_completions_request,
@@ -49,6 +51,14 @@ PROVIDERS = (
     Provider(gemini.API, gemini.GeminiReader, read_gemini_request),
 )
 _BY_API = {provider.api: provider for provider in PROVIDERS}
+
+
+def parse_request(body: bytes) -> Json:
+    """A request's body as a JSON value, None for one that is none; never raises."""
+    try:
+        return parse_json(decode(body).removeprefix("\ufeff"))
+    except ValueError:
+        return None
 
 
 def find_api(path: str, request: Json = None) -> str:

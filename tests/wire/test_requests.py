@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.model import Json
-from inspector.wire.providers import PROVIDERS, find_api, read_request
+from inspector.wire.providers import PROVIDERS, find_api, parse_request, read_request
 from inspector.wire.request import DecodedRequest
 from tests.strategies import json_values
 
@@ -92,6 +92,9 @@ def test_a_path_may_name_the_model_and_ask_for_a_stream(path: str, model: str, *
 
 
 def test_what_is_no_request_is_not_read() -> None:
+    assert parse_request(b'\xef\xbb\xbf{"a": "\xff"}') == {"a": "\udcff"}
+    assert parse_request(b"") is None
+    assert parse_request(b"[" * 100_000) is None
     assert read_request("/v1/chat/completions", []) is None
     assert read_request("/v1/models", {"data": []}) is None
 
