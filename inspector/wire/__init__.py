@@ -1,1 +1,1 @@
-"""What servers send, decoded: SSE, NDJSON and the providers' stream and message shapes."""
+"""What clients and servers send, decoded: SSE, NDJSON, and the providers' requests, streams and message shapes."""

@@ -28,7 +28,8 @@ class DecodedTurn:
 class TurnAssembly:
     """Collects the wire events of one answer; `decoded` may be asked at any time and any number of times.
 
-    `api` is the kind of endpoint. Times of chunks are given relative to `started_s`, on the decoder's clock.
+    `api` is the kind of endpoint. Times of chunks are given relative to `started_s`, on the decoder's clock,
+    or to the start that the server tells on its own.
     Where `streamed` is False the body came whole: parts have no chunks, unless token ids or logprobs came with them.
     Time and memory are linear in the events.
     """
@@ -90,6 +91,8 @@ class TurnAssembly:
     def _take_facts(self, facts: FactsLearned) -> None:
         known = self._generation
         self._response_id = facts.response_id or self._response_id
+        if facts.clock_start_s is not None:
+            self._started_s = facts.clock_start_s
         self._generation = replace(
             known,
             answered_model=facts.model or known.answered_model,
@@ -97,6 +100,8 @@ class TurnAssembly:
             finish_reason=facts.finish_reason or known.finish_reason,
             finish=known.finish if known.error else facts.finish or known.finish,
             body=facts.body or known.body,
+            started=facts.started or known.started,
+            ended=facts.ended or known.ended,
         )
 
 

@@ -4,7 +4,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from inspector.model import BodyState, FinishReason, GenerationError, Usage
+from inspector.model import BodyState, FinishReason, GenerationError, Instant, Usage
 from inspector.rules.rule import Rule
 
 WIRE_PREFIX = "wire:"
@@ -18,6 +18,9 @@ ERROR_PART = f"{WIRE_PREFIX}error"
 
 COMMENTS_PART = f"{WIRE_PREFIX}comments"
 """The part that keeps the comment lines of an event stream (keep-alives such as `: OPENROUTER PROCESSING`)."""
+
+PROMPT_TOKENS_PART = f"{WIRE_PREFIX}prompt_token_ids"
+"""The part that keeps, as JSON text, the token ids of the prompt, where the server sent them (vLLM)."""
 
 REUSED_INDEX_PART = f"{WIRE_PREFIX}reused_index"
 """The part that keeps, word for word, each event that opened a call under the index of an earlier one."""
@@ -47,7 +50,11 @@ class CallNamed(msgspec.Struct, frozen=True):
 
 
 class FactsLearned(msgspec.Struct, frozen=True):
-    """Something about the generation became known; None says nothing new, and a later word replaces an earlier one."""
+    """Something about the generation became known; None says nothing new, and a later word replaces an earlier one.
+
+    `started` and `ended` are what the server says of its own times. Where it also dates each piece, and nobody else
+    did, `clock_start_s` is the generation's start on the clock of the pieces.
+    """
 
     response_id: str | None = None
     model: str | None = None
@@ -55,6 +62,9 @@ class FactsLearned(msgspec.Struct, frozen=True):
     finish_reason: str | None = None
     finish: FinishReason | None = None
     body: BodyState | None = None
+    started: Instant | None = None
+    ended: Instant | None = None
+    clock_start_s: float | None = None
 
 
 class GenerationFailed(msgspec.Struct, frozen=True):

@@ -39,6 +39,7 @@ def lenient_chunk(text: str) -> tuple[ChatChunk, list[str]]:
             usage=_take(document.get("usage"), UsageShape, "usage", strange),
             error=document.get("error"),
             object=_take(document.get("object"), str, "object", strange),
+            prompt_token_ids=document.get("prompt_token_ids"),
         ),
         strange,
     )

@@ -111,6 +111,7 @@ class ChatChunk(msgspec.Struct):
     usage: UsageShape | None = None
     error: Any = None
     object: str | None = None
+    prompt_token_ids: Any = None
 
 
 decode_chunk: Callable[[str], ChatChunk] = msgspec.json.Decoder(ChatChunk).decode

@@ -4,17 +4,17 @@ import json
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.model import BodyState, ErrorPhase, FinishReason, Grade, Usage
 from inspector.text import decode
-from inspector.wire.assembly import DecodedTurn, TurnAssembly
+from inspector.wire.assembly import TurnAssembly
 from inspector.wire.events import PartGrew, WireEvent
 from inspector.wire.openai_chat import API, ChatStreamDecoder, read_chat_body, read_chat_completion, read_chat_stream
 from tests.strategies import texts
+from tests.wire.transcripts import plain
 
 CASES = Path(__file__).parent.parent / "cases" / "wire" / "openai_chat"
 BODIES = sorted(CASES.glob("*.body"))
@@ -25,23 +25,6 @@ def events(*pieces: bytes) -> list[WireEvent]:
     decoder = ChatStreamDecoder()
     found = [event for piece in pieces for event in decoder.feed(piece)]
     return found + decoder.close()
-
-
-def plain(decoded: DecodedTurn) -> dict[str, Any]:
-    turn, generation = decoded.turn, decoded.turn.generation
-    assert generation is not None
-    facts = {key: value for key, value in msgspec.to_builtins(generation).items() if value not in (None, "", [], 1)}
-    facts["usage"] = {key: value for key, value in facts["usage"].items() if value}
-    return {
-        "parts": {part.name: [arrival.text for arrival in part.arrivals()] or part.text for part in turn.parts},
-        "calls": [[call.part, call.name, call.id] for call in turn.calls],
-        "faults": [
-            [part, fault.rule.code, [*msgspec.to_builtins(fault.range).values()], fault.message]
-            for part, fault in decoded.faults
-        ],
-        "response_id": decoded.response_id,
-        "generation": facts,
-    }
 
 
 @pytest.mark.parametrize("body", BODIES, ids=NAMES)

@@ -1,0 +1,25 @@
+"""Decoded answers in plain values, as the golden files of transcripts hold them."""
+
+from typing import Any
+
+import msgspec
+
+from inspector.wire.assembly import DecodedTurn
+
+
+def plain(decoded: DecodedTurn) -> dict[str, Any]:
+    """Parts with the texts of their chunks, calls, faults and facts; what is empty is left out of the facts."""
+    turn, generation = decoded.turn, decoded.turn.generation
+    assert generation is not None
+    facts = {key: value for key, value in msgspec.to_builtins(generation).items() if value not in (None, "", [], 1)}
+    facts["usage"] = {key: value for key, value in facts["usage"].items() if value}
+    return {
+        "parts": {part.name: [arrival.text for arrival in part.arrivals()] or part.text for part in turn.parts},
+        "calls": [[call.part, call.name, call.id] for call in turn.calls],
+        "faults": [
+            [part, fault.rule.code, [*msgspec.to_builtins(fault.range).values()], fault.message]
+            for part, fault in decoded.faults
+        ],
+        "response_id": decoded.response_id,
+        "generation": facts,
+    }
