@@ -28,6 +28,7 @@ from inspector.formats.dialects.hunyuan import HUNYUAN
 from inspector.formats.dialects.hy_v3 import HY_V3
 from inspector.formats.dialects.internlm2 import INTERNLM2
 from inspector.formats.dialects.jamba import JAMBA
+from inspector.formats.dialects.json_schema import JSON_SCHEMA
 from inspector.formats.dialects.kimi_k2 import KIMI_K2
 from inspector.formats.dialects.kimi_k3 import KIMI_K3
 from inspector.formats.dialects.lfm2 import LFM2
@@ -56,6 +57,7 @@ _BUILT_IN: tuple[Format, ...] = (
     GEMINI,
     PYTHONIC,
     REACT,
+    JSON_SCHEMA,
     APRIEL,
     DEEPSEEK_V3,
     DEEPSEEK_V31,
