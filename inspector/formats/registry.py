@@ -45,6 +45,7 @@ from inspector.formats.dialects.react import REACT
 from inspector.formats.dialects.seed_oss import SEED_OSS
 from inspector.formats.dialects.step3 import STEP3
 from inspector.formats.dialects.step3p5 import STEP3P5
+from inspector.formats.dialects.xlam import XLAM
 from inspector.formats.format import Format
 
 ENTRY_POINT_GROUP = "weaklink.formats"
@@ -92,6 +93,7 @@ _BUILT_IN: tuple[Format, ...] = (
     SEED_OSS,
     STEP3,
     STEP3P5,
+    XLAM,
 )
 FALLBACK = HERMES
 """The format of a text that points to none."""
