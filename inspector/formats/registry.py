@@ -7,6 +7,7 @@ from importlib.metadata import entry_points
 from inspector.errors import UnknownFormatError
 from inspector.formats.dialects.apriel import APRIEL
 from inspector.formats.dialects.claude import CLAUDE
+from inspector.formats.dialects.cohere import COHERE
 from inspector.formats.dialects.deepseek_dsml import DEEPSEEK_V4, DEEPSEEK_V32
 from inspector.formats.dialects.deepseek_v3 import DEEPSEEK_V3
 from inspector.formats.dialects.deepseek_v31 import DEEPSEEK_V31
@@ -60,6 +61,7 @@ _BUILT_IN: tuple[Format, ...] = (
     REACT,
     JSON_SCHEMA,
     APRIEL,
+    COHERE,
     DEEPSEEK_V3,
     DEEPSEEK_V31,
     DEEPSEEK_V32,
