@@ -17,11 +17,15 @@ _HARMLESS_KEYS = frozenset({"id", "type"})
 
 @dataclass(frozen=True, slots=True)
 class CallKeys:
-    """Under which keys a format's call objects keep the tool's name, the arguments and, where there is one, an id."""
+    """Under which keys a format's call objects keep the tool's name, the arguments and, where there is one, an id.
+
+    `also` are keys that hold the arguments just as well.
+    """
 
     name: str = "name"
     arguments: str = "arguments"
     id: str = "id"
+    also: tuple[str, ...] = ()
 
 
 NATIVE_KEYS = CallKeys()
@@ -115,7 +119,7 @@ def _not_a_call(node: JsonNode, name: Member | None, keys: CallKeys) -> Fault:
 
 
 def _key_faults(node: JsonNode, arguments: Member | None, keys: CallKeys, text: str) -> Iterator[Fault]:
-    if arguments is not None and arguments.key != keys.arguments:
+    if arguments is not None and arguments.key not in (keys.arguments, *keys.also):
         yield Fault(
             rules.WRONG_ARGUMENTS_KEY,
             arguments.key_range,

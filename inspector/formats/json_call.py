@@ -59,7 +59,7 @@ class JsonCallReader:
         return self._read(text, start)
 
     def _read(self, text: str, start: int) -> Reading:
-        reading = read_json(text, call=True)
+        reading = read_json(text, call=self.keys.name == NATIVE_KEYS.name)
         faults = list(reading.faults)
         objects = [node for node in reading.nodes if node.kind is JsonKind.OBJECT]
         arrays = [node for node in reading.nodes if node.kind is JsonKind.ARRAY and _holds_objects(node)]

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from inspector.formats.chat_turns import TURN_STATES, TURN_TRANSITIONS
+from inspector.formats.bare_json import BARE_HOMES, CALL_END, CALL_ENDS, BareJson, bare_states
+from inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES, TURN_TRANSITIONS
 from inspector.formats.dialect import Enclosed, Ways, dialect_table
 from inspector.formats.format import Format, Signs
 from inspector.formats.json_call import JsonCallReader
@@ -19,10 +20,8 @@ from inspector.segmenter.ahead import Ahead
 from inspector.segmenter.events import FormatParser
 from inspector.segmenter.machine import Machine
 from inspector.segmenter.payload import JSON
+from inspector.segmenter.readings import SpanReader
 from inspector.segmenter.table import HOME, Cut, State, Table, Transition
-
-_END = Transition("(end of the value)", Cut.NOWHERE, "call end", width=0)
-_ANY = Transition("(anything else)", Cut.BEFORE, HOME, width=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,16 +30,18 @@ class JsonMarkers:
 
     `calls` are the markers around a call; one without a closer ends with its JSON value, and `ahead` must follow it.
     `results`, `definitions` and `reasoning` as in `dialect_table`; `turns` and `turn_states` are the dialect's own ways
-    by turn tokens, beside those of all.
+    by turn tokens, beside those of all, and `homes` the states of their roles. `bare` are calls that no marker opens.
     """
 
-    calls: tuple[Enclosed, ...]
+    calls: tuple[Enclosed, ...] = ()
+    bare: BareJson | None = None
     ahead: Ahead | None = None
     results: tuple[Enclosed, ...] = ()
     definitions: tuple[Enclosed, ...] = ()
     reasoning: tuple[ReasoningTag, ...] = THINK_TAGS
     turns: tuple[Transition, ...] = ()
     turn_states: tuple[State, ...] = field(default=(), repr=False)
+    homes: dict[str, str] = field(default_factory=lambda: ROLE_HOMES)
 
 
 def json_table(markers: JsonMarkers) -> Table:
@@ -49,8 +50,9 @@ def json_table(markers: JsonMarkers) -> Table:
     def states(ways: Ways) -> Iterator[State]:
         for call in markers.calls:
             yield _call(call, ways)
-        # A bracket too many still belongs to the call that it breaks.
-        yield State("call end", SpanKind.TOOL_CALL, (), label="tool_call", other=r"[^\]}]", other_goes=_ANY)
+        yield CALL_END
+        if markers.bare is not None:
+            yield from bare_states(markers.bare, ways)
 
     return dialect_table(
         calls=(
@@ -64,6 +66,8 @@ def json_table(markers: JsonMarkers) -> Table:
         reasoning=markers.reasoning,
         turns=(*TURN_TRANSITIONS, *markers.turns),
         turn_states=(*TURN_STATES, *markers.turn_states),
+        homes=BARE_HOMES if markers.bare is not None else markers.homes,
+        default_home="start" if markers.bare is not None else "text",
     )
 
 
@@ -78,16 +82,24 @@ def json_format(
     write_calls: Callable[[Sequence[ToolCall]], str],
     aliases: Iterable[str] = (),
     ids: bool = False,
+    expresses: Callable[[ToolCall], bool] = is_json_call,
+    text_reader: SpanReader | None = None,
+    drafts: Iterable[str] = (),
 ) -> Format:
-    """A format over `markers`, whose calls `reader` reads and `write_calls` writes."""
+    """A format over `markers`, whose calls `reader` reads and `write_calls` writes.
+
+    `expresses` says which calls it can hold, ids aside; `text_reader` reads text spans; `drafts` are beginnings of a
+    call that count as such in reasoning, beside the markers.
+    """
     table = json_table(markers)
-    openers = [call.opener for call in markers.calls]
+    openers = [*(call.opener for call in markers.calls), *drafts]
+    of_text = {} if text_reader is None else {SpanKind.TEXT: text_reader}
 
     def new_parser(prompt: str = "", role: Role = Role.ASSISTANT) -> FormatParser:
         return Machine(table, role=role.value, prompt=prompt)
 
-    def expresses(call: ToolCall) -> bool:
-        return (ids or call.id is None) and is_json_call(call)
+    def expresses_all(call: ToolCall) -> bool:
+        return (ids or call.id is None) and expresses(call)
 
     return Format(
         name=name,
@@ -102,10 +114,11 @@ def json_format(
                 SpanKind.TOOL_RESULT: read_result,
                 SpanKind.TOOL_DEFINITIONS: read_definitions,
                 SpanKind.REASONING: ReasoningReader(openers, [call.closer for call in markers.calls if call.closer]),
+                **of_text,
             }
         ),
         write_calls=write_calls,
-        expresses=expresses,
+        expresses=expresses_all,
         ids=ids,
     )
 
@@ -116,5 +129,5 @@ def _call(call: Enclosed, ways: Ways) -> State:
         ends = (Transition(call.closer, Cut.AFTER, HOME), *ways.out_of_call)
         return State(name, SpanKind.TOOL_CALL, ends, "tool_call", call.opener, call.closer, payload=JSON)
     return State(
-        name, SpanKind.TOOL_CALL, ways.out_of_call, label="tool_call", opener=call.opener, payload=JSON, then=_END
+        name, SpanKind.TOOL_CALL, ways.out_of_call, label="tool_call", opener=call.opener, payload=JSON, then=CALL_ENDS
     )

@@ -7,6 +7,7 @@ from importlib.metadata import entry_points
 from inspector.errors import UnknownFormatError
 from inspector.formats.dialects.apriel import APRIEL
 from inspector.formats.dialects.claude import CLAUDE
+from inspector.formats.dialects.cohere import COHERE
 from inspector.formats.dialects.deepseek_dsml import DEEPSEEK_V4, DEEPSEEK_V32
 from inspector.formats.dialects.deepseek_v3 import DEEPSEEK_V3
 from inspector.formats.dialects.deepseek_v31 import DEEPSEEK_V31
@@ -28,6 +29,7 @@ from inspector.formats.dialects.hunyuan import HUNYUAN
 from inspector.formats.dialects.hy_v3 import HY_V3
 from inspector.formats.dialects.internlm2 import INTERNLM2
 from inspector.formats.dialects.jamba import JAMBA
+from inspector.formats.dialects.json_schema import JSON_SCHEMA
 from inspector.formats.dialects.kimi_k2 import KIMI_K2
 from inspector.formats.dialects.kimi_k3 import KIMI_K3
 from inspector.formats.dialects.lfm2 import LFM2
@@ -47,6 +49,7 @@ from inspector.formats.dialects.react import REACT
 from inspector.formats.dialects.seed_oss import SEED_OSS
 from inspector.formats.dialects.step3 import STEP3
 from inspector.formats.dialects.step3p5 import STEP3P5
+from inspector.formats.dialects.xlam import XLAM
 from inspector.formats.format import Format
 
 ENTRY_POINT_GROUP = "weaklink.formats"
@@ -62,7 +65,9 @@ _BUILT_IN: tuple[Format, ...] = (
     GEMINI,
     PYTHONIC,
     REACT,
+    JSON_SCHEMA,
     APRIEL,
+    COHERE,
     DEEPSEEK_V3,
     DEEPSEEK_V31,
     DEEPSEEK_V32,
@@ -96,6 +101,7 @@ _BUILT_IN: tuple[Format, ...] = (
     SEED_OSS,
     STEP3,
     STEP3P5,
+    XLAM,
 )
 FALLBACK = HERMES
 """The format of a text that points to none."""

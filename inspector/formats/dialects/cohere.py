@@ -1,0 +1,81 @@
+"""`cohere`: `<|START_ACTION|>[...]<|END_ACTION|>`, an array of calls with ids (Cohere Command R7B and A).
+
+Reasoning stands in `<|START_THINKING|>`, an answer in `<|START_RESPONSE|>` or `<|START_TEXT|>`; results come in a turn
+of the system. Sources: the chat template of c4ai-command-r7b-12-2024 (llama.cpp:models/templates) and
+llama.cpp:tests/test-chat.cpp.
+"""
+
+from collections.abc import Sequence
+
+from inspector.formats.call_shape import CallKeys
+from inspector.formats.chat_turns import ROLE_HOMES
+from inspector.formats.dialect import Enclosed
+from inspector.formats.format import Signs
+from inspector.formats.json_call import JsonCallReader
+from inspector.formats.json_dialects import JsonMarkers, json_format
+from inspector.formats.reasoning_tags import ReasoningTag
+from inspector.formats.role_tokens import role_tokens, turn_ends
+from inspector.formats.writing import json_of
+from inspector.model import SpanKind, ToolCall
+from inspector.segmenter.table import HOME, Cut, State, Transition
+
+_OPENER, _CLOSER = "<|START_ACTION|>", "<|END_ACTION|>"
+_RESULTS = Enclosed("<|START_TOOL_RESULT|>", "<|END_TOOL_RESULT|>")
+_TURN, _END = "<|START_OF_TURN_TOKEN|>", "<|END_OF_TURN_TOKEN|>"
+_SPEAKERS = ("SYSTEM", "USER", "CHATBOT")
+_HEADERS, _HEADER = role_tokens(f"{_TURN}<|", "_TOKEN|>", *_SPEAKERS)
+_TOKENS, _TOKEN = role_tokens("<|", "_TOKEN|>", *_SPEAKERS)
+_PARTS = ("<|START_RESPONSE|>", "<|END_RESPONSE|>", "<|START_TEXT|>", "<|END_TEXT|>")
+_RESULTS_BY_SYSTEM = tuple(
+    Transition(f"{before}<|SYSTEM_TOKEN|>{_RESULTS.opener}", Cut.BEFORE, "results header", width=len(before) + 16)
+    for before in (_TURN, "")
+)
+_TO_HOME = Transition("(anything else)", Cut.BEFORE, HOME, width=0)
+
+
+def _write_calls(calls: Sequence[ToolCall]) -> str:
+    return _OPENER + "[\n" + ",\n".join(map(_write_call, calls)) + "\n]" + _CLOSER
+
+
+def _write_call(call: ToolCall) -> str:
+    call_id = f'"tool_call_id": {json_of(call.id)}, ' if call.id is not None else ""
+    return f'    {{{call_id}"tool_name": {json_of(call.name)}, "parameters": {json_of(call.arguments)}}}'
+
+
+COHERE = json_format(
+    name="cohere",
+    summary="<|START_ACTION|>[...]<|END_ACTION|>: an array of JSON objects with ids",
+    aliases=("command_r7b", "command_a"),
+    models=("*command-r7b*", "*command-a*", "*c4ai-command*", "*cohere*"),
+    markers=JsonMarkers(
+        (Enclosed(_OPENER, _CLOSER),),
+        results=(_RESULTS,),
+        definitions=(Enclosed("```json", "```"),),
+        reasoning=(ReasoningTag("think", "<|START_THINKING|>", "<|END_THINKING|>"),),
+        turns=(
+            *_HEADERS,
+            *_TOKENS,
+            *_RESULTS_BY_SYSTEM,
+            *turn_ends(_TURN, _END, "<BOS_TOKEN>"),
+            *(Transition(part, Cut.BEFORE, "part") for part in _PARTS),
+        ),
+        turn_states=(
+            _HEADER,
+            _TOKEN,
+            State(
+                "results header",
+                SpanKind.MARKUP,
+                (Transition(_RESULTS.opener, Cut.BEFORE, f"result {_RESULTS.opener}"),),
+                label="turn_header",
+            ),
+            State("part", SpanKind.MARKUP, (), label="section", other=r"[\s\S]", other_goes=_TO_HOME),
+        ),
+        homes={**ROLE_HOMES, "chatbot": "text"},
+    ),
+    signs=Signs(calls={r"<\|START_ACTION\|>": 0.97}, hints={r"<\|START_(?:RESPONSE|THINKING)\|>|_TOKEN\|>": 0.9}),
+    reader=JsonCallReader(
+        CallKeys(name="tool_name", arguments="parameters", id="tool_call_id"), is_array=True, has_ids=True
+    ),
+    write_calls=_write_calls,
+    ids=True,
+)

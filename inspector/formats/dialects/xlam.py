@@ -1,0 +1,34 @@
+"""`xlam`: a JSON array of calls, bare, fenced, behind `[TOOL_CALLS]` or in `<tool_call>` tags (Salesforce xLAM).
+
+All of these are the family's own ways, the bare array the usual one; reasoning may stand before it.
+Sources: vllm:vllm/tool_parsers/xlam_tool_parser.py and vllm:tests/tool_parsers/test_xlam_tool_parser.py.
+"""
+
+from inspector.formats.bare_json import BareJson
+from inspector.formats.dialect import Enclosed
+from inspector.formats.dialects.json_schema import BARE_SIGNS, opens_a_call
+from inspector.formats.format import Signs
+from inspector.formats.json_call import JsonCallReader
+from inspector.formats.json_dialects import JsonMarkers, json_format
+from inspector.formats.writing import call_array
+from inspector.segmenter.ahead import Ahead, Run
+
+XLAM = json_format(
+    name="xlam",
+    summary="[...]: an array of JSON objects, bare, fenced or tagged",
+    models=("*xlam*",),
+    markers=JsonMarkers(
+        (Enclosed("[TOOL_CALLS]"), Enclosed("<tool_call>", "</tool_call>")),
+        ahead=Ahead(Run(r"\s"), ("[", "{")),
+        bare=BareJson(has_fences=True),
+        results=(Enclosed("<tool_response>", "</tool_response>"),),
+    ),
+    signs=Signs(
+        calls={**BARE_SIGNS, r"<tool_call>\s*\[\s*\{": 0.7, r"\[TOOL_CALLS\]\s*\[\s*\{": 0.6},
+        hints={r"```(?:json)?\s*\[\s*\{\s*\"name\"": 0.7},
+    ),
+    reader=JsonCallReader(is_array=True),
+    write_calls=call_array,
+    expresses=opens_a_call,
+    drafts=('[{"name":',),
+)
