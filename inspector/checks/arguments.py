@@ -94,7 +94,7 @@ class _Places:
     @property
     def are_exact(self) -> bool:
         """Whether values have characters of their own, so that an edit of them can be told."""
-        return self.call.arguments_range is not None and self._read() is not None
+        return self.call.arguments_range is not None and self.call.decoded is None and self._read() is not None
 
     def _node(self, path: Sequence[str | int], *, key: bool) -> Range:
         whole = self.call.arguments_range or self.call.range
@@ -109,7 +109,7 @@ class _Places:
                 break
             place = member.key_range if member and key else found.range
             node = found
-        return place.moved(self.call.arguments_range.start)
+        return self.call.place(place)
 
     def _read(self) -> JsonNode | None:
         if not self._is_read:
