@@ -54,6 +54,14 @@ NUL_CHARACTER = Rule(
     "It is kept, but databases and C programs cut or refuse such a text: whatever stored it before may have lost the "
     "rest.",
 )
+REUSED_CALL_INDEX = Rule(
+    "C510",
+    "reused-call-index",
+    Severity.WARNING,
+    "Two calls of a stream bear the same index.",
+    "The index says which call a piece of a stream belongs to. Some servers number every call 0; clients then join the "
+    "arguments of all calls to one text that nobody can read. weaklink tells the calls apart by id and name.",
+)
 
 RULES = (
     CUT_OFF_BY_LENGTH,
@@ -63,4 +71,5 @@ RULES = (
     UNKNOWN_WIRE_EVENT,
     ERROR_INSIDE_200,
     NUL_CHARACTER,
+    REUSED_CALL_INDEX,
 )
