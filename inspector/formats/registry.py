@@ -6,6 +6,7 @@ from importlib.metadata import entry_points
 
 from inspector.errors import UnknownFormatError
 from inspector.formats.dialects.hermes import HERMES
+from inspector.formats.dialects.openai import OPENAI
 from inspector.formats.dialects.phi4 import PHI4
 from inspector.formats.format import Format
 
@@ -14,6 +15,7 @@ ENTRY_POINT_GROUP = "weaklink.formats"
 
 _BUILT_IN: tuple[Format, ...] = (
     HERMES,
+    OPENAI,
     PHI4,
 )
 FALLBACK = HERMES
