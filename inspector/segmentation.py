@@ -10,10 +10,11 @@ from inspector.checks.near_markers import NearMarkers
 from inspector.checks.tools import OfferedTools, check_definition
 from inspector.checks.typed_arguments import typed_by
 from inspector.diagnostics import Diagnostic
+from inspector.formats.api.literals import raw_fault
 from inspector.formats.detection import detect_format
 from inspector.formats.format import Format
 from inspector.formats.registry import find_format
-from inspector.model import Role, Span, SpanKind, ToolCall, ToolDefinition, ToolResult
+from inspector.model import Decoded, Literal, Role, Span, SpanKind, ToolCall, ToolDefinition, ToolResult
 from inspector.rules.rule import Severity
 from inspector.segmenter.assembler import Assembler
 from inspector.segmenter.events import ParseEvent, SpanClosed
@@ -89,6 +90,7 @@ class Segmenter:
     def close(self) -> list[Span]:
         """The spans that the end of the text closes. Nothing may be fed after it."""
         spans = self._checked.take(self._parser.close(), at_end=True)
+        self._checked.end()
         self._assembler.end()
         return spans
 
@@ -137,19 +139,41 @@ class _CheckedAssembler:
         self._given = tools if isinstance(tools, OfferedTools) else OfferedTools(tools)
         self._defined = OfferedTools()
         self._checked = (0, 0)
+        self._literals: list[Literal] = []
 
     def take(self, events: list[ParseEvent], *, at_end: bool = False) -> list[Span]:
         """The spans that closed with these events, which `at_end` are the stream's last."""
         spans = self._assembler.take(events)
         if spans and self._foreign is not None and self._near is not None:
             for event in events:
-                if type(event) is SpanClosed and event.span.kind is SpanKind.TEXT and event.by_model:
-                    text, start = event.inner_text, event.span.inner.start
-                    self._assembler.faults += self._foreign.faults(text, start)
-                    self._assembler.faults += self._near.faults(text, start, at_end=at_end and event is events[-1])
+                if type(event) is SpanClosed and event.by_model:
+                    self._look_through(event, self._foreign, self._near, at_end=at_end and event is events[-1])
         if spans and (self._given or self._assembler.definitions):
             self._check()
         return spans
+
+    def end(self) -> None:
+        """The text has ended."""
+        if self._foreign is not None:
+            self._look_through_literals(self._foreign)
+
+    def _look_through(self, event: SpanClosed, foreign: ForeignCalls, near: NearMarkers, *, at_end: bool) -> None:
+        """Look for calls of other formats in the model's words; words in JSON strings are gathered first."""
+        kind, text, start = event.span.kind, event.inner_text, event.span.inner.start
+        if kind is SpanKind.TEXT and event.decoded is not None:
+            self._literals += event.decoded.literals
+        elif kind is SpanKind.TEXT:
+            self._assembler.faults += foreign.faults(text, start)
+            self._assembler.faults += near.faults(text, start, at_end=at_end)
+        elif kind is not SpanKind.MARKUP:
+            self._look_through_literals(foreign)
+
+    def _look_through_literals(self, foreign: ForeignCalls) -> None:
+        """A stream cuts a call into many strings, so they are looked through as one text."""
+        literals, self._literals = self._literals, []
+        if literals:
+            decoded = Decoded(literals)
+            self._assembler.faults += (raw_fault(fault, decoded) for fault in foreign.faults(decoded.text, 0))
 
     def _check(self) -> None:
         """Check the definitions and calls that are new, each call against the tools that were offered before it."""

@@ -101,7 +101,7 @@ class _Places:
         """Whether values have characters of their own, and are JSON, so that an edit of them can be told."""
         if self.call.parameters:
             return False
-        return self.call.arguments_range is not None and self._read() is not None
+        return self.call.arguments_range is not None and self.call.decoded is None and self._read() is not None
 
     def _node(self, path: Sequence[str | int], *, key: bool) -> Range:
         whole = self.call.arguments_range or self.call.range
@@ -118,7 +118,7 @@ class _Places:
                 break
             place = member.key_range if member and key else found.range
             node = found
-        return place.moved(self.call.arguments_range.start)
+        return self.call.place(place)
 
     def _in_parameter(self, name: str, path: Sequence[str | int], *, key: bool) -> Range:
         """The characters of a value that stands in a parameter of its own; those of its name where it is empty."""

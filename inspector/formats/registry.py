@@ -41,6 +41,7 @@ from inspector.formats.dialects.minimax_m3 import MINIMAX_M3
 from inspector.formats.dialects.mistral import MISTRAL
 from inspector.formats.dialects.nemotron_json import NEMOTRON_JSON
 from inspector.formats.dialects.olmo3_pythonic import OLMO3_PYTHONIC
+from inspector.formats.dialects.openai import OPENAI
 from inspector.formats.dialects.phi4 import PHI4
 from inspector.formats.dialects.pythonic import PYTHONIC
 from inspector.formats.dialects.qwen import QWEN
@@ -61,6 +62,7 @@ _BUILT_IN: tuple[Format, ...] = (
     LLAMA3,
     QWEN,
     FUNCTIONARY,
+    OPENAI,
     CLAUDE,
     GEMINI,
     PYTHONIC,

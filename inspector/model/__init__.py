@@ -1,6 +1,7 @@
 """The values that everything else speaks of: traces, turns, parts, chunks, spans, calls and results."""
 
 from inspector.model.calls import Parameter, ToolCall, ToolDefinition, ToolResult
+from inspector.model.decoded import Decoded, Literal
 from inspector.model.generation import (
     BodyState,
     ErrorPhase,
@@ -30,6 +31,7 @@ __all__ = [
     "CallHeader",
     "Chunk",
     "Chunks",
+    "Decoded",
     "ErrorPhase",
     "ExternalId",
     "FinishReason",
@@ -39,6 +41,7 @@ __all__ = [
     "Instant",
     "InstantSource",
     "Json",
+    "Literal",
     "Outcome",
     "Parameter",
     "ParentTrace",

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from inspector.model.decoded import Decoded
 from inspector.model.json import Json
 from inspector.text import Range
 
@@ -44,7 +45,9 @@ class ToolCall(msgspec.Struct, frozen=True):
     decoded value, or that same text where nothing could read it. `valid`: strict in its own format, and names a tool.
     `recovered`: not valid, but a repair could read it. `range` is the call's own text, `span` the index of the
     top-level span that holds it. `parameters` tells the arguments one by one where they do not stand in one JSON text;
-    `raw_arguments` is then the text that holds them all. Made for every call, hence a msgspec structure.
+    `raw_arguments` is then the text that holds them all. `decoded` is there where the arguments stand in JSON strings:
+    `raw_arguments` is then their value, and `arguments_range` holds their raw characters, from the first string to the
+    last. Made for every call, hence a msgspec structure.
     """
 
     name: str | None
@@ -58,6 +61,13 @@ class ToolCall(msgspec.Struct, frozen=True):
     name_range: Range | None = None
     arguments_range: Range | None = None
     parameters: tuple[Parameter, ...] = ()
+    decoded: Decoded | None = None
+
+    def place(self, within: Range) -> Range:
+        """Where in the text a range of `raw_arguments` stands; without known arguments, the whole call."""
+        if self.decoded is not None:
+            return self.decoded.place(within)
+        return self.range if self.arguments_range is None else within.moved(self.arguments_range.start)
 
 
 @dataclass(frozen=True, slots=True)

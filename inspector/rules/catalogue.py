@@ -4,11 +4,11 @@ from difflib import get_close_matches
 from types import MappingProxyType
 
 from inspector.errors import UnknownRuleError
-from inspector.rules import conversation, json_syntax, markers, recording, schema
+from inspector.rules import api_calls, conversation, json_syntax, markers, recording, schema
 from inspector.rules.rule import Rule
 
 FAMILIES: tuple[tuple[str, str, tuple[Rule, ...]], ...] = (
-    ("J1", "JSON syntax of payloads", json_syntax.RULES),
+    ("J1", "JSON syntax of payloads", (*json_syntax.RULES, *api_calls.RULES)),
     ("S2", "arguments against the tool's JSON Schema", schema.RULES),
     ("F3", "markers and spans", markers.RULES),
     ("T4", "calls and results across turns", conversation.RULES),

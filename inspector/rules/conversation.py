@@ -72,6 +72,14 @@ REPEATED_CALL = Rule(
     "The agent goes in circles: the most common shape of a broken chain. An error that does not say what to change "
     "invites it. Looking again after a call that may have changed something is no circle.",
 )
+MISSING_CALL_ID = Rule(
+    "T409",
+    "missing-call-id",
+    Severity.WARNING,
+    "A call of an API's message has no id.",
+    "The result of a call names its id. Without one the client cannot answer the call, or pairs by order and mixes "
+    "results up; the provider refuses a history with such a call. Servers that parse a model's text must make one up.",
+)
 
 RULES = (
     UNKNOWN_TOOL,
@@ -82,4 +90,5 @@ RULES = (
     ERROR_RESULT,
     EMPTY_RESULT,
     REPEATED_CALL,
+    MISSING_CALL_ID,
 )

@@ -10,7 +10,7 @@ from inspector.model import Span, SpanKind, ToolCall, ToolDefinition, ToolResult
 from inspector.rules.markers import TEXT_AFTER_CALL
 from inspector.rules.recording import INVALID_UTF8, NUL_CHARACTER
 from inspector.segmenter.events import Flagged, ParseEvent, SpanClosed, SpanOpened
-from inspector.segmenter.readings import SpanReader
+from inspector.segmenter.readings import Reading, SpanReader
 from inspector.segmenter.wording import unterminated
 from inspector.text import Range, lone_surrogates
 
@@ -62,9 +62,11 @@ class Assembler:
         span, text = event.span, event.inner_text
         kind = span.kind
         complete = True
-        for read_kind, reader in self._readers:
+        if event.reading is not None:
+            span, complete = self._keep(event.reading, event)
+        for read_kind, reader in self._readers if event.reading is None else ():
             if read_kind is kind:
-                span, complete = self._read(reader, event)
+                span, complete = self._keep(reader(event), event)
                 break
         if event.wanted and not (kind is SpanKind.TOOL_CALL and not text.strip()):
             self.faults.append(unterminated(event, complete=complete, repeats=self._repeated_by(event)))
@@ -81,10 +83,9 @@ class Assembler:
         self.spans.append(span)
         self._opened = None
 
-    def _read(self, reader: SpanReader, event: SpanClosed) -> tuple[Span, bool]:
-        """Read the text of a closed span; the span with its children, and whether its content is complete."""
+    def _keep(self, reading: Reading, event: SpanClosed) -> tuple[Span, bool]:
+        """Keep what a closed span holds; the span with its children, and whether its content is complete."""
         index = len(self.spans)
-        reading = reader(event)
         for call in reading.calls:
             self.calls.append(msgspec.structs.replace(call, span=index) if index else call)
         if reading.results:

@@ -8,7 +8,8 @@ from typing import Protocol, TypeAlias
 import msgspec
 
 from inspector.diagnostics import Fault
-from inspector.model import Span, SpanKind, ToolCall
+from inspector.model import Decoded, Span, SpanKind, ToolCall
+from inspector.segmenter.reading import Reading
 from inspector.text import Range
 
 
@@ -36,7 +37,9 @@ class SpanClosed(msgspec.Struct, frozen=True):
     `wanted` is the closing marker that did not come, "" where the span closed as it should. `ended_by` is then the
     marker that cut the span off, and `ended_at` its place; both are empty where the stream ended. `call` is the one
     call of a payload that was read already, when its end was looked for (see `Payload.read_whole`). `by_model` is False
-    where the span stands in the turn of somebody else than the model.
+    where the span stands in the turn of somebody else than the model. `reading` is what the span holds, where the
+    parser knows it already and no reader is to be asked; `decoded` the words of a text or of reasoning that stand in a
+    JSON string, and lead back to its raw characters.
     """
 
     span: Span
@@ -46,6 +49,8 @@ class SpanClosed(msgspec.Struct, frozen=True):
     ended_at: Range | None = None
     call: ToolCall | None = None
     by_model: bool = True
+    reading: Reading | None = None
+    decoded: Decoded | None = None
 
 
 class Flagged(msgspec.Struct, frozen=True):

@@ -1,29 +1,12 @@
-"""What the text of one span turned out to hold, once it was read."""
+"""Those who read closed spans: what a span's text turned out to hold, and who says so."""
 
 from collections.abc import Callable
 from typing import TypeAlias
 
-import msgspec
-
-from inspector.diagnostics import Fault
-from inspector.model import Span, ToolCall, ToolDefinition, ToolResult
 from inspector.segmenter.events import SpanClosed
+from inspector.segmenter.reading import Reading
 
-
-class Reading(msgspec.Struct, frozen=True):
-    """The content of a span. `complete` says that it is whole, whatever became of its closing marker.
-
-    `decoded` is the text that the span's inner text stands for, where it is not that text itself (a JSON string's).
-    """
-
-    calls: tuple[ToolCall, ...] = ()
-    results: tuple[ToolResult, ...] = ()
-    definitions: tuple[ToolDefinition, ...] = ()
-    children: tuple[Span, ...] = ()
-    faults: tuple[Fault, ...] = ()
-    complete: bool = False
-    decoded: str | None = None
-
+__all__ = ["Reading", "SpanReader"]
 
 SpanReader: TypeAlias = Callable[[SpanClosed], Reading]
 """Reads a closed span; ranges in what it gives are offsets in the whole text. It never raises."""

@@ -16,7 +16,10 @@ from inspector.segmenter.ahead import Ahead, Run
 XLAM = json_format(
     name="xlam",
     summary="[...]: an array of JSON objects, bare, fenced or tagged",
-    models=("*llama-xlam*", "*xlam*",),
+    models=(
+        "*llama-xlam*",
+        "*xlam*",
+    ),
     markers=JsonMarkers(
         (Enclosed("[TOOL_CALLS]"), Enclosed("<tool_call>", "</tool_call>")),
         ahead=Ahead(Run(r"\s"), ("[", "{")),

@@ -1,0 +1,206 @@
+"""Reads a call of an API: its name and arguments, as they came whole or in the fragments of a stream."""
+
+from dataclasses import dataclass, field
+
+from inspector.diagnostics import Fault
+from inspector.formats.api.brackets import BracketCounter
+from inspector.formats.api.literals import literal, raw_fault
+from inspector.formats.api.pieces import CallPiece
+from inspector.formats.api.units import Unit
+from inspector.json_scanner import JsonKind, JsonNode, JsonReading, read_json
+from inspector.model import Decoded, Json, Literal, ToolCall
+from inspector.rules import json_syntax as rules
+from inspector.rules.api_calls import ARGUMENTS_AS_OBJECT, EMPTY_ARGUMENTS
+from inspector.rules.conversation import MISSING_CALL_ID
+from inspector.text import Range
+
+
+@dataclass(slots=True)
+class GrowingCall:
+    """A call as far as it has come; `has_ended` once nothing may come any more. Places are those of the whole text.
+
+    `broken` are faults of the JSON around its arguments, told already; `late` that it goes on after its end.
+    """
+
+    start: int
+    end: int
+    name: str = ""
+    name_range: Range | None = None
+    id: str | None = None
+    fragments: list[Literal] = field(default_factory=list)
+    value: JsonNode | None = None
+    value_text: str = ""
+    value_at: int = 0
+    is_text: bool = False
+    foreign_key: Range | None = None
+    wants_id: bool = False
+    broken: list[Fault] = field(default_factory=list)
+    late: Fault | None = None
+    has_ended: bool = False
+    _counter: BracketCounter = field(default_factory=BracketCounter)
+
+    @property
+    def looks_complete(self) -> bool:
+        """Whether its arguments end like complete ones."""
+        return self.has_ended or self._counter.complete
+
+    def take(self, piece: CallPiece, unit: Unit) -> None:
+        """One more piece of it."""
+        self.end = max(self.end, unit.base + piece.place.end)
+        if piece.name is not None and not self.name:
+            said = piece.name.scalar
+            self.name = said if isinstance(said, str) else ""
+            self.name_range = piece.name.range.moved(unit.base)
+        if piece.id is not None and isinstance(piece.id.scalar, str):
+            self.id = self.id or piece.id.scalar or None
+        self.is_text = self.is_text or piece.is_text
+        self.wants_id = self.wants_id or piece.wants_id
+        if piece.foreign_key is not None:
+            self.foreign_key = piece.foreign_key.moved(unit.base)
+        if piece.arguments is not None and piece.arguments.kind is JsonKind.STRING:
+            one = literal(piece.arguments, unit)
+            self._counter.feed(one.text)
+            self.fragments.append(one)
+        elif piece.arguments is not None:
+            self.value, self.value_at = piece.arguments, unit.base
+            self.value_text = piece.arguments.range.of(unit.readable)
+
+    @property
+    def place(self) -> Range:
+        """Its characters, from the first piece to the last."""
+        return Range(self.start, self.end)
+
+
+def read_call(call: GrowingCall, *, strings: bool) -> tuple[ToolCall, list[Fault]]:
+    """The call that its pieces make, and what is wrong with it besides the JSON around.
+
+    `strings` says that the API holds the arguments as a string of JSON; else an object belongs there. An empty string,
+    null and no arguments at all mean an empty object.
+    """
+    faults = [call.late] if call.late is not None else []
+    if call.value is not None and not any(one.text for one in call.fragments):
+        read = _from_object(call, call.value, faults, strings=strings)
+    else:
+        read = _from_strings(call, faults, strings=strings)
+    if not call.name:
+        faults.append(_nameless(call))
+    if call.wants_id and call.id is None:
+        faults.append(_without_id(call))
+    if call.foreign_key is not None:
+        faults.append(_foreign_key(call.foreign_key))
+    return read, faults
+
+
+def begin(piece: CallPiece, unit: Unit) -> GrowingCall:
+    """The call that a piece is the first of."""
+    call = GrowingCall(unit.base + piece.place.start, unit.base + piece.place.end)
+    call.take(piece, unit)
+    return call
+
+
+def _from_object(call: GrowingCall, value: JsonNode, faults: list[Fault], *, strings: bool) -> ToolCall:
+    place = value.range.moved(call.value_at)
+    if strings:
+        faults.append(_as_object(place, value))
+    readable = _is_mended(call)
+    valid = readable and not call.broken and not strings
+    return ToolCall(
+        name=call.name or None,
+        arguments=value.value() if readable else call.value_text,
+        raw_arguments=call.value_text,
+        valid=valid,
+        range=call.place,
+        id=call.id,
+        recovered=readable and not valid,
+        name_range=call.name_range,
+        arguments_range=place,
+    )
+
+
+def _from_strings(call: GrowingCall, faults: list[Fault], *, strings: bool) -> ToolCall:
+    decoded = Decoded(call.fragments) if call.fragments else None
+    text = decoded.text if decoded is not None else ""
+    mended = _is_mended(call)
+    fits = mended and not call.broken
+    arguments: Json = {}
+    if call.is_text:
+        arguments = text
+    elif decoded is not None and text.strip():
+        reading = read_json(text)
+        cut = any(fault.rule is rules.TRUNCATED_JSON for fault in call.broken)
+        own = (fault for fault in reading.faults if not (cut and fault.rule is rules.TRUNCATED_JSON))
+        faults += (raw_fault(fault, decoded) for fault in own)
+        mended = mended and _is_readable(reading)
+        fits = fits and reading.strict
+        arguments = reading.nodes[0].value() if fits or mended else text
+        if not strings:
+            faults.append(_as_string(decoded.range))
+            fits = False
+    elif decoded is not None and strings:
+        faults.append(_empty_arguments(decoded, call))
+    return ToolCall(
+        name=call.name or None,
+        arguments=arguments,
+        raw_arguments=text,
+        valid=fits,
+        range=call.place,
+        id=call.id,
+        recovered=mended and not fits,
+        name_range=call.name_range,
+        arguments_range=decoded.range if decoded is not None else None,
+        decoded=decoded,
+    )
+
+
+def _is_readable(reading: JsonReading) -> bool:
+    return len(reading.nodes) == 1 and reading.repairable and reading.nodes[0].kind is JsonKind.OBJECT
+
+
+def _is_mended(call: GrowingCall) -> bool:
+    """Whether the call has a name, and all that is wrong around its arguments has a repair."""
+    return bool(call.name) and call.late is None and all(fault.fix is not None for fault in call.broken)
+
+
+def _nameless(call: GrowingCall) -> Fault:
+    message = "The call has no `name`: nobody knows which tool it means."
+    return Fault(rules.NOT_A_CALL, call.name_range or call.place, message)
+
+
+def _without_id(call: GrowingCall) -> Fault:
+    what = f"The call of `{call.name}`" if call.name else "The call"
+    message = f"{what} has no id: no result can name it, and most clients and servers refuse the history."
+    return Fault(MISSING_CALL_ID, call.name_range or call.place, message)
+
+
+def _foreign_key(place: Range) -> Fault:
+    message = "The arguments stand under `parameters`, where this API has `arguments`."
+    return Fault(rules.WRONG_ARGUMENTS_KEY, place, message, "Rename the key to `arguments`.")
+
+
+def _as_object(place: Range, value: JsonNode) -> Fault:
+    what = "an object" if value.kind is JsonKind.OBJECT else f"a JSON {value.kind.value}"
+    return Fault(
+        ARGUMENTS_AS_OBJECT,
+        Range(place.start, place.start + 1),
+        f"`arguments` is {what} where the OpenAI API has a string that holds JSON; clients that decode it fail.",
+        "Write the arguments as a JSON string.",
+    )
+
+
+def _as_string(place: Range) -> Fault:
+    return Fault(
+        rules.ARGUMENTS_AS_STRING,
+        Range(place.start - 1, place.start),
+        "The arguments are a JSON string, not an object: clients hand the tool a string.",
+        "Write the object itself.",
+    )
+
+
+def _empty_arguments(decoded: Decoded, call: GrowingCall) -> Fault:
+    place = decoded.range
+    return Fault(
+        EMPTY_ARGUMENTS,
+        Range(place.start - 1, place.end + 1),
+        f"The arguments of `{call.name}` are an empty string; strict clients fail to decode it and lose the call.",
+        "Write `{}` for no arguments.",
+    )

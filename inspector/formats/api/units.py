@@ -1,0 +1,229 @@
+"""Cuts the raw text of an API's answer into units: an event or a line with one JSON value each, as soon as it is whole.
+
+What is held back: in an event stream the line that has not ended (and earlier `data:` lines of the same event, while
+their JSON is not complete); else the JSON value that has not ended, or the line between two. A unit reaches at most
+`MAX_UNIT` code points; what is longer, and all behind it, is one last unit without a value.
+"""
+
+import re
+from enum import Enum
+from typing import Protocol
+
+import msgspec
+
+from inspector.formats.api.brackets import BracketCounter
+from inspector.text import Range
+
+MAX_UNIT = 64 * 1024 * 1024
+"""How many code points of a JSON value or line are waited for before they are given up as a value."""
+
+_DATA = "data:"
+_FIELDS = ("event:", "id:", "retry:", ":")
+_FIELD_NAMES = frozenset({"event", "id", "retry", "data"})
+_SPACE = re.compile(r"\s*")
+
+
+class UnitKind(Enum):
+    """What a unit holds: a JSON value, the stream's end sign, nothing but structure, or what belongs to no such API."""
+
+    VALUE = 1
+    DONE = 2
+    STRUCTURE = 3
+    STRAY = 4
+    TOO_LONG = 5
+
+
+class Unit(msgspec.Struct, frozen=True):
+    """A stretch of the raw text from `base` on; units tile it.
+
+    `json` is where its value stands within it; `readable` the same text with nothing but the value's own characters
+    there (an event's value may go over several `data:` lines). `cut` says that the text ended before the unit did.
+    """
+
+    kind: UnitKind
+    base: int
+    text: str
+    json: Range
+    readable: str
+    cut: bool = False
+
+
+class Cutter(Protocol):
+    """Cuts a text, fed in any pieces, into units."""
+
+    by_line: bool
+
+    def read(self, text: str, at: int, /) -> tuple[Unit | None, int]:
+        """Read a piece from `at` on, up to where a unit ends: that unit, and the place behind what was read."""
+        ...
+
+    def close(self) -> Unit | None:
+        """The unit that the end of the text cuts off."""
+        ...
+
+    def hold_rest(self, unit: Unit, /) -> None:
+        """Take `unit`, the last that was given, back: it and all that follows are one value, read at the end."""
+        ...
+
+
+class _Gathering:
+    """The part of a Cutter that gathers the text of the unit being read; too long a unit takes all that follows."""
+
+    def __init__(self, max_unit: int) -> None:
+        self.by_line = False
+        self._max = max_unit
+        self._base = 0
+        self._pieces: list[str] = []
+        self._length = 0
+        self._takes_rest = False
+
+    @property
+    def _is_too_long(self) -> bool:
+        return self._length > self._max
+
+    def hold_rest(self, unit: Unit) -> None:
+        """See Cutter."""
+        self._base = unit.base
+        self._pieces = [unit.text]
+        self._length = len(unit.text)
+        self._takes_rest = True
+
+    def _gather(self, text: str, at: int, end: int) -> int:
+        """Take `text` up to `end`, or all of it where that is too much; the place behind what was taken."""
+        self._length += end - at
+        if self._is_too_long:
+            self._takes_rest = True
+            end = len(text)
+        self._pieces.append(text[at:end])
+        return end
+
+    def _unit(self, kind: UnitKind, place: Range | None, readable: str | None = None, *, cut: bool = False) -> Unit:
+        """The unit that was gathered."""
+        text, base = "".join(self._pieces), self._base
+        self._base += len(text)
+        self._pieces, self._length = [], 0
+        return Unit(kind, base, text, place or Range(0, len(text)), readable or text, cut)
+
+
+class EventLines(_Gathering):
+    """A Cutter for server-sent events, as the WHATWG HTML standard has them; a line ends with LF or CRLF.
+
+    An event's value may go over several `data:` lines; it is told with the line that completes it.
+    """
+
+    def __init__(self, max_unit: int = MAX_UNIT) -> None:
+        super().__init__(max_unit)
+        self.by_line = True
+        self._line: list[str] = []
+        self._values: list[str] = []
+        self._counter = BracketCounter()
+
+    def read(self, text: str, at: int) -> tuple[Unit | None, int]:
+        """See Cutter."""
+        if self._takes_rest:
+            return None, self._gather(text, at, len(text))
+        newline = text.find("\n", at)
+        end = newline + 1 or len(text)
+        taken = self._gather(text, at, end)
+        self._line.append(text[at:end])
+        if newline < 0 or self._takes_rest:
+            return None, taken
+        line, self._line = "".join(self._line), []
+        return self._take(line), taken
+
+    def close(self) -> Unit | None:
+        """See Cutter."""
+        if not self._pieces:
+            return None
+        if self._is_too_long:
+            return self._unit(UnitKind.TOO_LONG, None)
+        line = "".join(self._line)
+        unit = self._take(line, cut=True) if line else None
+        return unit or self._unit(UnitKind.VALUE, None, "".join(self._values) or None, cut=True)
+
+    def _take(self, line: str, *, cut: bool = False) -> Unit | None:
+        """What becomes known with a whole line, which is gathered already."""
+        start = len(_DATA) + line.startswith(_DATA + " ")
+        payload = line[start:].strip() if line.startswith(_DATA) else ""
+        if self._values and line.startswith(_DATA):
+            return self._value(line, start, cut=cut)
+        if self._values:
+            blank = "".join(" " if character != "\n" else "\n" for character in line)
+            self._values.append(blank)
+            return self._told(UnitKind.VALUE, cut=cut)
+        if line.startswith(_DATA) and payload[:1] in ("{", "["):
+            return self._told(UnitKind.DONE) if payload == "[DONE]" else self._value(line, start, cut=cut)
+        bare = line.strip()
+        if bare.startswith("{"):
+            return self._value(line, 0, cut=cut) or self._told(UnitKind.VALUE, cut=cut)
+        is_structure = not bare or bare == _DATA or bare.startswith(_FIELDS) or bare in _FIELD_NAMES
+        return self._told(UnitKind.STRUCTURE if is_structure else UnitKind.STRAY, cut=cut)
+
+    def _value(self, line: str, start: int, *, cut: bool) -> Unit | None:
+        """One more line of an event's value, which begins at `start` in it."""
+        if not self._values:
+            self._counter = BracketCounter()
+        readable = " " * start + line[start:]
+        self._values.append(readable)
+        return self._told(UnitKind.VALUE, cut=cut) if self._counter.feed(readable) >= 0 or cut else None
+
+    def _told(self, kind: UnitKind, *, cut: bool = False) -> Unit:
+        readable = "".join(self._values)
+        self._values = []
+        return self._unit(kind, _trimmed(readable) if readable else None, readable or None, cut=cut)
+
+
+class JsonValues(_Gathering):
+    """A Cutter for JSON values one behind the other: a document, or one a line.
+
+    Where `by_line` is set a line's end also ends a value that is not complete.
+    """
+
+    def __init__(self, max_unit: int = MAX_UNIT) -> None:
+        super().__init__(max_unit)
+        self._counter: BracketCounter | None = None
+        self._is_stray = False
+
+    def read(self, text: str, at: int) -> tuple[Unit | None, int]:
+        """See Cutter."""
+        if self._takes_rest:
+            return None, self._gather(text, at, len(text))
+        if self._counter is None and not self._is_stray:
+            first = _SPACE.match(text, at).end()  # type: ignore[union-attr]  # matches ""
+            at = self._gather(text, at, first)
+            if at == len(text):
+                return None, at
+            self._is_stray = text[at] not in "{["
+            self._counter = None if self._is_stray else BracketCounter()
+        end = self._end(text, at)
+        taken = self._gather(text, at, len(text) if end < 0 else end)
+        if end < 0 or self._takes_rest:
+            return None, taken
+        return self._told(cut=False), taken
+
+    def close(self) -> Unit | None:
+        """See Cutter."""
+        if not self._pieces:
+            return None
+        if self._is_too_long:
+            return self._unit(UnitKind.TOO_LONG, None)
+        return self._told(cut=True)
+
+    def _end(self, text: str, at: int) -> int:
+        newline = text.find("\n", at) if self._counter is None or self.by_line else -1
+        if self._counter is None:
+            return newline
+        end = self._counter.feed(text, at, None if newline < 0 else newline)
+        return newline if end < 0 else end
+
+    def _told(self, *, cut: bool) -> Unit:
+        text = "".join(self._pieces)
+        is_value = self._counter is not None or self._takes_rest
+        kind = UnitKind.VALUE if is_value else UnitKind.STRAY if text.strip() else UnitKind.STRUCTURE
+        self._counter, self._is_stray = None, False
+        return self._unit(kind, _trimmed(text), cut=cut)
+
+
+def _trimmed(text: str) -> Range:
+    start = len(text) - len(text.lstrip())
+    return Range(min(start, len(text.rstrip())), len(text.rstrip()))

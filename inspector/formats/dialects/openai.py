@@ -1,0 +1,58 @@
+"""`openai`: the JSON of OpenAI's APIs: messages, chat completions and their chunks, Responses items and events.
+
+Sources: OpenAI's API reference; langchain-openai:tests/unit_tests/chat_models/test_base.py. A text that is none of
+these is the plain content of such an answer: servers of open models leave reasoning tags in it.
+"""
+
+from types import MappingProxyType
+
+from inspector.formats.api.either import either
+from inspector.formats.api.openai_api import OpenAiShapes, write_message
+from inspector.formats.dialect import dialect_table
+from inspector.formats.format import Format, Signs
+from inspector.formats.span_readings import ReasoningReader, read_definitions, read_result
+from inspector.formats.writing import is_json_call
+from inspector.model import Role, SpanKind
+from inspector.segmenter.events import FormatParser, SpanClosed
+from inspector.segmenter.machine import Machine
+from inspector.segmenter.readings import Reading
+
+_TABLE = dialect_table(calls=(), call_states=lambda _: ())
+
+
+def _text_side(prompt: str = "", role: Role = Role.ASSISTANT) -> FormatParser:
+    return Machine(_TABLE, role=role.value, prompt=prompt)
+
+
+def _read_call(closed: SpanClosed) -> Reading:
+    """Calls come ready from the parser."""
+    return closed.reading or Reading()
+
+
+OPENAI = Format(
+    name="openai",
+    summary="the JSON of OpenAI's APIs: messages, completions, chunks, Responses",
+    aliases=("openai_api", "responses"),
+    models=("gpt-3*", "gpt-4*", "gpt-5*", "chatgpt*", "o1*", "o3*", "o4*", "codex*"),
+    confidence=Signs(
+        calls={},
+        hints={
+            r'"object"\s*:\s*"(?:chat\.completion|response)': 0.95,
+            r'"tool_calls"\s*:\s*\[\s*\{[^{}]{0,200}"function"\s*:\s*\{': 0.9,
+            r'"type"\s*:\s*"(?:function_call(?:_output)?|response\.[a-z_.]+)"': 0.9,
+            r'^\s*(?:data:\s*)?\{\s*"role"\s*:\s*"assistant"': 0.6,
+        },
+    ),
+    new_parser=either(OpenAiShapes, _text_side),
+    readers=MappingProxyType(
+        {
+            SpanKind.TOOL_CALL: _read_call,
+            SpanKind.TOOL_RESULT: read_result,
+            SpanKind.TOOL_DEFINITIONS: read_definitions,
+            SpanKind.REASONING: ReasoningReader(()),
+        }
+    ),
+    write_calls=write_message,
+    expresses=is_json_call,
+    ids=True,
+)
