@@ -59,7 +59,7 @@ def shape_of(node: JsonNode, keys: CallKeys, text: str) -> CallShape:
         return CallShape(None, None, None, fits=False, readable=False, faults=(_not_a_call(node, name, keys),))
     arguments = node.member(keys.arguments) or next(filter(None, map(node.member, ARGUMENT_KEYS)), None)
     faults = list(_key_faults(node, arguments, keys, text))
-    decoded, as_string = _decoded(arguments)
+    decoded, as_string = decoded_arguments(arguments)
     if as_string is not None:
         faults.append(as_string)
     return CallShape(name, arguments, decoded, fits=as_string is None, readable=True, faults=tuple(faults))
@@ -158,7 +158,7 @@ def _removal(node: JsonNode, index: int) -> Edit:
     return Edit(Range(member.key_range.start, following), "")
 
 
-def _decoded(arguments: Member | None) -> tuple[Json, Fault | None]:
+def decoded_arguments(arguments: Member | None) -> tuple[Json, Fault | None]:
     """The object that arguments given as a string hold, and the fault that they are one."""
     if arguments is None or arguments.value.kind is not JsonKind.STRING or not isinstance(arguments.value.scalar, str):
         return None, None

@@ -55,7 +55,7 @@ class JsonCallReader:
         if closed.call is not None:
             return Reading(calls=(closed.call,), complete=True)
         if not text.strip():
-            return _empty(closed)
+            return empty_payload(closed)
         return self._read(text, start)
 
     def _read(self, text: str, start: int) -> Reading:
@@ -64,7 +64,7 @@ class JsonCallReader:
         objects = [node for node in reading.nodes if node.kind is JsonKind.OBJECT]
         arrays = [node for node in reading.nodes if node.kind is JsonKind.ARRAY and _holds_objects(node)]
         if self.is_array and not self.is_row and objects:
-            faults.append(_bare_object(objects))
+            faults.append(bare_object(objects))
         for array in arrays:
             objects += array.items
             if not self.is_array:
@@ -73,12 +73,12 @@ class JsonCallReader:
             faults += (self._second_object(text, one, two) for one, two in pairwise(objects))
         calls = [self._call(text, node, reading, faults, alone=len(objects) == 1) for node in objects]
         if not calls:
-            calls = [_unreadable(text)]
+            calls = [unreadable_payload(text)]
             if not any(fault.rule.severity is Severity.ERROR for fault in faults):
-                faults.append(_no_object(text, reading))
+                faults.append(no_object(text, reading))
         complete = bool(objects) and not any(fault.rule is rules.TRUNCATED_JSON for fault in faults)
         return Reading(
-            calls=tuple(_moved(call, start) for call in calls),
+            calls=tuple(moved_call(call, start) for call in calls),
             faults=tuple(fault.moved(start) for fault in sorted(faults, key=lambda fault: fault.range)),
             complete=complete,
         )
@@ -140,7 +140,7 @@ def _id(member: Member | None) -> str | None:
     return scalar if isinstance(scalar, str) else None
 
 
-def _bare_object(objects: list[JsonNode]) -> Fault:
+def bare_object(objects: list[JsonNode]) -> Fault:
     """The fault of objects that stand where the format wants an array of them."""
     first, last = objects[0].range, objects[-1].range
     gaps = (Edit(Range(one.range.end, two.range.start), ", ") for one, two in pairwise(objects))
@@ -241,7 +241,8 @@ def _arguments(shape: CallShape) -> Json:
     return shape.arguments.value.value() if shape.decoded is None else shape.decoded
 
 
-def _empty(closed: SpanClosed) -> Reading:
+def empty_payload(closed: SpanClosed) -> Reading:
+    """What a call span without any payload gives."""
     span = closed.span
     place = Range(span.range.start, span.inner.start) if span.inner.start > span.range.start else span.range
     faults = (
@@ -264,13 +265,15 @@ def _empty_repair(closed: SpanClosed) -> tuple[str, Fix | None]:
     return "Delete the empty span.", Fix((Edit(closed.span.range, ""),), safe=False)
 
 
-def _unreadable(text: str) -> ToolCall:
+def unreadable_payload(text: str) -> ToolCall:
+    """The call of a payload in which nobody can read one."""
     content = text.strip()
     first = text.index(content)
     return ToolCall(None, content, content, valid=False, range=Range(first, first + len(content)))
 
 
-def _no_object(text: str, reading: JsonReading) -> Fault:
+def no_object(text: str, reading: JsonReading) -> Fault:
+    """The fault of a payload that holds no object."""
     place = reading.nodes[0].range if reading.nodes else Range(0, len(text))
     if reading.nodes and reading.nodes[0].kind is JsonKind.ARRAY and not reading.nodes[0].items:
         return Fault(
@@ -280,7 +283,8 @@ def _no_object(text: str, reading: JsonReading) -> Fault:
     return Fault(rules.NOT_A_CALL, place, f"A JSON {kind} is no call: expected an object with a name and arguments.")
 
 
-def _moved(call: ToolCall, distance: int) -> ToolCall:
+def moved_call(call: ToolCall, distance: int) -> ToolCall:
+    """The call with all its places moved."""
     return msgspec.structs.replace(
         call,
         range=call.range.moved(distance),

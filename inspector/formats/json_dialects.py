@@ -11,7 +11,6 @@ from inspector.formats.bare_json import BARE_HOMES, CALL_END, CALL_ENDS, BareJso
 from inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES, TURN_TRANSITIONS
 from inspector.formats.dialect import Enclosed, Ways, dialect_table
 from inspector.formats.format import Format, Signs
-from inspector.formats.json_call import JsonCallReader
 from inspector.formats.reasoning_tags import THINK_TAGS, ReasoningTag
 from inspector.formats.span_readings import ReasoningReader, read_definitions, read_result
 from inspector.formats.writing import is_json_call
@@ -78,7 +77,7 @@ def json_format(
     models: Iterable[str],
     markers: JsonMarkers,
     signs: Signs,
-    reader: JsonCallReader,
+    reader: SpanReader,
     write_calls: Callable[[Sequence[ToolCall]], str],
     aliases: Iterable[str] = (),
     ids: bool = False,

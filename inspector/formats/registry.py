@@ -5,6 +5,7 @@ from functools import cache
 from importlib.metadata import entry_points
 
 from inspector.errors import UnknownFormatError
+from inspector.formats.dialects.apertus import APERTUS
 from inspector.formats.dialects.apriel import APRIEL
 from inspector.formats.dialects.claude import CLAUDE
 from inspector.formats.dialects.cohere import COHERE
@@ -68,6 +69,7 @@ _BUILT_IN: tuple[Format, ...] = (
     PYTHONIC,
     REACT,
     JSON_SCHEMA,
+    APERTUS,
     APRIEL,
     COHERE,
     DEEPSEEK_V3,
