@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 from inspector.model import Role, SpanKind, ToolCall
@@ -25,10 +26,15 @@ class Signs:
     """
 
     def __init__(self, *, calls: Mapping[str, float], hints: Mapping[str, float] | None = None) -> None:
-        weighed = {**calls, **(hints or {})}
-        self._signs = sorted(((weight, re.compile(sign)) for sign, weight in weighed.items()), key=lambda one: -one[0])
+        self._weighed = {**calls, **(hints or {})}
         self.calls = tuple(calls)
         """The patterns of the call syntax, to look for it in texts of other formats."""
+
+    @cached_property
+    def _signs(self) -> list[tuple[float, re.Pattern[str]]]:
+        """The patterns, those of most weight first."""
+        weighed = sorted(self._weighed.items(), key=lambda one: -one[1])
+        return [(weight, re.compile(sign)) for sign, weight in weighed]
 
     def __call__(self, sample: str) -> float:
         """How much a sample of text looks like the format."""

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 
@@ -44,10 +45,19 @@ class Ahead:
     """
 
     def __init__(self, *pieces: Piece) -> None:
-        self.whole = re.compile("".join(map(_whole, pieces)))
-        self.cut_short = re.compile(_cut_short(pieces))
+        self._pieces = pieces
         self._may_be_undone = any(isinstance(piece, Unless | OneOf) for piece in pieces)
         self.longest = sum(map(_longest, pieces)) + self._may_be_undone
+
+    @cached_property
+    def whole(self) -> re.Pattern[str]:
+        """Matches the pieces, with a group for each that varies."""
+        return re.compile("".join(map(_whole, self._pieces)))
+
+    @cached_property
+    def cut_short(self) -> re.Pattern[str]:
+        """Matches any beginning of the pieces that the text ends in."""
+        return re.compile(_cut_short(self._pieces))
 
     def counts(self, text: str, at: int, *, final: bool) -> bool | None:
         """Whether the pieces stand in `text` at `at`; `final` says that nothing follows `text`."""

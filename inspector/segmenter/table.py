@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
+from functools import cached_property
 
 from inspector.model import SpanKind
 from inspector.rules.rule import Rule
@@ -59,7 +60,7 @@ class Transition:
         object.__setattr__(self, "taken", len(self.marker) - self.lead if self.width is None else self.width)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class State:
     """One kind of text and the ways out of it.
 
@@ -72,9 +73,7 @@ class State:
     look ahead too, from the character on, and where this fails, `otherwise` is taken. Of two markers at one place the
     longer counts, unless its look ahead fails.
 
-    The rest is made from the transitions: a pattern per first character, those characters, every proper beginning of
-    a marker, the longest marker's length, the markers that begin one with a look ahead, and `hint`, which finds a
-    whole marker, or the beginning of one that the text ends in.
+    The rest is made from the transitions when it is first asked for: there are many dialects, and a run reads in one.
     """
 
     name: str
@@ -90,15 +89,6 @@ class State:
     other: str = ""
     other_goes: Transition | None = None
     otherwise: Transition | None = None
-    other_pattern: re.Pattern[str] | None = field(init=False, repr=False)
-    patterns: dict[str, re.Pattern[str]] = field(init=False, repr=False)
-    first_characters: tuple[str, ...] = field(init=False, repr=False)
-    alarms: tuple[str, ...] = field(init=False, repr=False)
-    beginnings: frozenset[str] = field(init=False, repr=False)
-    longest: int = field(init=False, repr=False)
-    hint: re.Pattern[str] = field(init=False, repr=False)
-    by_marker: dict[str, Transition] = field(init=False, repr=False)
-    shorter: dict[str, tuple[Transition, ...]] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         markers = [transition.marker for transition in self.transitions]
@@ -110,33 +100,75 @@ class State:
             raise ValueError(f"state {self.name}: `otherwise` goes with an `other_goes` that looks ahead")
         if self.then is not None and self.payload is None:
             raise ValueError(f"state {self.name}: `then` needs a payload")
-        object.__setattr__(self, "other_pattern", re.compile(self.other) if self.other else None)
-        object.__setattr__(self, "by_marker", {t.marker: t for t in self.transitions})
-        object.__setattr__(
-            self, "shorter", {t.marker: _shorter(t, self.transitions) for t in self.transitions if t.ahead}
-        )
-        object.__setattr__(self, "patterns", _patterns(markers))
-        object.__setattr__(self, "first_characters", tuple(sorted({marker[0] for marker in markers})))
-        object.__setattr__(self, "beginnings", frozenset(m[:end] for m in markers for end in range(1, len(m))))
-        ends = self.payload.ends if self.payload is not None and self.then is not None else ""
-        object.__setattr__(self, "alarms", tuple(sorted({*self.first_characters, *ends})))
-        looked_for = [*markers, *(end for end in ends if end not in markers)]
-        object.__setattr__(self, "hint", re.compile(_whole_or_cut_short(looked_for) if looked_for else r"(?!)"))
+
+    @cached_property
+    def markers(self) -> tuple[str, ...]:
+        """The markers of all ways."""
+        return tuple(way.marker for way in self.transitions)
+
+    @cached_property
+    def other_pattern(self) -> re.Pattern[str] | None:
+        """The first character of `other`."""
+        return re.compile(self.other) if self.other else None
+
+    @cached_property
+    def by_marker(self) -> dict[str, Transition]:
+        """Each marker's way."""
+        return {way.marker: way for way in self.transitions}
+
+    @cached_property
+    def shorter(self) -> dict[str, tuple[Transition, ...]]:
+        """By the marker of a way that looks ahead: the ways that count where it fails."""
+        found = {way.marker: _shorter(way, self.transitions) for way in self.transitions if way.ahead}
         if self.otherwise is not None and self.other_goes is not None:
-            self.shorter[self.other_goes.marker] = (self.otherwise,)
+            found[self.other_goes.marker] = (self.otherwise,)
+        return found
+
+    @cached_property
+    def patterns(self) -> dict[str, re.Pattern[str]]:
+        """An expression for the markers with each first character."""
+        return _patterns(self.markers)
+
+    @cached_property
+    def first_characters(self) -> tuple[str, ...]:
+        """What the markers begin with."""
+        return tuple(sorted({marker[0] for marker in self.markers}))
+
+    @cached_property
+    def alarms(self) -> tuple[str, ...]:
+        """The characters that call for a look: the markers' first, and those that a payload may end with."""
+        return tuple(sorted({*self.first_characters, *self._ends}))
+
+    @cached_property
+    def beginnings(self) -> frozenset[str]:
+        """Every proper beginning of a marker."""
+        return frozenset(marker[:end] for marker in self.markers for end in range(1, len(marker)))
+
+    @cached_property
+    def hint(self) -> re.Pattern[str]:
+        """Finds a whole marker, or the beginning of one that the text ends in."""
+        looked_for = [*self.markers, *(end for end in self._ends if end not in self.markers)]
+        return re.compile(_whole_or_cut_short(looked_for) if looked_for else r"(?!)")
+
+    @cached_property
+    def longest(self) -> int:
+        """The length of the longest marker with what it looks ahead to."""
         others = (self.other_goes.ahead.longest + 1,) if self.other_goes is not None and self.other_goes.ahead else ()
-        object.__setattr__(self, "longest", max((*map(_reach, self.transitions), *others), default=0))
+        return max((*map(_reach, self.transitions), *others), default=0)
+
+    @property
+    def _ends(self) -> str:
+        return self.payload.ends if self.payload is not None and self.then is not None else ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Table:
     """All states of a format.
 
     `homes` maps a role's word in a turn header to the state that its turn starts in, `default_home` serves any other
     word, `headless` (if set) a header without a word. `tails` maps the end of a prompt, white space aside, to the state
     that it opens, where the prompt's own markers do not say so (a header that the prompt begins). Where the end of a
-    text cuts one of `cut_openers` short, its beginning is markup and no text. `patterns` finds any marker of any state
-    without `other`, for each first character that the default home looks for.
+    text cuts one of `cut_openers` short, its beginning is markup and no text.
     """
 
     states: tuple[State, ...]
@@ -146,13 +178,9 @@ class Table:
     tails: Mapping[str, str] = field(default_factory=dict)
     cut_openers: tuple[str, ...] = ()
     by_name: dict[str, State] = field(init=False, repr=False)
-    patterns: dict[str, re.Pattern[str]] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         by_name = {state.name: state for state in self.states}
-        usual = by_name[self.default_home].first_characters
-        markers = (way.marker for state in self.states for way in state.transitions if not state.other)
-        object.__setattr__(self, "patterns", _patterns(marker for marker in markers if marker[0] in usual))
         object.__setattr__(self, "by_name", by_name)
         known = {HOME, HERE, ROLE, *by_name}
         for state in self.states:
@@ -162,6 +190,13 @@ class Table:
         entries = {*self.homes.values(), self.default_home, self.headless or self.default_home, *self.tails.values()}
         if entries - by_name.keys():
             raise ValueError("a role's home, or a prompt's tail, is no state")
+
+    @cached_property
+    def patterns(self) -> dict[str, re.Pattern[str]]:
+        """Finds any marker of any state without `other`, for each first character that the default home looks for."""
+        usual = self.by_name[self.default_home].first_characters
+        markers = (way.marker for state in self.states for way in state.transitions if not state.other)
+        return _patterns(marker for marker in markers if marker[0] in usual)
 
     def home(self, role: str) -> State:
         """The state that a turn of this role starts in."""
