@@ -16,13 +16,14 @@ from inspector.segmenter.table import HOME, Cut, State, Transition
 
 _SPACE = Run(r"\s", 0, 24)
 _QUOTE = Run(r"[\"']", 1, 1)
-_NAMED: tuple[Piece, ...] = (
+NAMED: tuple[Piece, ...] = (
     *(_SPACE, _QUOTE, "name", _QUOTE, _SPACE, ":"),
     *(_SPACE, _QUOTE, Run(r"[^\"'\n]", 1, 128), _QUOTE, _SPACE, ","),
     *(_SPACE, _QUOTE, ("arguments", "parameters"), _QUOTE, _SPACE, ":"),
 )
-NAMED_CALLS = {"{": Ahead(*_NAMED), "[": Ahead(_SPACE, "{", *_NAMED)}
-"""What follows the bracket of an object, or of an array of objects, that names a tool and then gives its arguments."""
+"""What stands behind an object's bracket where it names a tool and then gives its arguments."""
+NAMED_CALLS = {"{": Ahead(*NAMED), "[": Ahead(_SPACE, "{", *NAMED)}
+"""The same behind the bracket of an object, and of an array of such objects."""
 
 CALL_ENDS = Transition("(end of the value)", Cut.NOWHERE, "call end", width=0)
 """The end of a call that no marker closes."""

@@ -48,6 +48,7 @@ class JsonCallReader:
     is_array: bool = False
     is_row: bool = False
     has_ids: bool = False
+    wrappers: tuple[str, ...] = ()
 
     def __call__(self, closed: SpanClosed) -> Reading:
         """See SpanReader."""
@@ -59,10 +60,13 @@ class JsonCallReader:
         return self._read(text, start)
 
     def _read(self, text: str, start: int) -> Reading:
-        reading = read_json(text, call=self.keys.name == NATIVE_KEYS.name)
+        reading = read_json(text, call=self.keys.name == NATIVE_KEYS.name and not self.wrappers)
         faults = list(reading.faults)
-        objects = [node for node in reading.nodes if node.kind is JsonKind.OBJECT]
-        arrays = [node for node in reading.nodes if node.kind is JsonKind.ARRAY and _holds_objects(node)]
+        nodes = reading.nodes
+        if self.wrappers:
+            nodes = tuple(inner for node in nodes for inner in self._unwrapped(node))
+        objects = [node for node in nodes if node.kind is JsonKind.OBJECT]
+        arrays = [node for node in nodes if node.kind is JsonKind.ARRAY and _holds_objects(node)]
         if self.is_array and not self.is_row and objects:
             faults.append(bare_object(objects))
         for array in arrays:
@@ -75,13 +79,16 @@ class JsonCallReader:
         if not calls:
             calls = [unreadable_payload(text)]
             if not any(fault.rule.severity is Severity.ERROR for fault in faults):
-                faults.append(no_object(text, reading))
+                faults.append(no_object(text, nodes))
         complete = bool(objects) and not any(fault.rule is rules.TRUNCATED_JSON for fault in faults)
         return Reading(
             calls=tuple(moved_call(call, start) for call in calls),
             faults=tuple(fault.moved(start) for fault in sorted(faults, key=lambda fault: fault.range)),
             complete=complete,
         )
+
+    def _unwrapped(self, node: JsonNode) -> tuple[JsonNode, ...]:
+        return tuple(m.value for m in map(node.member, self.wrappers) if m is not None) or (node,)
 
     def _call(self, text: str, node: JsonNode, reading: JsonReading, faults: list[Fault], *, alone: bool) -> ToolCall:
         shape = shape_of(node, self.keys, text)
@@ -272,14 +279,14 @@ def unreadable_payload(text: str) -> ToolCall:
     return ToolCall(None, content, content, valid=False, range=Range(first, first + len(content)))
 
 
-def no_object(text: str, reading: JsonReading) -> Fault:
+def no_object(text: str, nodes: tuple[JsonNode, ...]) -> Fault:
     """The fault of a payload that holds no object."""
-    place = reading.nodes[0].range if reading.nodes else Range(0, len(text))
-    if reading.nodes and reading.nodes[0].kind is JsonKind.ARRAY and not reading.nodes[0].items:
+    place = nodes[0].range if nodes else Range(0, len(text))
+    if nodes and nodes[0].kind is JsonKind.ARRAY and not nodes[0].items:
         return Fault(
             rules.NOT_A_CALL, place, "An empty array calls nothing: expected a call with a name and arguments."
         )
-    kind = reading.nodes[0].kind.value if reading.nodes else "text"
+    kind = nodes[0].kind.value if nodes else "text"
     return Fault(rules.NOT_A_CALL, place, f"A JSON {kind} is no call: expected an object with a name and arguments.")
 
 

@@ -36,7 +36,7 @@ def read_key_named_calls(closed: SpanClosed) -> Reading:
     if not calls:
         calls = [unreadable_payload(text)]
         if not any(fault.rule.severity is Severity.ERROR for fault in faults):
-            faults.append(no_object(text, reading))
+            faults.append(no_object(text, reading.nodes))
     return Reading(
         calls=tuple(moved_call(call, start) for call in calls),
         faults=tuple(fault.moved(start) for fault in sorted(faults, key=lambda fault: fault.range)),

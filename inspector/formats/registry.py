@@ -19,6 +19,7 @@ from inspector.formats.dialects.functionary import FUNCTIONARY
 from inspector.formats.dialects.functiongemma import FUNCTIONGEMMA
 from inspector.formats.dialects.gemini import GEMINI
 from inspector.formats.dialects.gemma4 import GEMMA4
+from inspector.formats.dialects.generic_json import GENERIC_JSON
 from inspector.formats.dialects.gigachat3 import GIGACHAT3
 from inspector.formats.dialects.glm45 import GLM45
 from inspector.formats.dialects.granite import GRANITE
@@ -81,6 +82,7 @@ _BUILT_IN: tuple[Format, ...] = (
     FIREFUNCTION,
     FUNCTIONGEMMA,
     GEMMA4,
+    GENERIC_JSON,
     GIGACHAT3,
     GLM45,
     GRANITE,
