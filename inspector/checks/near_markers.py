@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from inspector.checks.quoting import is_quoted
 from inspector.diagnostics import Fault
+from inspector.formats.api.parser import ApiOrText
 from inspector.formats.format import Format
 from inspector.rules.markers import NEAR_MARKER
 from inspector.segmenter.machine import Machine
@@ -60,16 +61,23 @@ def _tells(beginning: str) -> bool:
     return not beginning[0].isalnum() and any(map(str.isalnum, beginning))
 
 
+def _machine(own: Format) -> Machine | None:
+    """The machine that reads the format's text, where its markers stand in a table."""
+    parser = own.new_parser()
+    parser = parser.text_side if isinstance(parser, ApiOrText) else parser
+    return parser if isinstance(parser, Machine) else None
+
+
 @lru_cache(maxsize=128)
 def _markers(own: Format) -> frozenset[str]:
-    parser = own.new_parser()
-    return parser.markers if isinstance(parser, Machine) else frozenset()
+    machine = _machine(own)
+    return machine.markers if machine is not None else frozenset()
 
 
 @lru_cache(maxsize=128)
 def _openers(own: Format) -> tuple[str, ...]:
-    parser = own.new_parser()
-    return tuple(sorted(parser.call_openers)) if isinstance(parser, Machine) else ()
+    machine = _machine(own)
+    return tuple(sorted(machine.call_openers)) if machine is not None else ()
 
 
 @lru_cache(maxsize=128)

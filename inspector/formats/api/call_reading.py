@@ -7,7 +7,7 @@ from inspector.formats.api.brackets import BracketCounter
 from inspector.formats.api.literals import literal, raw_fault
 from inspector.formats.api.pieces import CallPiece
 from inspector.formats.api.units import Unit
-from inspector.json_scanner import JsonKind, JsonNode, JsonReading, read_json
+from inspector.json_scanner import JsonKind, JsonNode, read_json
 from inspector.model import Decoded, Json, Literal, ToolCall
 from inspector.rules import json_syntax as rules
 from inspector.rules.api_calls import ARGUMENTS_AS_OBJECT, EMPTY_ARGUMENTS
@@ -32,6 +32,7 @@ class GrowingCall:
     value_text: str = ""
     value_at: int = 0
     is_text: bool = False
+    is_streamed: bool = False
     foreign_key: Range | None = None
     wants_id: bool = False
     broken: list[Fault] = field(default_factory=list)
@@ -54,6 +55,7 @@ class GrowingCall:
         if piece.id is not None and isinstance(piece.id.scalar, str):
             self.id = self.id or piece.id.scalar or None
         self.is_text = self.is_text or piece.is_text
+        self.is_streamed = self.is_streamed or piece.key is not None
         self.wants_id = self.wants_id or piece.wants_id
         if piece.foreign_key is not None:
             self.foreign_key = piece.foreign_key.moved(unit.base)
@@ -126,16 +128,13 @@ def _from_strings(call: GrowingCall, faults: list[Fault], *, strings: bool) -> T
     if call.is_text:
         arguments = text
     elif decoded is not None and text.strip():
-        reading = read_json(text)
-        cut = any(fault.rule is rules.TRUNCATED_JSON for fault in call.broken)
-        own = (fault for fault in reading.faults if not (cut and fault.rule is rules.TRUNCATED_JSON))
-        faults += (raw_fault(fault, decoded) for fault in own)
-        mended = mended and _is_readable(reading)
-        fits = fits and reading.strict
-        arguments = reading.nodes[0].value() if fits or mended else text
-        if not strings:
+        held = _held(decoded, call)
+        mended = mended and held.is_readable
+        fits = fits and held.is_strict and (strings or call.is_streamed)
+        arguments = held.value if fits or mended else text
+        faults += held.faults if call.late is None else ()
+        if not strings and not call.is_streamed:
             faults.append(_as_string(decoded.range))
-            fits = False
     elif decoded is not None and strings:
         faults.append(_empty_arguments(decoded, call))
     return ToolCall(
@@ -152,8 +151,34 @@ def _from_strings(call: GrowingCall, faults: list[Fault], *, strings: bool) -> T
     )
 
 
-def _is_readable(reading: JsonReading) -> bool:
-    return len(reading.nodes) == 1 and reading.repairable and reading.nodes[0].kind is JsonKind.OBJECT
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """What the strings of a call's arguments hold; `is_readable` says that repairs make an object of it."""
+
+    value: Json
+    is_strict: bool
+    is_readable: bool
+    faults: tuple[Fault, ...]
+
+
+def _held(decoded: Decoded, call: GrowingCall) -> _Held:
+    reading = read_json(decoded.text)
+    # Where the JSON around the string is cut, the same cut is told already.
+    is_cut = any(fault.rule is rules.TRUNCATED_JSON for fault in call.broken)
+    own = [fault for fault in reading.faults if not (is_cut and fault.rule is rules.TRUNCATED_JSON)]
+    faults = tuple(raw_fault(fault, decoded) for fault in own)
+    first = reading.nodes[0] if reading.nodes else None
+    if len(reading.nodes) > 1:
+        second = decoded.place(reading.nodes[1].range)
+        return _Held(decoded.text, is_strict=False, is_readable=False, faults=(*faults, _several(second)))
+    if first is not None and first.kind is JsonKind.STRING and isinstance(first.scalar, str):
+        inner = read_json(first.scalar)
+        if inner.strict and inner.nodes[0].kind is JsonKind.OBJECT:
+            twice = _encoded_twice(decoded.place(first.range))
+            return _Held(inner.nodes[0].value(), is_strict=False, is_readable=reading.strict, faults=(*faults, twice))
+    is_object = first is not None and first.kind is JsonKind.OBJECT
+    value = first.value() if first is not None else decoded.text
+    return _Held(value, is_strict=reading.strict, is_readable=reading.repairable and is_object, faults=faults)
 
 
 def _is_mended(call: GrowingCall) -> bool:
@@ -194,6 +219,16 @@ def _as_string(place: Range) -> Fault:
         "The arguments are a JSON string, not an object: clients hand the tool a string.",
         "Write the object itself.",
     )
+
+
+def _encoded_twice(place: Range) -> Fault:
+    message = "The arguments were encoded twice: the string holds a string, and only that one the object."
+    return Fault(rules.ARGUMENTS_AS_STRING, place, message, "Encode the object once.")
+
+
+def _several(place: Range) -> Fault:
+    message = "A second value stands in the arguments of one call; clients that decode them fail."
+    return Fault(rules.SEVERAL_OBJECTS_IN_ONE_CALL, place, message, "Give each value a call of its own.")
 
 
 def _empty_arguments(decoded: Decoded, call: GrowingCall) -> Fault:

@@ -6,7 +6,7 @@ from inspector.diagnostics import Fault
 from inspector.formats.api.nodes import member, text_of
 from inspector.formats.api.pieces import Oddity
 from inspector.json_scanner import JsonKind, JsonNode
-from inspector.rules.recording import CUT_OFF_BY_LENGTH, ERROR_INSIDE_200
+from inspector.rules.recording import CUT_OFF_BY_LENGTH, ERROR_INSIDE_200, UNKNOWN_WIRE_EVENT
 
 _MAX_QUOTE = 200
 
@@ -16,6 +16,12 @@ def cut_off(reason: JsonNode | None, lengths: Collection[str]) -> Iterator[Oddit
     if reason is not None and reason.scalar in lengths:
         message = f"The answer was stopped by the length limit (finish reason `{reason.scalar}`)."
         yield Oddity(Fault(CUT_OFF_BY_LENGTH, reason.range, message, "Raise the limit on output tokens."))
+
+
+def another_answer(node: JsonNode, index: int) -> Oddity:
+    """That a request was answered several times; `node` is the answer of that index."""
+    message = f"Answer {index} is a further one to the same request; only answer 0 is read."
+    return Oddity(Fault(UNKNOWN_WIRE_EVENT, node.range, message))
 
 
 def error_inside(node: JsonNode) -> Iterator[Oddity]:

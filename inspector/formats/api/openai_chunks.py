@@ -9,13 +9,13 @@ from collections.abc import Iterator
 import msgspec
 
 from inspector.diagnostics import Fault
-from inspector.formats.api.ends import cut_off
+from inspector.formats.api.ends import another_answer, cut_off
 from inspector.formats.api.nodes import items, member, number, objects, string, text_of
 from inspector.formats.api.openai_messages import call_of, read_message, read_words, whole_call
 from inspector.formats.api.pieces import CallPiece, CallsEnd, Oddity, Piece, Words
 from inspector.json_scanner import JsonNode
 from inspector.model import SpanKind
-from inspector.rules.recording import REUSED_CALL_INDEX, UNKNOWN_WIRE_EVENT
+from inspector.rules.recording import REUSED_CALL_INDEX
 from inspector.text import Range
 from inspector.wire.openai_calls import LEGACY_INDEX, CallParts
 from inspector.wire.openai_shapes import CallPiece as WirePiece
@@ -37,8 +37,11 @@ class ChunkReader:
     def read(self, choices: tuple[JsonNode, ...]) -> Iterator[Piece]:
         """What one object's choices say."""
         for choice in choices:
-            if number(choice, "index"):
-                yield from self._other(choice)
+            index = number(choice, "index")
+            if index:
+                if not self._others_told:
+                    yield another_answer(choice, index)
+                self._others_told = True
                 continue
             delta, message = member(choice, "delta"), member(choice, "message")
             if message is not None and not self.is_stream:
@@ -80,12 +83,6 @@ class ChunkReader:
                 self._index_told = True
                 yield Oddity(_reused(piece.place, index, call.name))
         yield msgspec.structs.replace(piece, key=call.part)
-
-    def _other(self, choice: JsonNode) -> Iterator[Piece]:
-        if not self._others_told:
-            self._others_told = True
-            message = f"Choice {number(choice, 'index')} is another answer to the same request; only choice 0 is read."
-            yield Oddity(Fault(UNKNOWN_WIRE_EVENT, choice.range, message))
 
 
 def is_completion(node: JsonNode) -> bool:

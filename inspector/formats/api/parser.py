@@ -44,6 +44,11 @@ class ApiOrText:
         self._is_cut = False
 
     @property
+    def text_side(self) -> FormatParser:
+        """The parser of text that is no API's JSON."""
+        return self._text_side
+
+    @property
     def certain_to(self) -> int:
         """See FormatParser."""
         if self._is_text:
@@ -157,12 +162,13 @@ class ApiOrText:
         """What a unit is that says nothing the API knows; told for the first of them only."""
         self._strays += 1
         place = unit.json if len(unit.json) else Range(0, len(unit.text))
-        quoted = place.of(unit.text)[:_MAX_QUOTE]
+        first = place.of(unit.text)[:_MAX_QUOTE]
+        quoted = " ".join(first.split())
         if self._strays > 1:
             return ()
         if unit.kind is UnitKind.TOO_LONG:
             message = f"A value beginning `{quoted}` does not end within the length that is read; it is kept unread."
-            return (Fault(UNKNOWN_WIRE_EVENT, Range(place.start, place.start + len(quoted)), message),)
+            return (Fault(UNKNOWN_WIRE_EVENT, Range(place.start, place.start + len(first)), message),)
         if unit.kind is UnitKind.STRAY:
             return (Fault(TRAILING_DATA, place, f"`{quoted}` is none of the API's values: kept, but not read."),)
         return (Fault(UNKNOWN_WIRE_EVENT, place, f"The API knows no event of the shape `{quoted}`: kept, not read."),)

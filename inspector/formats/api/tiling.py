@@ -52,6 +52,7 @@ class Tiler:
         self._run: Range | None = None
         self._ended: dict[str, GrowingCall] = {}
         self._laid_to = 0
+        self._seen_to = 1
         self._call_seen = False
         self._after_call: Literal | None = None
 
@@ -63,6 +64,8 @@ class Tiler:
     def take(self, unit: Unit, pieces: list[Piece], faults: tuple[Fault, ...] = ()) -> list[ParseEvent]:
         """One more unit; `faults` are those of its JSON, in places of the unit."""
         self._unit_text, self._base = unit.text, unit.base
+        if not unit.text.isspace():
+            self._seen_to = unit.base + len(unit.text.rstrip())
         moved = [fault.moved(unit.base) for fault in faults]
         self._events += map(Flagged, moved)
         broken = [fault for fault in moved if fault.rule.severity is Severity.ERROR]
@@ -77,7 +80,7 @@ class Tiler:
     def close(self, missing: str = "") -> list[ParseEvent]:
         """The end of the text; `missing` says what should have come, in a sentence."""
         if missing:
-            self._events.append(Flagged(Fault(ABORTED_STREAM, Range(self._base - 1, self._base), missing)))
+            self._events.append(Flagged(Fault(ABORTED_STREAM, Range(self._seen_to - 1, self._seen_to), missing)))
         self._end_run()
         self._turn_ends()
         self._cut_markup(self._base)
@@ -159,7 +162,7 @@ class Tiler:
             call = self._open[key] = begin(piece, unit)
             earlier = self._ended.get(key)
             if earlier is not None:
-                call.name = call.name or earlier.name
+                call.name, call.id = call.name or earlier.name, call.id or earlier.id
                 call.late = _late(place, call.name)
         else:
             call.take(piece, unit)

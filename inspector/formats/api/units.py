@@ -102,7 +102,7 @@ class _Gathering:
         text, base = "".join(self._pieces), self._base
         self._base += len(text)
         self._pieces, self._length = [], 0
-        return Unit(kind, base, text, place or Range(0, len(text)), readable or text, cut)
+        return Unit(kind, base, text, place or _trimmed(text), readable or text, cut)
 
 
 class EventLines(_Gathering):

@@ -1,4 +1,4 @@
-"""`claude`: `<invoke name="NAME">` with `<parameter name="KEY">` tags, in `<function_calls>` tags: the text side.
+"""`claude`: `<invoke name="NAME">` with `<parameter name="KEY">` tags, in `<function_calls>` tags; or the API's JSON.
 
 Every tag with or without its prefix, the wrapper left out or taken from another family, as it leaks into text; the form
 of 2023 with `<tool_name>` and `<parameters>` as well. Values are texts, or JSON where they are lists and objects;
@@ -7,8 +7,11 @@ nothing in them is escaped, and no white space is stripped.
 Sources: Anthropic's tool-use prompt (2024), langchain-anthropic:experimental.py, hermes-agent#35706, claude-code#69258.
 """
 
+from dataclasses import replace
 from types import MappingProxyType
 
+from inspector.formats.api.claude_api import ClaudeShapes
+from inspector.formats.api.either import either
 from inspector.formats.claude_readings import LEGACY, LegacyCallReader, read_claude_results, read_claude_tools
 from inspector.formats.dialect import Enclosed, dialect_table
 from inspector.formats.format import Signs
@@ -58,7 +61,7 @@ CLAUDE_TABLE = dialect_table(
 )
 """The markers of the text side."""
 
-CLAUDE = xml_format(
+_TEXT_SIDE = xml_format(
     name="claude",
     summary="<invoke name=NAME> with <parameter name=KEY> tags, in <function_calls> tags",
     aliases=("anthropic",),
@@ -77,4 +80,10 @@ CLAUDE = xml_format(
     write_calls=_TAGS.writer,
     read_results=read_claude_results,
     read_tools=read_claude_tools,
+)
+
+CLAUDE = replace(
+    _TEXT_SIDE,
+    summary="<invoke name=NAME> with <parameter name=KEY> tags; or the Messages API's JSON",
+    new_parser=either(ClaudeShapes, _TEXT_SIDE.new_parser),
 )

@@ -2,6 +2,8 @@
 
 from types import MappingProxyType
 
+from inspector.formats.api.either import either
+from inspector.formats.api.gemini_api import GeminiShapes
 from inspector.formats.dialects.gemini_text import (
     CALL_OPENER,
     GEMINI_SIGNS,
@@ -23,11 +25,11 @@ def _new_parser(prompt: str = "", role: Role = Role.ASSISTANT) -> FormatParser:
 
 GEMINI = Format(
     name="gemini",
-    summary="calls in fences of `tool_code`, in Python's syntax or JSON",
+    summary="calls in fences of `tool_code`, in Python's syntax or JSON; or the Gemini API's JSON",
     aliases=("gemma3", "tool_code"),
     models=("*gemini*", "*gemma-3-*", "*gemma3*"),
     confidence=GEMINI_SIGNS,
-    new_parser=_new_parser,
+    new_parser=either(GeminiShapes, _new_parser),
     readers=MappingProxyType(
         {
             SpanKind.TOOL_CALL: READ_CALLS,

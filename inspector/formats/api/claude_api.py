@@ -1,0 +1,186 @@
+"""Anthropic's Messages API: messages, content blocks and the events of a stream; calls written as a message.
+
+Sources: Anthropic's API reference (Messages, streaming); FORMATS of tool use: `tool_use` with an object, in a stream
+as fragments of JSON text, of which the first is often empty and a call without arguments has none.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from inspector.formats.api.ends import cut_off, error_inside
+from inspector.formats.api.nodes import is_filled, items, member, number, objects, string, text_of, truth
+from inspector.formats.api.pieces import CallPiece, CallsEnd, Piece, ResultPiece, TurnBegins, Words
+from inspector.formats.writing import json_of
+from inspector.json_scanner import JsonKind, JsonNode
+from inspector.model import SpanKind, ToolCall
+from inspector.text import Range
+
+_CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
+_WORD_DELTAS = {"text_delta": (SpanKind.TEXT, "text"), "thinking_delta": (SpanKind.REASONING, "thinking")}
+_EVENTS = frozenset(
+    {
+        "message_start",
+        "content_block_start",
+        "content_block_delta",
+        "content_block_stop",
+        "message_delta",
+        "message_stop",
+        "ping",
+    }
+)
+_LENGTHS = ("max_tokens", "model_context_window_exceeded")
+
+
+class ClaudeShapes:
+    """The ShapeReader of the Messages API: whole, and as a stream."""
+
+    strings = False
+
+    def __init__(self) -> None:
+        self._is_stream = False
+        self._has_ended = False
+
+    @property
+    def awaits_end(self) -> bool:
+        """See ShapeReader."""
+        return self._is_stream and not self._has_ended
+
+    def read(self, value: JsonNode, text: str) -> list[Piece] | None:
+        """See ShapeReader."""
+        if value.kind is JsonKind.ARRAY:
+            return self._array(value.items)
+        kind = text_of(value, "type")
+        if kind in _EVENTS and self._is_event(value, kind):
+            self._is_stream = True
+            return list(self._event(value, kind))
+        if kind == "error" and member(value, "error") is not None and self._is_stream:
+            self._has_ended = True
+            return list(error_inside(value))
+        if _is_message(value):
+            return list(_message(value))
+        if _is_block(value) and kind != "text":
+            return list(_block(value))
+        return self._array(items(value, "messages")) if items(value, "messages") else None
+
+    def end(self, place: Range) -> list[Piece]:
+        """See ShapeReader."""
+        self._has_ended = True
+        return [CallsEnd(place)]
+
+    @staticmethod
+    def _array(found: tuple[JsonNode, ...]) -> list[Piece] | None:
+        if found and all(map(_is_message, found)):
+            return [piece for message in found for piece in _message(message)]
+        if found and all(map(_is_block, found)):
+            return [piece for block in found for piece in _block(block)]
+        return None
+
+    @staticmethod
+    def _is_event(node: JsonNode, kind: str) -> bool:
+        match kind:
+            case "message_start":
+                return member(node, "message") is not None
+            case "content_block_start":
+                return member(node, "content_block") is not None
+            case "content_block_delta" | "message_delta":
+                return member(node, "delta") is not None
+            case "content_block_stop":
+                return number(node, "index") is not None
+        return True
+
+    def _event(self, node: JsonNode, kind: str) -> Iterator[Piece]:
+        key = f"block {number(node, 'index')}"
+        match kind:
+            case "message_start":
+                yield TurnBegins(node.range)
+                yield from (piece for block in objects(member(node, "message"), "content") for piece in _block(block))
+            case "content_block_start":
+                block = member(node, "content_block")
+                yield from _block(block, key) if block is not None else ()
+            case "content_block_delta":
+                yield from _delta(member(node, "delta"), key)
+            case "content_block_stop":
+                yield CallsEnd(node.range, key)
+            case "message_delta":
+                yield from cut_off(string(member(node, "delta"), "stop_reason"), _LENGTHS)
+            case "message_stop":
+                self._has_ended = True
+                yield CallsEnd(node.range)
+
+
+def write_message(calls: Sequence[ToolCall]) -> str:
+    """The assistant's message that holds the calls; a call without an id gets one from its place."""
+    blocks = (
+        f'{{"type": "tool_use", "id": {json_of(call.id or f"toolu_{at}")}, "name": {json_of(call.name)}, '
+        f'"input": {json_of(call.arguments)}}}'
+        for at, call in enumerate(calls)
+    )
+    return f'{{"role": "assistant", "content": [{", ".join(blocks)}]}}'
+
+
+def _is_message(node: JsonNode) -> bool:
+    if text_of(node, "role") not in ("assistant", "user", "system"):
+        return False
+    content = member(node, "content")
+    if content is None or content.kind is JsonKind.STRING:
+        return content is not None
+    return content.kind is JsonKind.ARRAY and all(map(_is_block, content.items))
+
+
+def _is_block(node: JsonNode) -> bool:
+    match text_of(node, "type"):
+        case "text":
+            return string(node, "text") is not None
+        case "thinking":
+            return string(node, "thinking") is not None
+        case "redacted_thinking":
+            return string(node, "data") is not None
+        case "tool_use" | "server_tool_use" | "mcp_tool_use":
+            return node.member("input") is not None or string(node, "name") is not None
+        case "tool_result":
+            return node.member("tool_use_id") is not None
+        case "image" | "document" | "search_result" | "container_upload":
+            return member(node, "source", "content", "file_id") is not None
+        case kind:
+            return kind.endswith("_tool_result") and node.member("content") is not None
+
+
+def _message(node: JsonNode) -> Iterator[Piece]:
+    yield TurnBegins(Range(node.range.start, node.range.start))
+    by_model = text_of(node, "role") == "assistant"
+    content = string(node, "content")
+    if content is not None and is_filled(content):
+        yield Words(SpanKind.TEXT, content, "text", by_model)
+    for block in objects(node, "content"):
+        yield from _block(block, by_model=by_model)
+    yield from cut_off(string(node, "stop_reason"), _LENGTHS)
+
+
+def _block(node: JsonNode, key: str | None = None, *, by_model: bool = True) -> Iterator[Piece]:
+    """What a content block says; `key` is that of its call where fragments of it may come."""
+    kind = text_of(node, "type")
+    if kind in _CALLS:
+        arguments = member(node, "input")
+        if key is not None and arguments is not None and not arguments.members:
+            arguments = None  # a stream begins each call with an empty object, and sends the arguments behind it
+        yield CallPiece(node.range, key, string(node, "name"), string(node, "id"), arguments, wants_id=True)
+    elif kind == "tool_result" or kind.endswith("_tool_result"):
+        content = member(node, "content")
+        place = content.range if content is not None else node.range
+        yield ResultPiece(place, content, string(node, "tool_use_id"), None, truth(node, "is_error"))
+    elif kind in ("text", "thinking"):
+        said = string(node, kind)
+        if said is not None and is_filled(said):
+            yield Words(SpanKind.TEXT if kind == "text" else SpanKind.REASONING, said, kind, by_model)
+
+
+def _delta(delta: JsonNode | None, key: str) -> Iterator[Piece]:
+    kind = text_of(delta, "type")
+    if delta is not None and kind == "input_json_delta":
+        fragment = string(delta, "partial_json")
+        if fragment is not None and is_filled(fragment):
+            yield CallPiece(delta.range, key, arguments=fragment)
+    elif kind in _WORD_DELTAS:
+        spoken, member_ = _WORD_DELTAS[kind]
+        said = string(delta, member_)
+        if said is not None and is_filled(said):
+            yield Words(spoken, said, member_)
