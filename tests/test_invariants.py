@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspector.facade import make_call
+from inspector.formats.api.parser import ApiOrText
 from inspector.formats.format import Format
 from inspector.formats.registry import find_format, formats
 from inspector.json_scanner import read_json
@@ -36,6 +37,7 @@ def hostile(name: str) -> st.SearchStrategy[str]:
     """Texts of a format's own markers, whole and cut, its own calls, and everything that is lethal in JSON."""
     dialect = find_format(name)
     parser = dialect.new_parser()
+    parser = parser.text_side if isinstance(parser, ApiOrText) else parser
     markers = sorted(parser.markers) if isinstance(parser, Machine) else []
     written = [dialect.write_calls([call]) for call in EXAMPLES if dialect.expresses(call)]
     halves = [one[: len(one) // 2] for one in (*markers, *written)]
