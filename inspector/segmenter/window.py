@@ -49,10 +49,7 @@ class Window:
         active = self._active.get(state.name)
         if active is None:
             active = self._active[state.name] = self._patterns_of(state)
-        if len(active) == 1 and state.other_pattern is None:
-            match = _search(self.text, *active[0], at)
-        else:
-            match = self._first_match(active, at)
+        match = self._first_match(active, at)
         found = match.start() if match is not None else len(self.text)
         transition = state.by_marker[match[0]] if match is not None else None
         if state.other_pattern is not None:

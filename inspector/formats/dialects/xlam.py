@@ -1,7 +1,7 @@
 """`xlam`: a JSON array of calls, bare, fenced, behind `[TOOL_CALLS]` or in `<tool_call>` tags (Salesforce xLAM).
 
 All of these are the family's own ways, the bare array the usual one; reasoning may stand before it.
-Sources: vllm:vllm/tool_parsers/xlam_tool_parser.py and vllm:tests/tool_parsers/test_xlam_tool_parser.py.
+Source: vllm:tests/tool_parsers/test_xlam_tool_parser.py.
 """
 
 from inspector.formats.bare_json import BareJson
