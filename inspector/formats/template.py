@@ -36,8 +36,8 @@ class Template:
     `tools` and `results` give texts; `transcript` a whole conversation as one text. `tools_block` finds the family's
     presentation of tools in a system turn, whatever tools it names; None where only the definitions have markers.
     `join` puts the system's words and the tools together. `shares_turn` says that results in a row share one turn.
-    `answer` and `returned` are there where the family is an API: they make the message objects of a model's turn and of
-    a turn of results; its tools stand in a field of the request.
+    `answer`, `returned` and `offered` are there where the family is an API: they make the message objects of a model's
+    turn and of a turn of results, and the value of the request's field `tools`.
     """
 
     tools: Present
@@ -48,6 +48,7 @@ class Template:
     shares_turn: bool = False
     answer: Callable[[Sequence[Piece]], dict[str, Json]] | None = None
     returned: Callable[[Sequence[ToolResult]], dict[str, Json]] | None = None
+    offered: Callable[[Sequence[ToolDefinition]], Json] | None = None
 
 
 @dataclass(frozen=True, slots=True)

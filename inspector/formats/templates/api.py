@@ -16,21 +16,23 @@ def api_template(
     *,
     answer: Callable[[Sequence[Piece]], dict[str, Json]],
     returned: Callable[[Sequence[ToolResult]], dict[str, Json]],
-    request: Callable[[str, list[Json], Sequence[ToolDefinition]], dict[str, Json]],
+    offered: Callable[[Sequence[ToolDefinition]], Json],
+    request: Callable[[str, list[Json]], dict[str, Json]],
     words: Callable[[Message], Json],
     system_apart: bool,
     shares_turn: bool,
 ) -> Template:
     """A Template of a request's body.
 
-    `request` makes the body of the system's words, the messages and the tools; `system_apart` says that those words are
+    `request` makes the body of the system's words and the messages; `system_apart` says that those words are
     no message. `answer`, `returned` and `words` make a message of the model's, the tools' and anybody else's turn.
     """
 
     def transcript(messages: Sequence[Message], tools: Sequence[ToolDefinition], _format: Format) -> str:
         system = [message.text for message in messages if message.role is Role.SYSTEM] if system_apart else []
         others = [message for message in messages if not (system_apart and message.role is Role.SYSTEM)]
-        body = request("\n\n".join(system), list(written(others)), tools)
+        body = request("\n\n".join(system), list(written(others)))
+        body |= {"tools": offered(tools)} if tools else {}
         return json.dumps(body, ensure_ascii=False, indent=1) if _is_plain(body) else json_of(body)
 
     def written(messages: Sequence[Message]) -> Iterator[Json]:
@@ -49,6 +51,7 @@ def api_template(
         shares_turn=shares_turn,
         answer=answer,
         returned=returned,
+        offered=offered,
     )
 
 

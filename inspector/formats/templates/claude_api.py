@@ -24,11 +24,13 @@ def _block(result: ToolResult) -> Json:
     return {**block, "is_error": True} if result.is_error else block
 
 
-def _request(system: str, messages: list[Json], tools: Sequence[ToolDefinition]) -> dict[str, Json]:
+def _offered(tools: Sequence[ToolDefinition]) -> Json:
+    return [bare_tool(tool, schema_key="input_schema") for tool in tools]
+
+
+def _request(system: str, messages: list[Json]) -> dict[str, Json]:
     said: dict[str, Json] = {"system": system} if system else {}
-    listed: list[Json] = [bare_tool(tool, schema_key="input_schema") for tool in tools]
-    offered: dict[str, Json] = {"tools": listed} if tools else {}
-    return {**said, "messages": messages, **offered}
+    return {**said, "messages": messages}
 
 
 def _words(message: Message) -> Json:
@@ -36,5 +38,11 @@ def _words(message: Message) -> Json:
 
 
 CLAUDE_API_TEMPLATE = api_template(
-    answer=claude_message, returned=_returned, request=_request, words=_words, system_apart=True, shares_turn=True
+    answer=claude_message,
+    returned=_returned,
+    offered=_offered,
+    request=_request,
+    words=_words,
+    system_apart=True,
+    shares_turn=True,
 )

@@ -24,11 +24,13 @@ def _part(result: ToolResult) -> Json:
     return {"functionResponse": {**named, "name": result.name or "", "response": response}}
 
 
-def _request(system: str, messages: list[Json], tools: Sequence[ToolDefinition]) -> dict[str, Json]:
+def _offered(tools: Sequence[ToolDefinition]) -> Json:
+    return [{"functionDeclarations": [bare_tool(tool) for tool in tools]}]
+
+
+def _request(system: str, messages: list[Json]) -> dict[str, Json]:
     said: dict[str, Json] = {"systemInstruction": {"parts": [{"text": system}]}} if system else {}
-    declared: list[Json] = [bare_tool(tool) for tool in tools]
-    offered: dict[str, Json] = {"tools": [{"functionDeclarations": declared}]} if tools else {}
-    return {**said, "contents": messages, **offered}
+    return {**said, "contents": messages}
 
 
 def _words(message: Message) -> Json:
@@ -36,5 +38,11 @@ def _words(message: Message) -> Json:
 
 
 GEMINI_API_TEMPLATE = api_template(
-    answer=gemini_message, returned=_returned, request=_request, words=_words, system_apart=True, shares_turn=True
+    answer=gemini_message,
+    returned=_returned,
+    offered=_offered,
+    request=_request,
+    words=_words,
+    system_apart=True,
+    shares_turn=True,
 )

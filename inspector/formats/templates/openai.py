@@ -18,9 +18,12 @@ def _returned(results: Sequence[ToolResult]) -> dict[str, Json]:
     return {"role": "tool", **named, "content": contents(results)}
 
 
-def _request(_system: str, messages: list[Json], tools: Sequence[ToolDefinition]) -> dict[str, Json]:
-    offered: dict[str, Json] = {"tools": [openai_tool(tool) for tool in tools]} if tools else {}
-    return {"messages": messages, **offered}
+def _offered(tools: Sequence[ToolDefinition]) -> Json:
+    return [openai_tool(tool) for tool in tools]
+
+
+def _request(_system: str, messages: list[Json]) -> dict[str, Json]:
+    return {"messages": messages}
 
 
 def _words(message: Message) -> Json:
@@ -28,5 +31,11 @@ def _words(message: Message) -> Json:
 
 
 OPENAI_TEMPLATE = api_template(
-    answer=openai_message, returned=_returned, request=_request, words=_words, system_apart=False, shares_turn=False
+    answer=openai_message,
+    returned=_returned,
+    offered=_offered,
+    request=_request,
+    words=_words,
+    system_apart=False,
+    shares_turn=False,
 )
