@@ -46,11 +46,16 @@ def render_prompt(turns: Sequence[Turn], tools: Sequence[ToolDefinition] = ()) -
     return "".join([*_system(system, tools), *_messages(turn for turn in turns if turn.role is not Role.SYSTEM)])
 
 
+def present_tools(tools: Sequence[ToolDefinition]) -> str:
+    """What the template says of the tools in the system turn, behind the system's own words and a line feed."""
+    return _BEFORE_TOOLS + "\n".join(map(_tool, tools)) + _AFTER_TOOLS
+
+
 def _system(text: str, tools: Sequence[ToolDefinition]) -> Iterator[str]:
     if text or tools:
         yield f"<|im_start|>system\n{text}"
         if tools:
-            yield f"\n{_BEFORE_TOOLS}" + "\n".join(map(_tool, tools)) + _AFTER_TOOLS
+            yield f"\n{present_tools(tools)}"
         yield "<|im_end|>"
 
 

@@ -23,6 +23,7 @@ COMMANDS = MappingProxyType(
         "export": Entry("ui.cli.export:export", "Write traces as a trace file, JSON, Markdown or one HTML page."),
         "reinspect": Entry("ui.cli.reinspect:reinspect", "Inspect the traces in the database again."),
         "db": Entry("ui.cli.database:database", "Look after the database: upgrade, stats, prune, vacuum."),
+        "convert": Entry("ui.cli.convert:convert", "Rewrite raw outputs and conversations into another format."),
         "rule": Entry("ui.cli.rules:rule", "Explain one rule."),
         "rules": Entry("ui.cli.rules:rules", "List every rule."),
         "formats": Entry("ui.cli.formats:formats", "List the formats that weaklink reads, or detect that of a text."),

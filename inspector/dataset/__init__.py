@@ -1,0 +1,1 @@
+"""Training data: conversations and raw outputs, rewritten for another model."""

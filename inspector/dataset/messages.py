@@ -1,0 +1,177 @@
+"""The messages of a row, in OpenAI's shape or ShareGPT's, as what they say; and put back in the shape they had."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from inspector.dataset.rereading import Reread, reread
+from inspector.formats.completion import Calls, Piece, Reasoning, Words
+from inspector.formats.completion.writers import is_api
+from inspector.formats.format import Format
+from inspector.formats.structured import read_structured_part
+from inspector.importers.rows import parse_json
+from inspector.json_text import write_json
+from inspector.model import Json, Role, ToolCall, ToolDefinition, ToolResult
+from inspector.segmentation import segment
+from inspector.text import Range
+from inspector.wire.openai_messages import read_message
+
+LISTS = ("messages", "conversations")
+"""The members of a row that hold a conversation."""
+_NOWHERE = Range(0, 0)
+_ROLES = {
+    **dict.fromkeys(("system", "developer"), Role.SYSTEM),
+    **dict.fromkeys(("assistant", "gpt", "chatgpt", "model", "bot", "agent"), Role.ASSISTANT),
+    **dict.fromkeys(
+        ("tool", "observation", "function", "function_response", "tool_response", "ipython", "environment"), Role.TOOL
+    ),
+}
+_STRUCTURED = frozenset(
+    {"tool_calls", "function_call", "reasoning_content", "reasoning", "thinking", "parts", "tool_call_id"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The words that a row's messages use for the role, its text, and the roles that weaklink may have to add."""
+
+    role_key: str
+    text_key: str
+    system: str = "system"
+    tool: str = "tool"
+
+    @property
+    def is_structured(self) -> bool:
+        """Whether a message may hold more than a text: OpenAI's shape, not ShareGPT's."""
+        return self.text_key == "content"
+
+
+def shape_of(message: dict[str, Json]) -> Shape:
+    """The shape of a message."""
+    role_key = "from" if "from" in message and "role" not in message else "role"
+    return Shape(role_key, "value" if "value" in message and "content" not in message else "content")
+
+
+def role_of(message: dict[str, Json]) -> Role:
+    """Whose turn a message is; a role that is not known is the user's."""
+    word = message.get(shape_of(message).role_key)
+    return _ROLES.get(word.lower(), Role.USER) if isinstance(word, str) else Role.USER
+
+
+def text_of(message: dict[str, Json]) -> str | None:
+    """The message's text, or the joined texts of its blocks; None where it has something else."""
+    value = message.get(shape_of(message).text_key, message.get("parts"))
+    if isinstance(value, list):
+        texts = [one.get("text") for one in value if isinstance(one, dict)]
+        return "".join(text for text in texts if isinstance(text, str))
+    return value if isinstance(value, str) else None
+
+
+def with_text(message: dict[str, Json], text: str) -> dict[str, Json]:
+    """The message with another text in place of all that said something."""
+    key = shape_of(message).text_key
+    kept = {name: value for name, value in message.items() if name not in _STRUCTURED}
+    return {**kept, key: text}
+
+
+def with_object(message: dict[str, Json], said: dict[str, Json]) -> dict[str, Json]:
+    """The message with an API's message object in place of all that said something."""
+    kept = {name: value for name, value in message.items() if name not in _STRUCTURED | {"content", "role", "from"}}
+    return {**said, **kept}
+
+
+def read_answer(message: dict[str, Json], source: Format, tools: tuple[ToolDefinition, ...]) -> Reread:
+    """What an assistant's message says: its text as `source` reads it, and what structured fields hold."""
+    content = message.get("content")
+    if is_api(source) and source.name != "openai" and ("parts" in message or isinstance(content, list)):
+        return reread(segment(write_json(message), source.name, tools=tools))
+    if not _STRUCTURED & message.keys() and not isinstance(content, list):
+        return reread(segment(text_of(message) or "", source.name, tools=tools))
+    return _structured(message, source, tools)
+
+
+def _structured(message: dict[str, Json], source: Format, tools: tuple[ToolDefinition, ...]) -> Reread:
+    turn = read_message(message)
+    pieces: list[Piece] = []
+    notes: list[str] = []
+    for part in turn.parts:
+        if part.name == "reasoning":
+            pieces.append(Reasoning(part.text))
+        elif part.name == "text":
+            inner = reread(segment(part.text, source.name, tools=tools))
+            pieces += inner.pieces
+            notes += inner.notes
+        elif part.name.startswith("call:"):
+            pieces += _call(read_structured_part(turn, part).calls, part.name, notes)
+        elif part.text:
+            notes.append(f"The part `{part.name}`: only words, reasoning and calls are converted.")
+    return Reread(tuple(pieces), tuple(notes))
+
+
+def _call(calls: tuple[ToolCall, ...], name: str, notes: list[str]) -> Iterator[Piece]:
+    for call in calls:
+        if call.valid or (call.recovered and call.name):
+            if not call.valid:
+                notes.append(f"`{name}` was malformed and was written from its repair.")
+            yield Calls((call,))
+        else:
+            notes.append(f"`{name}` could not be read and stays as its raw text.")
+            yield Words(f"{call.name or ''} {call.raw_arguments}".strip())
+
+
+def read_results(message: dict[str, Json], source: Format) -> tuple[ToolResult, ...]:
+    """The results that a message hands back; none where it says anything else.
+
+    A tool's message holds one at least. A user's message counts where it holds nothing but results, as Qwen's template
+    and the APIs of Anthropic and Google have it.
+    """
+    blocks = tuple(_blocks(message))
+    role = role_of(message)
+    if blocks or role not in (Role.TOOL, Role.USER):
+        return blocks
+    text = text_of(message) or ""
+    found = segment(text, source.name, role=role)
+    if role is Role.USER and (not found.results or found.content.strip()):
+        return ()
+    results = tuple(_unwrapped(result) for result in found.results if result.content) or (ToolResult(text, _NOWHERE),)
+    call_id, name = message.get("tool_call_id"), message.get("name")
+    if len(results) == 1:
+        only = results[0]
+        call_id = call_id if isinstance(call_id, str) else only.call_id
+        name = name if isinstance(name, str) else only.name
+        return (ToolResult(only.content, _NOWHERE, call_id, name, only.is_error),)
+    return results
+
+
+def _unwrapped(result: ToolResult) -> ToolResult:
+    """The result without the object that some agents and templates wrap it in together with its call."""
+    if not result.content.lstrip().startswith("{") or (result.call_id is None and result.name is None):
+        return result
+    try:
+        value = parse_json(result.content.encode("utf-8", "surrogatepass"))
+    except ValueError:
+        return result
+    if not isinstance(value, dict) or "content" not in value:
+        return result
+    said = value["content"]
+    text = said if isinstance(said, str) else write_json(said, ascii_only=False)
+    return ToolResult(text, _NOWHERE, result.call_id, result.name, result.is_error)
+
+
+def _blocks(message: dict[str, Json]) -> Iterator[ToolResult]:
+    """The results in an API's blocks and parts."""
+    value = message.get("content", message.get("parts"))
+    for block in value if isinstance(value, list) else ():
+        if not isinstance(block, dict):
+            continue
+        response = block.get("functionResponse")
+        if block.get("type") == "tool_result":
+            call_id = block.get("tool_use_id")
+            text = text_of({"content": block.get("content")})
+            yield ToolResult(text or "", _NOWHERE, _word(call_id), None, block.get("is_error") is True or None)
+        elif isinstance(response, dict):
+            text = write_json(response.get("response"), ascii_only=False)
+            yield ToolResult(text, _NOWHERE, _word(response.get("id")), _word(response.get("name")))
+
+
+def _word(value: Json) -> str | None:
+    return value if isinstance(value, str) else None

@@ -1,0 +1,126 @@
+"""What is not the model's own words, as a family's chat template presents it: turns, tool definitions, results."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import TypeAlias
+
+from inspector.formats.completion import Piece, write_completion
+from inspector.formats.format import Format
+from inspector.model import Json, Role, ToolDefinition, ToolResult
+
+Present: TypeAlias = Callable[[Sequence[ToolDefinition]], str]
+"""The text that tells a model its tools; never called without any."""
+PresentResults: TypeAlias = Callable[[Sequence[ToolResult]], str]
+"""The text of one turn that hands results back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn to render: `text` is that of a system's or user's turn, `pieces` an assistant's, `results` a tool's."""
+
+    role: Role
+    text: str = ""
+    pieces: tuple[Piece, ...] = ()
+    results: tuple[ToolResult, ...] = ()
+
+
+Transcribe: TypeAlias = Callable[[Sequence[Message], Sequence[ToolDefinition], Format], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """How a family presents what its models do not write.
+
+    `tools` and `results` give texts; `transcript` a whole conversation as one text. `tools_block` finds the family's
+    presentation of tools in a system turn, whatever tools it names; None where only the definitions have markers.
+    `join` puts the system's words and the tools together. `shares_turn` says that results in a row share one turn.
+    `answer`, `returned` and `offered` are there where the family is an API: they make the message objects of a model's
+    turn and of a turn of results, and the value of the request's field `tools`.
+    """
+
+    tools: Present
+    results: PresentResults
+    transcript: Transcribe
+    tools_block: re.Pattern[str] | None = None
+    join: Callable[[str, str], str] = lambda words, tools: f"{words}\n\n{tools}" if words else tools
+    shares_turn: bool = False
+    answer: Callable[[Sequence[Piece]], dict[str, Json]] | None = None
+    returned: Callable[[Sequence[ToolResult]], dict[str, Json]] | None = None
+    offered: Callable[[Sequence[ToolDefinition]], Json] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """What stands before and behind each role's turn, and before them all.
+
+    `tools_role` is the role whose first turn the tools are told in, `tools_outside` that they stand before its header.
+    """
+
+    around: Mapping[Role, tuple[str, str]]
+    beginning: str = ""
+    tools_role: Role = Role.SYSTEM
+    tools_outside: bool = False
+
+
+def turn_template(
+    turns: Turns,
+    *,
+    tools: Present,
+    results: PresentResults,
+    tools_block: re.Pattern[str] | None = None,
+    join: Callable[[str, str], str] | None = None,
+    shares_turn: bool = False,
+) -> Template:
+    """A Template whose transcripts are turns one after another."""
+
+    def transcript(messages: Sequence[Message], offered: Sequence[ToolDefinition], format: Format) -> str:
+        return turns.beginning + "".join(_rendered(template, turns, messages, offered, format))
+
+    template = Template(tools, results, transcript, tools_block, shares_turn=shares_turn)
+    template = replace(template, join=join) if join is not None else template
+    return template
+
+
+def _rendered(
+    template: Template, turns: Turns, messages: Sequence[Message], tools: Sequence[ToolDefinition], format: Format
+) -> Iterator[str]:
+    untold = template.tools(tools) if tools else ""
+    if untold and turns.tools_role not in {message.role for message in messages}:
+        yield _turn(turns, turns.tools_role, template.join("", untold))
+        untold = ""
+    for message in grouped(messages, shares_turn=template.shares_turn):
+        text = _text(message, template, format)
+        if untold and message.role is turns.tools_role:
+            yield untold if turns.tools_outside else ""
+            text = text if turns.tools_outside else template.join(text, untold)
+            untold = ""
+        yield _turn(turns, message.role, text)
+
+
+def _turn(turns: Turns, role: Role, text: str) -> str:
+    before, behind = turns.around[role]
+    return f"{before}{text}{behind}"
+
+
+def _text(message: Message, template: Template, format: Format) -> str:
+    if message.role is Role.TOOL:
+        return template.results(message.results)
+    if message.role is not Role.ASSISTANT:
+        return message.text
+    completion = write_completion(message.pieces, format)
+    return completion.prompt + completion.text
+
+
+def grouped(messages: Iterable[Message], *, shares_turn: bool) -> Iterator[Message]:
+    """The messages with results in a row in one turn, or each in a turn of its own."""
+    for role, group in groupby(messages, key=lambda message: message.role):
+        if role is not Role.TOOL:
+            yield from group
+            continue
+        results = tuple(result for message in group for result in message.results)
+        if shares_turn:
+            yield Message(Role.TOOL, results=results)
+        else:
+            yield from (Message(Role.TOOL, results=(result,)) for result in results)

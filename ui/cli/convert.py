@@ -1,0 +1,74 @@
+"""`weaklink convert`: raw outputs and conversations rewritten for a model of another format, a JSON line each."""
+
+import sys
+from collections.abc import Iterator
+from typing import BinaryIO
+
+import click
+
+from inspector.dataset.convert import convert_row
+from inspector.formats.format import Format
+from inspector.formats.registry import find_format
+from inspector.importers.rows import parse_json
+from inspector.json_text import write_json
+from inspector.model import Json, ToolDefinition
+from inspector.segmentation import AUTO
+from ui.cli.inputs import STDIN, open_binary, read_tool_file
+
+
+@click.command("convert")
+@click.argument("file", default=STDIN)
+@click.option("--from", "source", default=AUTO, show_default=True, metavar="NAME", help="The format of what comes in.")
+@click.option("--to", "target", required=True, metavar="NAME", help="The format of what goes out.")
+@click.option("--tools", "tool_file", metavar="FILE", help="JSON file with the tools, for lines that name none.")
+def convert(file: str, source: str, target: str, tool_file: str | None) -> None:
+    r"""Rewrite raw model outputs and conversations into another format.
+
+    FILE holds JSON lines; `-`, or nothing, is standard input. A line is {"id", "text", "prompt"?, "tools"?}, one raw
+    output, or a conversation in `messages` or `conversations`. Each is answered by one line of the same shape: the
+    model's words, reasoning and calls, the results and the list of tools are rewritten, `dropped` says what the
+    new format cannot hold and which calls were malformed, and everything else is kept. A bad line is answered by
+    {"id", "error"}.
+
+    \b
+    Example:
+      weaklink convert --from hermes --to mistral train.jsonl > train.mistral.jsonl
+    """
+    reads = None if source == AUTO else find_format(source)
+    writes = find_format(target)
+    tools = read_tool_file(tool_file) if tool_file else ()
+    with open_binary(file) as lines:
+        bad = sum(_put(line) for line in _answers(lines, reads, writes, tools))
+    if bad:
+        click.echo(f"weaklink: {bad} {'line' if bad == 1 else 'lines'} could not be converted", err=True)
+
+
+def _put(answer: dict[str, Json]) -> bool:
+    """Print an answer at once; whether it is an error."""
+    sys.stdout.write(write_json(answer) + "\n")
+    sys.stdout.flush()
+    return "error" in answer and len(answer) == 2
+
+
+def _answers(
+    lines: BinaryIO, source: Format | None, target: Format, tools: tuple[ToolDefinition, ...]
+) -> Iterator[dict[str, Json]]:
+    """The answer to each line in order; blank lines get none, and only one line is held at a time."""
+    while line := lines.readline():
+        if not line.isspace():
+            yield answer(line, source, target, tools)
+
+
+def answer(
+    line: bytes, source: Format | None, target: Format, tools: tuple[ToolDefinition, ...] = ()
+) -> dict[str, Json]:
+    """The converted row of one line, or `{"id", "error"}` where the line is none."""
+    row_id: Json = None
+    try:
+        row = parse_json(line.removeprefix(b"\xef\xbb\xbf"))
+        if not isinstance(row, dict):
+            raise ValueError("not a JSON object")  # told as any other bad line
+        row_id = row.get("id")
+        return convert_row(row, source, target, tools=tools)
+    except ValueError as error:
+        return {"id": row_id, "error": str(error)}
