@@ -40,6 +40,7 @@ LAYOUTS = MappingProxyType(
         "deepseek_v3": Layout(reasoning=("<think>\n", "\n</think>\n\n"), between=""),
         "deepseek_v31": Layout(reasoning=("<think>", "</think>"), between=""),
         "kimi_k2": Layout(reasoning=("<think>", "</think>"), between=""),
+        "gemma4": Layout(reasoning=("<|channel>thought\n", "<channel|>")),
         "gigachat3": Layout(reasoning=None, between=""),
     }
 )

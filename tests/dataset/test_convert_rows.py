@@ -1,0 +1,170 @@
+"""Rows of training data rewritten: conversations keep their shape, and everything that is not converted."""
+
+import json
+from typing import Any
+
+import pytest
+
+from inspector.dataset.convert import convert_row
+from inspector.formats.format import Format
+from inspector.formats.hermes_prompt import present_tools
+from inspector.formats.registry import find_format, formats
+from inspector.formats.templates.registry import find_template
+from inspector.model import ToolDefinition
+from inspector.segmentation import segment
+
+HERMES, PHI4 = find_format("hermes"), find_format("phi4")
+TOOL = ToolDefinition("f", "Does it.", {"type": "object", "properties": {"a": {"type": "integer"}}})
+OFFERED = [{"type": "function", "function": {"name": "f", "description": "Does it.", "parameters": TOOL.parameters}}]
+CALLS = "\n".join(f'<tool_call>\n{{"name": "f", "arguments": {{"a": {a}}}}}\n</tool_call>' for a in (1, 2))
+SHAREGPT: dict[str, Any] = {
+    "id": "row",
+    "conversations": [
+        {"from": "system", "value": f"Be brief.\n{present_tools([TOOL])}\nBe kind."},
+        {"from": "human", "value": "Go.", "weight": 0},
+        {"from": "gpt", "value": f"I go.\n{CALLS}", "weight": 1},
+        {"from": "tool", "value": "<tool_response>\none\n</tool_response>\n<tool_response>\ntwo\n</tool_response>"},
+        {"from": "gpt", "value": "Done."},
+    ],
+    "source": {"of": "it"},
+}
+OPENAI: dict[str, Any] = {
+    "messages": [
+        {"role": "user", "content": "Go."},
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "f", "arguments": '{"a": 1}'}}],
+        },
+        {"role": "tool", "tool_call_id": "c1", "content": "one"},
+        {"role": "assistant", "content": "Done."},
+    ],
+    "tools": OFFERED,
+}
+WITH_TEMPLATE = [one for one in formats() if find_template(one) is not None]
+
+
+def converted(row: dict[str, Any], target: Format, source: Format | None = HERMES) -> dict[str, Any]:
+    before = json.dumps(row)
+    result: dict[str, Any] = convert_row(row, source, target)
+    assert json.dumps(row) == before
+    return result
+
+
+@pytest.mark.parametrize("target", formats(), ids=lambda one: one.name)
+def test_a_sharegpt_row_keeps_its_shape_in_every_format(target: Format) -> None:
+    row = converted(SHAREGPT, target)
+    assert (row["id"], row["source"]) == ("row", {"of": "it"})
+    messages = row["conversations"]
+    assert messages[1] == SHAREGPT["conversations"][1]
+    assert all(set(message) <= {"from", "value", "weight"} for message in messages)
+    answer = next(message for message in messages if message["from"] == "gpt")
+    assert answer["weight"] == 1
+    read = segment(answer["value"], target.name, tools=[TOOL]).calls
+    assert [(call.name, call.arguments) for call in read] == [("f", {"a": 1}), ("f", {"a": 2})]
+    assert isinstance(row["dropped"], list)
+
+
+@pytest.mark.parametrize("target", WITH_TEMPLATE, ids=lambda one: one.name)
+def test_results_and_tools_are_told_as_the_family_does(target: Format) -> None:
+    template = find_template(target)
+    assert template is not None
+    row = converted(SHAREGPT, target)
+    results = [message["value"] for message in row["conversations"] if message["from"] == "tool"]
+    assert "one" in results[0]
+    assert len(results) == (1 if template.shares_turn else 2)
+    system = row["conversations"][0]["value"]
+    assert system.startswith("Be brief.")
+    assert system.endswith("Be kind.")
+    if template.offered is None and target.name != "hermes":
+        assert template.tools([TOOL]).split("\n")[0] in system
+        assert "pydantic model json schema" not in system
+    if template.offered is not None:
+        assert row["tools"] == template.offered([TOOL])
+
+
+@pytest.mark.parametrize("target", WITH_TEMPLATE, ids=lambda one: one.name)
+def test_structured_calls_are_written_and_their_results_told(target: Format) -> None:
+    template = find_template(target)
+    assert template is not None
+    row = converted(OPENAI, target)
+    said = [message for message in row["messages"] if message["role"] in ("assistant", "model")]
+    text = said[0]["content"] if template.answer is None else json.dumps(said[0])
+    read = segment(text, target.name, tools=[TOOL]).calls
+    assert [(call.name, call.arguments) for call in read] == [("f", {"a": 1})]
+    if template.answer is None:
+        assert row["messages"][0]["role"] == "system"
+        assert all("tool_calls" not in message for message in row["messages"])
+
+
+def test_from_openai_messages_into_hermes_every_line_is_as_hermes_has_it() -> None:
+    row = converted(OPENAI, HERMES)
+    assert [message["content"] for message in row["messages"]] == [
+        present_tools([TOOL]),
+        "Go.",
+        '<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>',
+        "<tool_response>\none\n</tool_response>",
+        "Done.",
+    ]
+    assert row["dropped"] == ["Message 2: The id `c1`: `hermes` has none on the wire."]
+
+
+def test_a_block_of_tools_that_is_not_the_familys_own_is_replaced_and_told() -> None:
+    definition = json.dumps(OFFERED[0])
+    system = f"Call like <tool_call>.\n<tools>\n{definition}\n</tools>"
+    row = {"messages": [{"role": "system", "content": system}, {"role": "user", "content": "Go."}]}
+    qwen = find_template(HERMES)
+    assert qwen is not None
+    told = converted(row, PHI4)["dropped"]
+    assert told == ["How `phi4` presents tools: weaklink does not know; the system turn is as it was."]
+
+
+def test_a_conversation_in_its_own_format_keeps_its_system_turn() -> None:
+    row = converted(SHAREGPT, HERMES)
+    assert row["conversations"] == SHAREGPT["conversations"]
+    assert row["dropped"] == []
+
+
+def test_a_format_without_a_known_template_leaves_results_and_says_so() -> None:
+    row = converted(SHAREGPT, PHI4)
+    assert row["conversations"][3] == SHAREGPT["conversations"][3]
+    assert "How `phi4` presents results: weaklink does not know; they are as they were." in row["dropped"]
+
+
+def test_a_malformed_call_is_told_with_its_message() -> None:
+    value = '<tool_call>\n{"name": "f", "arguments": {"a": 1,}}\n</tool_call>'
+    row = converted({"conversations": [{"from": "gpt", "value": value}]}, HERMES)
+    assert row["dropped"] == ["Message 1: The call at 12..49 was malformed (J104) and was written from its repair."]
+
+
+def test_auto_finds_the_format_of_a_row() -> None:
+    row = converted({"text": CALLS, "prompt": "x"}, PHI4, None)
+    assert row == {
+        "text": 'functools[{"name": "f", "arguments": {"a": 1}}, {"name": "f", "arguments": {"a": 2}}]',
+        "dropped": [],
+    }
+
+
+@pytest.mark.parametrize(
+    ("row", "why"),
+    [
+        ({}, "neither `text` nor"),
+        ({"text": 5}, "`text` must be a string"),
+        ({"text": None}, "neither `text` nor"),
+        ({"text": "a", "prompt": 5}, "`prompt` must be a string"),
+        ({"text": "a", "messages": []}, "both `text` and `messages`"),
+        ({"messages": []}, "`messages` holds no messages"),
+        ({"messages": ["a"]}, "`messages` holds no messages"),
+        ({"messages": "a"}, "neither `text` nor"),
+    ],
+)
+def test_a_row_that_cannot_be_read_says_why(row: dict[str, Any], why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        convert_row(row, HERMES, HERMES)
+
+
+@pytest.mark.parametrize("odd", [None, 5, "a", [], {}, {"role": 5}, {"role": "assistant", "content": {"a": 1}}])
+@pytest.mark.parametrize("target", formats(), ids=lambda one: one.name)
+def test_odd_messages_are_no_reason_to_raise(target: Format, odd: object) -> None:
+    row = converted({"messages": [{"role": "user", "content": "Go."}, odd]}, target)
+    assert row["messages"][0]["content" if "content" in row["messages"][0] else "parts"] == "Go."

@@ -1,0 +1,73 @@
+"""`weaklink convert`: JSON lines in, JSON lines out, whatever a line holds."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from inspector.formats.registry import find_format
+from tests.ui.conftest import Run
+from ui.cli.convert import answer
+
+CALL = '<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>'
+
+
+def lines(*rows: object) -> bytes:
+    return "".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows).encode()
+
+
+def test_each_line_is_answered_by_one_line_in_order(weaklink: Run) -> None:
+    given = lines({"id": 1, "text": CALL, "label": "x"}, "", {"id": 2, "text": "Hi."})
+    done = weaklink("convert", "--from", "hermes", "--to", "phi4", stdin=given)
+    assert done.returncode == 0
+    assert [json.loads(line) for line in done.stdout.splitlines()] == [
+        {"id": 1, "text": 'functools[{"name": "f", "arguments": {"a": 1}}]', "label": "x", "dropped": []},
+        {"id": 2, "text": "Hi.", "dropped": []},
+    ]
+    assert done.stderr == b""
+
+
+def test_a_bad_line_is_answered_by_its_error_and_the_rest_goes_on(weaklink: Run) -> None:
+    given = lines("{nope", {"id": 7, "text": 5}, "[]", {"id": 8, "text": CALL})
+    done = weaklink("convert", "--to", "hermes", stdin=given)
+    assert done.returncode == 0
+    told = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [list(one) for one in told] == [["id", "error"], ["id", "error"], ["id", "error"], ["id", "text", "dropped"]]
+    assert [one["id"] for one in told] == [None, 7, None, 8]
+    assert done.stderr == b"weaklink: 3 lines could not be converted\n"
+
+
+def test_a_file_and_the_tools_for_lines_that_name_none(weaklink: Run, tmp_path: Path) -> None:
+    (tmp_path / "rows.jsonl").write_bytes(lines({"messages": [{"role": "user", "content": "Go."}]}))
+    (tmp_path / "tools.json").write_text(json.dumps([{"name": "f", "parameters": {}}]))
+    done = weaklink("convert", "--to", "hermes", "--tools", "tools.json", "rows.jsonl")
+    assert done.returncode == 0
+    assert '"name":"f"' in json.loads(done.stdout)["messages"][0]["content"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--from", "no-such", "--to", "hermes"), b"no format is called `no-such`"),
+        (("--from", "hermes", "--to", "hermse"), b"did you mean `hermes`?"),
+        (("--from", "hermes"), b"Missing option '--to'"),
+        (("--to", "hermes", "no-such.jsonl"), b"cannot read no-such.jsonl"),
+    ],
+)
+def test_what_cannot_run_ends_with_2(weaklink: Run, words: tuple[str, ...], said: bytes) -> None:
+    done = weaklink("convert", *words)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert said in done.stderr
+
+
+def test_the_help_shows_an_example(weaklink: Run) -> None:
+    done = weaklink("convert", "--help")
+    assert b"weaklink convert --from hermes --to mistral" in done.stdout
+
+
+def test_long_integers_and_lone_surrogates_come_through() -> None:
+    digits = "7" * 5_000
+    line = f'{{"id": {digits}, "text": "a\\ud800", "more": [{digits}]}}'.encode()
+    told = answer(line, find_format("hermes"), find_format("phi4"))
+    assert told["text"] == "a\ud800"
+    assert str(told["id"]) == digits
