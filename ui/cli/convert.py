@@ -22,7 +22,7 @@ from ui.cli.inputs import STDIN, open_binary, read_tool_file
 @click.option("--to", "target", required=True, metavar="NAME", help="The format of what goes out.")
 @click.option("--tools", "tool_file", metavar="FILE", help="JSON file with the tools, for lines that name none.")
 def convert(file: str, source: str, target: str, tool_file: str | None) -> None:
-    r"""Rewrite raw model outputs and conversations into another format.
+    """Rewrite raw model outputs and conversations into another format.
 
     FILE holds JSON lines; `-`, or nothing, is standard input. A line is {"id", "text", "prompt"?, "tools"?}, one raw
     output, or a conversation in `messages` or `conversations`. Each is answered by one line of the same shape: the
@@ -33,7 +33,7 @@ def convert(file: str, source: str, target: str, tool_file: str | None) -> None:
     \b
     Example:
       weaklink convert --from hermes --to mistral train.jsonl > train.mistral.jsonl
-    """
+    """  # noqa: D301  # Click wants the backspace itself
     reads = None if source == AUTO else find_format(source)
     writes = find_format(target)
     tools = read_tool_file(tool_file) if tool_file else ()
