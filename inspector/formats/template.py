@@ -56,12 +56,14 @@ class Turns:
     """What stands before and behind each role's turn, and before them all.
 
     `tools_role` is the role whose first turn the tools are told in, `tools_outside` that they stand before its header.
+    `merges_system` says that there is no system turn: its words stand at the head of the user's next.
     """
 
     around: Mapping[Role, tuple[str, str]]
     beginning: str = ""
     tools_role: Role = Role.SYSTEM
     tools_outside: bool = False
+    merges_system: bool = False
 
 
 def turn_template(
@@ -86,22 +88,32 @@ def turn_template(
 def _rendered(
     template: Template, turns: Turns, messages: Sequence[Message], tools: Sequence[ToolDefinition], format: Format
 ) -> Iterator[str]:
+    said = _with_tools(template, turns, messages, tools, format)
+    head = ""
+    for outside, role, text in said:
+        if role is Role.SYSTEM and turns.merges_system:
+            head += f"{text}\n\n"
+            continue
+        before, behind = turns.around[role]
+        own_head, head = (head, "") if role is Role.USER else ("", head)
+        yield f"{outside}{before}{own_head}{text}{behind}"
+
+
+def _with_tools(
+    template: Template, turns: Turns, messages: Sequence[Message], tools: Sequence[ToolDefinition], format: Format
+) -> Iterator[tuple[str, Role, str]]:
+    """Each turn's text, its role, and what stands before its header; the tools are told once."""
     untold = template.tools(tools) if tools else ""
     if untold and turns.tools_role not in {message.role for message in messages}:
-        yield _turn(turns, turns.tools_role, template.join("", untold))
+        yield "", turns.tools_role, template.join("", untold)
         untold = ""
     for message in grouped(messages, shares_turn=template.shares_turn):
         text = _text(message, template, format)
-        if untold and message.role is turns.tools_role:
-            yield untold if turns.tools_outside else ""
-            text = text if turns.tools_outside else template.join(text, untold)
-            untold = ""
-        yield _turn(turns, message.role, text)
-
-
-def _turn(turns: Turns, role: Role, text: str) -> str:
-    before, behind = turns.around[role]
-    return f"{before}{text}{behind}"
+        if not untold or message.role is not turns.tools_role:
+            yield "", message.role, text
+            continue
+        yield (untold, message.role, text) if turns.tools_outside else ("", message.role, template.join(text, untold))
+        untold = ""
 
 
 def _text(message: Message, template: Template, format: Format) -> str:

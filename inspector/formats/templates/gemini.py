@@ -69,14 +69,14 @@ def _named(schema: Json) -> str:
 
 
 def _docstring(description: str, members: dict[str, Json]) -> Iterator[str]:
-    yield f'    """{description}'
-    if members:
+    if not members:
+        yield f'    """{description}"""'
+    else:
+        yield f'    """{description}'
         yield "\n    Args:"
         for name, schema in members.items():
             said = schema.get("description") if isinstance(schema, dict) else None
             yield f"        {name}: {said if isinstance(said, str) else ''}".rstrip()
-        yield '    """'
-    else:
         yield '    """'
 
 
@@ -85,5 +85,9 @@ def _results(results: Sequence[ToolResult]) -> str:
 
 
 GEMINI_TEMPLATE = turn_template(
-    Turns(_TURNS, beginning="<bos>"), tools=_tools, results=_results, tools_block=_BLOCK, shares_turn=True
+    Turns(_TURNS, beginning="<bos>", merges_system=True),
+    tools=_tools,
+    results=_results,
+    tools_block=_BLOCK,
+    shares_turn=True,
 )

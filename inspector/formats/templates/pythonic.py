@@ -15,7 +15,7 @@ from inspector.model import ToolDefinition
 def _tools(tools: Sequence[ToolDefinition]) -> str:
     return (
         "A call is the whole reply, as a list in Python's syntax: [name1(argument1=value1, argument2=value2), name2()]."
-        f"\nThe following functions can be called:\n\n{indented([bare_tool(tool) for tool in tools])}"
+        f"\nThese are the available functions:\n\n{indented([bare_tool(tool) for tool in tools])}"
     )
 
 
