@@ -64,7 +64,8 @@ _INVALID: JsonObject = {
     "address": {"street": 1},
     "rows": [{**_GOOD_ROW, "count": 0}],
 }
-_LARGE: JsonObject = {**_VALID, "rows": [_GOOD_ROW] * 100}
+_ROWS: list[Json] = [_GOOD_ROW] * 100
+_LARGE: JsonObject = {**_VALID, "rows": _ROWS}
 
 
 def schema() -> None:

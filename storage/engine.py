@@ -9,6 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import event
 from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import OperationalError
 
 from inspector.errors import StoreError
 from storage.location import Place
@@ -55,7 +56,7 @@ def write_ahead(engine: sa.Engine) -> None:
             return
         try:
             connection.exec_driver_sql("PRAGMA journal_mode = WAL")
-        except sa.exc.OperationalError as error:
+        except OperationalError as error:
             code = getattr(error.orig, "sqlite_errorcode", 0) & 0xFF
             if code not in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
                 raise

@@ -143,7 +143,7 @@ def _row(unit: str, record: Line | Element) -> Row | Skipped:
     except ValueError as error:
         return Skipped(f"{unit} {record.number}", str(error))
     if isinstance(value, list) and value and all(isinstance(one, dict) for one in value):
-        value = {"messages": value}
+        return Row(unit, record.number, {"messages": value}, record.raw)
     if not isinstance(value, dict):
         return Skipped(f"{unit} {record.number}", f"{_KINDS.get(type(value), 'a number')} stands here, not an object")
     return Row(unit, record.number, value, record.raw)

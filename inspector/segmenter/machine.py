@@ -159,8 +159,9 @@ class Machine(OpenSpan):
         self._pieces = [rest] if rest else []
         state = self._state
         self._is_calm = self._is_open and not rest and state.other_pattern is None
-        first = state.alarms if self._is_calm else ()
-        self._alarm, self._other_alarm = (first[0], first[-1]) if 0 < len(first) <= 2 else ("", "")
+        alarms = state.alarms
+        is_fast = self._is_calm and 0 < len(alarms) <= 2
+        self._alarm, self._other_alarm = (alarms[0], alarms[-1]) if is_fast else ("", "")
 
     def _step(self, *, final: bool) -> bool:
         """Take one transition; False where the window holds no further one that is certain."""

@@ -24,16 +24,20 @@ class Decoder(Protocol):
     @property
     def api(self) -> str:
         """The kind of endpoint that the answer comes from; `""` until it is known, which it is before any event."""
+        ...
 
     @property
     def streamed(self) -> bool:
         """Whether the body comes in pieces that mean something; a whole body has no chunks."""
+        ...
 
     def feed(self, raw: bytes, at_s: float | None = None) -> list[WireEvent]:
         """What these bytes complete."""
+        ...
 
     def close(self) -> list[WireEvent]:
         """The end of the body, and what is wrong with it."""
+        ...
 
 
 class Framing(Enum):

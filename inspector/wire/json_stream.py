@@ -13,9 +13,11 @@ class JsonCutter(Protocol):
 
     def feed(self, raw: bytes) -> list[JsonText]:
         """The texts that end in these bytes."""
+        ...
 
     def close(self) -> list[JsonText]:
         """The end of the stream: the text that had not ended."""
+        ...
 
 
 class JsonStreamDecoder:

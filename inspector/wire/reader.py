@@ -12,25 +12,31 @@ class AnswerReader(Protocol):
     @property
     def api(self) -> str:
         """The kind of endpoint, as a generation's facts name it."""
+        ...
 
     @property
     def unended(self) -> str:
         """The sentence for a stream that ended without what ends a stream of this API."""
+        ...
 
     @property
     def faults(self) -> AnswerFaults:
         """What went wrong so far, and the means to say more."""
+        ...
 
     @property
     def finish(self) -> str:
         """The server's finish reason, `""` where none came yet."""
+        ...
 
     @property
     def has_ended(self) -> bool:
         """Whether the answer has what ends it."""
+        ...
 
     def read(self, text: str, raw: str, at_s: float | None, found: list[WireEvent]) -> bool:
         """Append the events of one object, `text`; `raw` is what the wire held. False where it is no answer at all."""
+        ...
 
 
 class NewReader(Protocol):
@@ -38,3 +44,4 @@ class NewReader(Protocol):
 
     def __call__(self, *, status: int | None = None, whole: bool = False) -> AnswerReader:
         """A reader that has read nothing yet."""
+        ...

@@ -57,11 +57,12 @@ def no_closing_quote(text: str, place: Range, quote: str) -> Fault:
 
 def raw_line_feed(edits: tuple[Edit, ...]) -> Fault:
     """Line ends in a string of single quotes."""
+    first = next(iter(edits))
     more = f", the first of {len(edits)} in this string," if len(edits) > 1 else ""
     return Fault(
         rules.UNESCAPED_CONTROL_CHARACTER,
-        edits[0].range,
-        f"A raw line end stands in a string{more} where Python expects the escape `{edits[0].text}`.",
+        first.range,
+        f"A raw line end stands in a string{more} where Python expects the escape `{first.text}`.",
         "Escape it, or use three quotes around the string.",
         Fix(edits, safe=True),
     )
