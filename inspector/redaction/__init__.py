@@ -1,0 +1,1 @@
+"""Secrets out of what was recorded, before it reaches a disk; every text keeps its length."""

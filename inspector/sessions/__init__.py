@@ -1,0 +1,1 @@
+"""Which requests belong to one session: requests and answers in, the turns of traces out."""

@@ -1,0 +1,67 @@
+"""One HTTP exchange with a model, as whoever saw it tells of it: a proxy, a client's transport, a log of flows."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol, TypeAlias
+
+Headers: TypeAlias = tuple[tuple[str, str], ...]
+"""Names and values in their order, names as they were sent; compared without case."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestHead:
+    """What a request says before its body.
+
+    `target` is the path with its query as the upstream gets it, `upstream` the address that stands before it
+    (`https://openrouter.ai/api`), `client` whoever asks, in words that stay the same for one client (an address, a
+    process). `at_s` is seconds since 1970-01-01 UTC, None where nobody kept the time.
+    """
+
+    method: str
+    target: str
+    headers: Headers = ()
+    upstream: str = ""
+    client: str = ""
+    at_s: float | None = None
+
+
+class ExchangeEnd(StrEnum):
+    """How an exchange ended."""
+
+    COMPLETE = "complete"
+    UPSTREAM_DROPPED = "upstream_dropped"
+    CLIENT_LEFT = "client_left"
+    NOT_CONNECTED = "not_connected"
+    TIMED_OUT = "timed_out"
+    NOT_STORED = "not_stored"
+
+
+class ExchangeObserver(Protocol):
+    """Is told of one exchange while it happens; returns at once and never raises, whatever the bytes.
+
+    All times are seconds since 1970-01-01 UTC of a clock that never goes back; None where nobody kept them.
+    """
+
+    def request_arrived(self, raw: bytes) -> None:
+        """More of the request's body, as it was sent."""
+        ...
+
+    def answer_began(self, status: int, headers: Headers, at_s: float | None) -> None:
+        """The answer's status and headers came. It may come before the whole request was sent."""
+        ...
+
+    def answer_arrived(self, raw: bytes, at_s: float | None) -> None:
+        """More of the answer's body, as it was sent: still compressed, where it is."""
+        ...
+
+    def ended(self, end: ExchangeEnd, at_s: float | None, message: str = "") -> None:
+        """Nothing follows; `message` is the error's own words. The last call of an exchange."""
+        ...
+
+
+class Observes(Protocol):
+    """Takes note of exchanges."""
+
+    def began(self, head: RequestHead) -> ExchangeObserver:
+        """An exchange begins; who is told of it from now on."""
+        ...
