@@ -51,22 +51,27 @@ class Fingerprint:
         return next((at for at in range(len(self.roles), 0, -1) if self.roles[at - 1] is Role.ASSISTANT), 0)
 
 
-def fingerprint_of(turns: Sequence[Turn], *, begins: bytes = b"", raw: bool = False) -> Fingerprint:
-    """The digests of a request's turns; `begins` is the chain that they go on from, `raw` that templates wrote them."""
+def fingerprint_of(turns: Sequence[Turn], *, body: bytes = b"", begins: bytes = b"", raw: bool = False) -> Fingerprint:
+    """The digests of a request's turns; `begins` is the chain that they go on from, `raw` that templates wrote them.
+
+    A request without turns has its `body` as its one message.
+    """
     before = count_system(turns)
     messages = tuple(message_digest(turn, raw=raw) for turn in turns[before:])
+    if not messages:
+        messages = (blake2b(body, digest_size=_SIZE).digest(),)
     return Fingerprint(
         _digest([_text(turn) for turn in turns[:before]]) if before else b"",
         _digest([_CLOCK.sub("0", _text(turn)) for turn in turns[:before]]) if before else b"",
         messages,
         chain_of(messages, begins),
-        tuple(turn.role for turn in turns[before:]),
+        tuple(turn.role for turn in turns[before:]) or (Role.USER,),
     )
 
 
 def count_system(turns: Sequence[Turn]) -> int:
-    """How many turns stand before the conversation: the system prompts at its head."""
-    return next((at for at, turn in enumerate(turns) if turn.role is not Role.SYSTEM), len(turns))
+    """How many turns stand before the conversation: the system prompts at its head; none where that is all."""
+    return next((at for at, turn in enumerate(turns) if turn.role is not Role.SYSTEM), 0)
 
 
 def chain_of(messages: Iterable[bytes], begins: bytes = b"") -> tuple[bytes, ...]:
@@ -103,13 +108,6 @@ def message_digest(turn: Turn, *, raw: bool = False) -> bytes:
 def says_nothing(turn: Turn) -> bool:
     """Whether an answer has neither words nor calls, so that a client has nothing to send back."""
     return not turn.calls and not any(one.strip() for one in _said(turn))
-
-
-def words_digest(text: str) -> "RunningDigest":
-    """A digest of a text that may be asked in between; see `RunningDigest`."""
-    digest = RunningDigest()
-    digest.add(text)
-    return digest
 
 
 class RunningDigest:
