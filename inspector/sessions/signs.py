@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from inspector.model import ExternalId, Json, RecognisedBy
-from inspector.sessions.exchange import Headers, RequestHead
+from inspector.sessions.exchange import RequestHead
 from inspector.wire.json_text import parse_json
 
 _MAX_VALUE = 512
@@ -46,11 +46,6 @@ def read_signs(head: RequestHead, json: Json) -> SessionSigns:
     key, by = next(((one, by) for one, by, is_session in found if is_session), (None, RecognisedBy.PREFIX_CHAIN))
     ids = tuple(dict.fromkeys(one for one, _, _ in found))
     return SessionSigns(ids, key, by, _span_trace(headers), _count(headers.get("x-stainless-retry-count", "")))
-
-
-def header_of(headers: Headers, name: str) -> str:
-    """The value of the first header of that name, in lower case; `""` where there is none."""
-    return next((value for key, value in headers if key.lower() == name), "")
 
 
 def _signs(headers: dict[str, str], body: dict[str, Json]) -> Iterator[tuple[ExternalId, RecognisedBy, bool]]:
