@@ -12,6 +12,7 @@ from inspector.model import (
     Part,
     Trace,
     Turn,
+    TurnFlag,
 )
 from inspector.sessions.beginning import facts_of
 from inspector.sessions.copied import marked_answers, marked_history, with_resent
@@ -184,7 +185,7 @@ class SessionBook:
         same = self._tracks.longest(read.asked.scope, read.asked.prints.chain)
         if found is None or (same is not None and same[0]):
             return None
-        return found if found.relation is Relation.CONTINUES else replace(found, known=0, why=ParentWhy.FORK)
+        return found if found.relation is Relation.CONTINUES else replace(found, why=ParentWhy.FORK)
 
     def _repeat(self, read: _Read, place: Place) -> Placement:
         track = _track(place)
@@ -195,8 +196,7 @@ class SessionBook:
         track, prints, turns = _track(place), read.asked.prints, read.turns
         before = count_system(turns)
         if read.text is not None:
-            new, known = (*turns[:before], *_rest_of_text(turns[before:], place.known)), 0
-            before = 0 if track.system_words != prints.system_words else before
+            new, known = _cut_text(turns[before:], place.known)[1:], 0
         else:
             new, known = turns[before + place.known :], place.known
         resent = [
@@ -216,8 +216,8 @@ class SessionBook:
         own_id = self._name_trace()
         track = Track(own_id.value, own_id, read.asked.scope, head.client, read.asked.prints.system_words)
         self._tracks.add(track)
-        self._ask(read, track, known=place.known, own=place.own)
-        turns = marked_history(read.turns)
+        self._ask(read, track, known=place.known if read.text is None else 0, own=place.own)
+        turns = marked_history(read.turns if read.text is None else _cut_text(read.turns, place.known))
         trace = facts_of(head, request, read.signs, own_id, place)
         return Placement(track.key, trace, turns, request_id=self._name(read, track, len(turns)))
 
@@ -225,6 +225,7 @@ class SessionBook:
         """Take note of what the trace is asked now; `known` of its messages have their place already."""
         prints = read.asked.prints
         track.begins, track.request, track.size = read.begins, prints.chain[-1], len(prints.messages)
+        track.system = prints.system
         track.span_trace, track.attempts, track.complete = read.asked.span_trace, 1, False
         track.answers.clear()
         track.last_answer = b""
@@ -271,14 +272,21 @@ def _text_of(turns: Sequence[Turn]) -> str:
     return first.text if first else ""
 
 
-def _rest_of_text(turns: tuple[Turn, ...], known: int) -> tuple[Turn, ...]:
-    """The turn of a raw prompt without the text that its trace has."""
-    return tuple(
-        replace(
-            turn, parts=tuple(Part(one.name, one.text[known:]) if one.name == "text" else one for one in turn.parts)
-        )
-        for turn in turns
-    )
+def _cut_text(turns: tuple[Turn, ...], at: int) -> tuple[Turn, ...]:
+    """The turns with the text of a raw prompt cut in two: what its trace, or the parent, has of it, and what is new."""
+    if not at:
+        return turns
+    prompt = turns[-1]
+    text = _prompt_part(prompt)
+    others = (Part("text", text.text[at:]), *(part for part in prompt.parts if part is not text))
+    old = replace(prompt, parts=(Part("text", text.text[:at]),), flags=prompt.flags | {TurnFlag.COPIED_CONTEXT})
+    return (*turns[:-1], old, replace(prompt, parts=others))
+
+
+def _prompt_part(turn: Turn) -> Part:
+    part = turn.part("text")
+    assert part is not None, "a prompt that is a text has one"
+    return part
 
 
 def _end_of(track: Track, turns: Sequence[Turn], body: bytes) -> bytes:

@@ -102,11 +102,14 @@ def _of_chain(asked: Asked, at: int, point: Point) -> Place | None:
 def _is_repetition(asked: Asked, point: Point) -> bool:
     """Whether the same messages are the same request once more, and not the same words on another day.
 
-    Behind an answer of its own they cannot be anything else. Spans of another trace ask for themselves.
+    Behind an answer of its own they cannot be anything else. Spans of another trace ask for themselves, and so does
+    another system prompt, if it differs only in a number.
     """
     track = point.track
     if asked.retry_count or point.own:
         return True
+    if asked.prints.system != track.system:
+        return False
     if asked.span_trace and track.span_trace and asked.span_trace != track.span_trace:
         return False
     if track.in_flight or asked.at_s is None or track.last_s is None:

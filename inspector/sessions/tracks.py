@@ -25,6 +25,7 @@ class Track:
     scope: str
     client: str
     system_words: bytes
+    system: bytes = b""
     span_trace: str = ""
     begins: bytes = b""
     request: bytes = b""
