@@ -128,6 +128,7 @@ class SessionBook:
         generation = turn.generation
         self._tracks.touch(track, generation.ended.at_s if generation and generation.ended else None)
         if says_nothing(turn):
+            self._tracks.mark_response(track, waiting.request, answer.response_id)
             return
         message = message_digest(turn, raw=waiting.raw)
         chain = linked(waiting.request, message)

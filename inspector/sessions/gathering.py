@@ -6,7 +6,7 @@ from hashlib import sha256
 
 from inspector.model import ExternalId, Json, Trace, Turn
 from inspector.sessions.book import Placement, SessionBook
-from inspector.sessions.exchange import Exchange, ExchangeEnd, Headers, header_of
+from inspector.sessions.exchange import Exchange, Headers, header_of
 from inspector.sessions.turns import answer_turn
 from inspector.wire.assembly import DecodedTurn, TurnAssembly
 from inspector.wire.content_encoding import ContentDecoder
@@ -110,12 +110,13 @@ class _Gathering:
         turn = answer_turn(
             asked.request,
             decoded,
-            ExchangeEnd.NOT_STORED if exchange.answer is None else exchange.end,
+            exchange.end,
             placement=placement,
             started_s=exchange.head.at_s,
             ended_s=exchange.ended_s,
             status=exchange.status,
             message=exchange.message,
+            is_stored=exchange.answer is not None,
         )
         self._book.answered(placement, replace(decoded, turn=turn))
         growing = self._growing[placement.key]

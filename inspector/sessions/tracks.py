@@ -138,6 +138,10 @@ class Tracks:
         """An answer was recorded whose conversation is `chain`."""
         self.mark(track, chain, own=True)
         self._answers[track.client, chain] = track
+        self.mark_response(track, chain, response_id)
+
+    def mark_response(self, track: Track, chain: bytes, response_id: str) -> None:
+        """A response of this id, if it has one, may be named as what a request goes on from."""
         if response_id:
             self._responses[response_id] = (track, chain)
             track.responses.append(response_id)
