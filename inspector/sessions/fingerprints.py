@@ -7,10 +7,10 @@ written anew, its cache marks moved. None of that makes it another message.
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 
-from inspector.model import Json, Role, Turn
+from inspector.model import Json, Part, Role, Turn
 from inspector.sessions.raw_prompts import said_in
 from inspector.wire.events import WIRE_PREFIX
 from inspector.wire.json_text import parse_json
@@ -103,6 +103,12 @@ def message_digest(turn: Turn, *, raw: bool = False) -> bytes:
     ]
     answers = turn.result.call_id if turn.result is not None else None
     return _digest([turn.role.value, [text for one in said if (text := one.strip())], calls, answers])
+
+
+def joined(begun: Turn, answer: Turn) -> Turn:
+    """An answer as one message with the beginning of its text, which the request held already."""
+    text = "".join(part.text for turn in (begun, answer) if (part := turn.part("text")) is not None)
+    return replace(answer, parts=(Part("text", text), *(part for part in answer.parts if part.name != "text")))
 
 
 def says_nothing(turn: Turn) -> bool:

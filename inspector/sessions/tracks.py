@@ -121,9 +121,9 @@ class Tracks:
 
     def forget_idle(self, before_s: float) -> list[str]:
         """Forget what nothing happened to since; the keys of all that were forgotten since this was asked last."""
-        idle = [one for one in self._by_key.values() if not one.in_flight and (one.last_s or before_s) < before_s]
-        for track in idle:
-            self.forget(track)
+        for track in tuple(self._by_key.values()):
+            if not track.in_flight and track.last_s is not None and track.last_s < before_s:
+                self.forget(track)
         forgotten, self._forgotten = self._forgotten, []
         return forgotten
 

@@ -8,11 +8,15 @@ from random import Random
 
 import brotli  # type: ignore[import-untyped]  # it has no types
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from inspector.model import Trace
+from inspector.json_text import write_json
+from inspector.model import Json, Trace
 from inspector.sessions.exchange import Exchange, RequestHead
 from inspector.sessions.gathering import SkippedExchange, traces_of
 from tests.sessions.transcripts import plain, read_case
+from tests.strategies import json_values
 
 CASES = sorted((Path(__file__).parent.parent / "cases" / "sessions").glob("*.exchanges"))
 
@@ -90,7 +94,37 @@ def test_two_conversations_that_begin_alike_at_one_moment_have_ids_of_their_own(
     assert second == f"{first}-2"
 
 
-@pytest.mark.parametrize("body", [b"", b"\xff\xfe", b"[1]", b'{"messages": 1}', b'{"messages": [{"role": 7}]}'])
-def test_no_body_makes_it_raise(body: bytes) -> None:
-    exchange = Exchange(RequestHead("POST", "/v1/chat/completions"), body, 200, answer=((None, b"?"),))
-    assert list(traces_of([exchange, exchange])) != []
+PATHS = [
+    "/v1/chat/completions",
+    "/v1/completions",
+    "/v1/responses",
+    "/v1/messages",
+    "/api/chat",
+    "/api/generate",
+    "/v1/models/m:generateContent",
+    "",
+]
+FIELDS = ["messages", "prompt", "input", "contents", "system", "instructions", "previous_response_id", "conversation"]
+
+
+@pytest.mark.invariants
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(PATHS), st.dictionaries(st.sampled_from(FIELDS), json_values()), st.binary()),
+        max_size=5,
+    )
+)
+def test_no_exchange_makes_it_raise_and_none_gets_lost(asked: list[tuple[str, dict[str, Json], bytes]]) -> None:
+    exchanges = [
+        Exchange(RequestHead("POST", path), write_json(body).encode(), 200, answer=((None, raw),))
+        for path, body, raw in asked
+    ]
+    found = list(traces_of(exchanges))
+    answers = sum(turn.generation is not None for one in found if isinstance(one, Trace) for turn in one.turns)
+    assert answers + sum(isinstance(one, SkippedExchange) for one in found) == len(exchanges)
+
+
+@pytest.mark.parametrize("body", [b"", b"\xff\xfe", b"[1]", b"{", b"[" * 100_000])
+def test_a_body_that_is_no_request_is_skipped(body: bytes) -> None:
+    exchange = Exchange(RequestHead("POST", "/v1/chat/completions"), body, 200, record="entry 7")
+    assert list(traces_of([exchange])) == [SkippedExchange("entry 7", "this is no request to a model")]
