@@ -127,6 +127,8 @@ class SessionBook:
             broke = generation is not None and (generation.error or generation.body is not BodyState.COMPLETE)
             track.complete = track.complete or not broke
             self._tracks.mark_window(track, waiting.last_message, message)
+            if any(call.id for call in turn.calls):
+                self._tracks.mark_window(track, b"", message)  # unmistakable, whatever became of what it answers
 
     def _tell_joined(self, waiting: _Open, message: bytes) -> None:
         """A client may send the answer back as one message with the beginning that it wrote itself."""

@@ -120,6 +120,7 @@ def _is_repetition(asked: Asked, point: Point) -> bool:
 def _of_last_messages(tracks: Tracks, asked: Asked) -> Place | None:
     """The trace whose last two messages stand in the request, though what lies before them was cut or written anew.
 
+    An answer with calls that have ids may stand for both.
     Two messages may be alike in any two conversations; without an id the first must be known as well.
     """
     messages, roles = asked.prints.messages, asked.prints.roles
@@ -127,6 +128,7 @@ def _of_last_messages(tracks: Tracks, asked: Asked) -> Place | None:
         if roles[at] is not Role.ASSISTANT:
             continue
         track = tracks.window(asked.scope, messages[at - 1], messages[at])
+        track = track or tracks.window(asked.scope, b"", messages[at])
         if track is None:
             continue
         if messages[0] in track.known or (asked.by_id and len(messages) > track.size):

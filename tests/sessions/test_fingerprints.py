@@ -30,6 +30,10 @@ def said(*parts: tuple[str, str], id_: str | None = "c1") -> Turn:
         (said(("call:0", "")), said(("call:0", "{}"))),
         (said(("call:0", "{broken")), said(("call:0", " {broken\n"))),
         (
+            Turn(Role.USER, (Part("text", "<system-reminder>\nUse the list.\n</system-reminder>Go."),)),
+            Turn(Role.USER, (Part("text", "Go."),)),
+        ),
+        (
             said(("content:1", '{"type":"image","cache_control":{"type":"ephemeral"}}')),
             said(("content:0", '{"type":"image"}')),
         ),
