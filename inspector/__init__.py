@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from inspector.version import __version__
 
 if TYPE_CHECKING:
+    from inspector.capture.logger import TraceLogger
     from inspector.diagnostics import Diagnostic, Fault, Fix, Location, apply_fixes
     from inspector.errors import (
         StoreError,
@@ -61,6 +62,7 @@ __all__ = [
     "ToolDefinition",
     "ToolResult",
     "Trace",
+    "TraceLogger",
     "Turn",
     "UnknownFormatError",
     "UnknownRuleError",
@@ -81,6 +83,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "inspector.capture.logger": ("TraceLogger",),
     "inspector.diagnostics": ("Diagnostic", "Fault", "Fix", "Location", "apply_fixes"),
     "inspector.errors": (
         "StoreError",

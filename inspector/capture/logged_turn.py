@@ -9,7 +9,7 @@ from typing import Self, SupportsFloat, SupportsInt, TypeVar, overload
 from inspector.capture.clock import now_s
 from inspector.capture.detokenizing import Detokenizer, Tokenizer, flat
 from inspector.capture.given import definitions, usage_of
-from inspector.capture.mistakes import Mistakes, guarded
+from inspector.capture.mistakes import Mistakes, guarded, guarded_as
 from inspector.capture.pieces import PieceReader
 from inspector.capture.recording import Recording
 from inspector.errors import SinkError
@@ -194,7 +194,7 @@ class LoggedTurn:
     ) -> None:
         self.__exit__(kind, error, trace)
 
-    @guarded
+    @guarded_as("assistant")
     def _learn(
         self, tools: Iterable[ToolDefinition | Mapping[str, Json]], parameters: Mapping[str, Json] | None
     ) -> None:
@@ -205,7 +205,7 @@ class LoggedTurn:
         if parameters is not None:
             self._generation = replace(self._generation, parameters=compact_json(dict(parameters)))
 
-    @guarded
+    @guarded_as("assistant")
     def _begin(self, prompt: str) -> None:
         self._number = self._recording.start_turn(Role.ASSISTANT, self._generation)
         if prompt:
@@ -277,7 +277,7 @@ class LoggedTurn:
             raise
         self._ran_out(reader)
 
-    @guarded
+    @guarded_as("wrap")
     def _take(self, piece: object, reader: PieceReader) -> None:
         with self._lock:
             self.extend(reader.read(piece, now_s()), api=reader.api)

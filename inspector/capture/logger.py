@@ -88,7 +88,8 @@ class TraceLogger:
         self, content: Json, *, call_id: str | None = None, name: str | None = None, is_error: bool | None = None
     ) -> None:
         """A tool's result; content that is no text is written as JSON."""
-        self._add(Role.TOOL, content, ResultHeader(call_id, name, is_error))
+        text = content if isinstance(content, str) else compact_json(content)
+        self._add(Role.TOOL, text, ResultHeader(call_id, name, is_error))
 
     def assistant(
         self,
@@ -149,6 +150,7 @@ class TraceLogger:
         if error is not None and self._recording.outcome is None:
             self._recording.outcome = Outcome(completed=False, exit_status=type(error).__name__)
 
-    def _add(self, role: Role, content: Json, result: ResultHeader | None = None) -> None:
-        text = content if isinstance(content, str) else compact_json(content)
+    def _add(self, role: Role, text: str, result: ResultHeader | None = None) -> None:
+        if not isinstance(text, str):
+            raise TypeError(f"a text is wanted, and {type(text).__name__} came")
         self._recording.add(Turn(role, (Part("text", text),), result=result))

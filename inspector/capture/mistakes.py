@@ -46,12 +46,22 @@ def guarded(
     method: Callable[Concatenate[_Self, _Given], None],
 ) -> Callable[Concatenate[_Self, _Given], None]:
     """A method that notes what goes wrong in it instead of raising it."""
+    return guarded_as(method.__name__)(method)
 
-    @wraps(method)
-    def call(self: _Self, /, *given: _Given.args, **named: _Given.kwargs) -> None:
-        try:
-            method(self, *given, **named)
-        except Exception as error:  # noqa: BLE001  # the agent's code is above us; it is noted
-            self.mistakes.note(method.__name__, error)
 
-    return call
+def guarded_as(
+    doing: str,
+) -> Callable[[Callable[Concatenate[_Self, _Given], None]], Callable[Concatenate[_Self, _Given], None]]:
+    """The same, for a part of what the caller knows as `doing`."""
+
+    def decorate(method: Callable[Concatenate[_Self, _Given], None]) -> Callable[Concatenate[_Self, _Given], None]:
+        @wraps(method)
+        def call(self: _Self, /, *given: _Given.args, **named: _Given.kwargs) -> None:
+            try:
+                method(self, *given, **named)
+            except Exception as error:  # noqa: BLE001  # the agent's code is above us; it is noted
+                self.mistakes.note(doing, error)
+
+        return call
+
+    return decorate

@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Iterable
-from threading import Event, Lock
+from threading import Event, RLock
 
 from inspector.capture.events import ChunksArrived, RecordEvent, TraceStarted, TurnEnded
 from inspector.model import Chunk, Turn
@@ -24,7 +24,7 @@ class Waiting:
     def __init__(self, room_bytes: int = ROOM_BYTES) -> None:
         self._room = room_bytes
         self._events: deque[tuple[RecordEvent, int]] = deque()
-        self._lock = Lock()
+        self._lock = RLock()  # a signal's handler may record too
         self._wake = Event()
         self._held = 0
         self.closing = Event()
@@ -72,7 +72,7 @@ class Waiting:
 
     def wait(self, timeout_s: float | None = None) -> None:
         """Wait until something was put in line since the last take, or the line is closed."""
-        if not self._events:
+        if not self._events and not self.closing.is_set():
             self._wake.wait(timeout_s)
 
     def close(self) -> None:
