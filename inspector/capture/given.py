@@ -1,12 +1,13 @@
 """What callers of the logger give, as weaklink's own values."""
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
-from inspector.model import Json, ToolDefinition, Usage
+from inspector.model import ToolDefinition, Usage
 from inspector.wire.openai_messages import read_tools
 
 
-def definitions(tools: Iterable[ToolDefinition | Mapping[str, Json]]) -> tuple[ToolDefinition, ...]:
+def definitions(tools: Iterable[ToolDefinition | Mapping[str, Any]]) -> tuple[ToolDefinition, ...]:
     """Tools as they were given, or as an API has them; TypeError for anything else."""
     found: list[ToolDefinition] = []
     for tool in tools:

@@ -4,14 +4,14 @@ from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, It
 from dataclasses import replace
 from threading import RLock
 from types import TracebackType
-from typing import Self, SupportsFloat, SupportsInt, TypeVar, overload
+from typing import Any, Self, SupportsFloat, SupportsInt, TypeVar, overload
 
 from inspector.capture.clock import now_s
 from inspector.capture.detokenizing import Detokenizer, Tokenizer, flat
 from inspector.capture.given import definitions, usage_of
+from inspector.capture.logged_trace import LoggedTrace
 from inspector.capture.mistakes import Mistakes, guarded, guarded_as
 from inspector.capture.pieces import PieceReader
-from inspector.capture.recording import Recording
 from inspector.errors import SinkError
 from inspector.model import (
     BodyState,
@@ -48,12 +48,12 @@ class LoggedTurn:
 
     def __init__(
         self,
-        recording: Recording,
+        recording: LoggedTrace,
         *,
         owner: object,
         model: str = "",
-        tools: Iterable[ToolDefinition | Mapping[str, Json]] = (),
-        parameters: Mapping[str, Json] | None = None,
+        tools: Iterable[ToolDefinition | Mapping[str, Any]] = (),
+        parameters: Mapping[str, Any] | None = None,
         prompt: str = "",
         tokenizer: Tokenizer | None = None,
     ) -> None:
@@ -195,9 +195,7 @@ class LoggedTurn:
         self.__exit__(kind, error, trace)
 
     @guarded_as("assistant")
-    def _learn(
-        self, tools: Iterable[ToolDefinition | Mapping[str, Json]], parameters: Mapping[str, Json] | None
-    ) -> None:
+    def _learn(self, tools: Iterable[ToolDefinition | Mapping[str, Any]], parameters: Mapping[str, Any] | None) -> None:
         offered = definitions(tools)
         self._generation = replace(
             self._generation, tools=offered, tools_origin=ToolsOrigin.REQUEST if offered else None

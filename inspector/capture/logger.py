@@ -5,14 +5,14 @@ from asyncio import to_thread
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from inspector.capture.detokenizing import Tokenizer
 from inspector.capture.events import Sink
 from inspector.capture.given import definitions
+from inspector.capture.logged_trace import LoggedTrace, Redacts
 from inspector.capture.logged_turn import LoggedTurn
 from inspector.capture.mistakes import Mistakes, guarded
-from inspector.capture.recording import Recording, Redacts
 from inspector.capture.sinks import open_sink
 from inspector.formats.registry import find_format
 from inspector.model import Json, Outcome, Part, Provenance, ResultHeader, Role, ToolDefinition, Trace, Turn
@@ -51,7 +51,7 @@ class TraceLogger:
         name: str = "",
         model: str = "",
         format: str = "",
-        tools: Iterable[ToolDefinition | Mapping[str, Json]] = (),
+        tools: Iterable[ToolDefinition | Mapping[str, Any]] = (),
         redactor: Redacts | None = None,
     ) -> None:
         chosen = find_format(format).name if format else ""
@@ -60,7 +60,7 @@ class TraceLogger:
         owns_sink = place_or_sink is None or isinstance(place_or_sink, str | Path)
         sink = open_sink(place_or_sink) if owns_sink else place_or_sink  # type: ignore[arg-type]  # owns_sink says which
         trace = Trace((), name=name, model=model, format=chosen, provenance=Provenance(SOURCE))
-        self._recording = Recording(sink, trace, redactor, owns_sink=owns_sink)  # type: ignore[arg-type]  # the same
+        self._recording = LoggedTrace(sink, trace, redactor, owns_sink=owns_sink)  # type: ignore[arg-type]  # the same
         self._at_exit = weakref.finalize(self, self._recording.close)
 
     @property
@@ -95,8 +95,8 @@ class TraceLogger:
         self,
         *,
         model: str = "",
-        tools: Iterable[ToolDefinition | Mapping[str, Json]] | None = None,
-        parameters: Mapping[str, Json] | None = None,
+        tools: Iterable[ToolDefinition | Mapping[str, Any]] | None = None,
+        parameters: Mapping[str, Any] | None = None,
         prompt: str = "",
         tokenizer: Tokenizer | None = None,
     ) -> LoggedTurn:

@@ -80,7 +80,7 @@ MESSAGES: Any = [{"role": "user", "content": "Hello"}]
 def openai_sync(url: str, watching: Watching, mistakes: Mistakes, *, stream: bool, **options: Any) -> str:
     with openai.OpenAI(base_url=url + "/v1", api_key="sk-none", max_retries=0, **options) as client:
         assert observe(client, watching, mistakes) is client
-        made = client.chat.completions.create(model="h", messages=MESSAGES, stream=stream)
+        made: Any = client.chat.completions.create(model="h", messages=MESSAGES, stream=stream)
         if not stream:
             return str(made.choices[0].message.content)
         return "".join(chunk.choices[0].delta.content or "" for chunk in made if chunk.choices)

@@ -44,7 +44,7 @@ class Redacts(Protocol):
         ...
 
 
-class Recording:
+class LoggedTrace:
     """Tells a sink of one trace; every method is thread-safe and returns at once, but for `close`.
 
     The trace begins with its first turn, so that a recording of nothing leaves nothing.
