@@ -1,12 +1,12 @@
 """The in-process logger, for code that holds the token stream itself: one line to open it, one for each turn."""
 
-import weakref
 from asyncio import to_thread
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from inspector.capture.closing import Closing
 from inspector.capture.detokenizing import Tokenizer
 from inspector.capture.events import Sink
 from inspector.capture.given import definitions
@@ -61,7 +61,7 @@ class TraceLogger:
         sink = open_sink(place_or_sink) if owns_sink else place_or_sink  # type: ignore[arg-type]  # owns_sink says which
         trace = Trace((), name=name, model=model, format=chosen, provenance=Provenance(SOURCE))
         self._recording = LoggedTrace(sink, trace, redactor, owns_sink=owns_sink)  # type: ignore[arg-type]  # the same
-        self._at_exit = weakref.finalize(self, self._recording.close)
+        self._closing = Closing(self, self._recording.close)
 
     @property
     def mistakes(self) -> Mistakes:
@@ -125,7 +125,7 @@ class TraceLogger:
 
     def close(self) -> None:
         """End the trace and wait until its sink has it, 30 seconds at most. A second call does nothing."""
-        self._at_exit()
+        self._closing.now()
 
     def __enter__(self) -> Self:
         return self

@@ -1,6 +1,7 @@
 """TraceLogger: what the agent's code gives is recorded as it comes, and nothing ever reaches the agent."""
 
 import asyncio
+import gc
 import logging
 import subprocess
 import sys
@@ -29,7 +30,7 @@ from inspector.model import (
     Usage,
 )
 from inspector.trace_file import read_trace_file
-from tests.capture.events import Remembering, traces_of
+from tests.capture.events import Remembering, traces_of, wait_until
 
 TOOL = {"type": "function", "function": {"name": "weather", "parameters": {"type": "object"}}}
 
@@ -426,3 +427,24 @@ def test_a_logger_that_nobody_closed_is_closed_at_the_end_of_the_process(tmp_pat
     (trace,) = read_trace_file(path)
     assert [text_of(turn) for turn in trace.turns] == ["Hello", "half"]
     assert facts(trace.turns[1]).body is BodyState.TRUNCATED
+
+
+def test_a_logger_that_nobody_holds_any_more_is_closed(tmp_path: Path) -> None:
+    path = tmp_path / "runs.jsonl"
+    TraceLogger(path).user("Hello")
+    gc.collect()
+    wait_until(lambda: len(list(read_trace_file(path))) == 1)
+
+
+def test_a_turn_keeps_its_logger(tmp_path: Path) -> None:
+    path = tmp_path / "runs.jsonl"
+    turn = TraceLogger(path).assistant()
+    gc.collect()
+    turn.feed("Hello")
+    turn.finish()
+    assert turn.mistakes.count == 0
+    del turn
+    gc.collect()
+    wait_until(lambda: len(list(read_trace_file(path))) == 1)
+    (trace,) = read_trace_file(path)
+    assert text_of(trace.turns[0]) == "Hello"

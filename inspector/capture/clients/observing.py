@@ -21,9 +21,7 @@ def observe(client: Client, observes: Observes, mistakes: Mistakes) -> Client:
     such a client itself; synchronous or asynchronous. What it sends and gets is not changed. TypeError for anything
     else, ValueError for a client that is observed already.
     """
-    inner, module = _http_client(client)
-    if is_observed(client):
-        raise ValueError(f"This {type(client).__name__} is recorded already; `unrecord` ends that.")
+    inner, module = recordable(client)
     is_async = isinstance(inner, sys.modules[module].AsyncClient)
     stands_for = RecordedAsyncTransport if is_async else RecordedTransport
     setattr(inner, _TRANSPORT, stands_for(getattr(inner, _TRANSPORT), observes, mistakes, module))
@@ -34,14 +32,21 @@ def observe(client: Client, observes: Observes, mistakes: Mistakes) -> Client:
     return client
 
 
+def recordable(client: object) -> tuple[Any, str]:
+    """The client of httpx within, and the name of its module; raises what `observe` does."""
+    if is_observed(client):
+        raise ValueError(f"This {type(client).__name__} is recorded already; `unrecord` ends that.")
+    return http_client(client)
+
+
 def is_observed(client: object) -> bool:
     """Whether the client is told of."""
-    return isinstance(getattr(_http_client(client)[0], _TRANSPORT), _RECORDED)
+    return isinstance(getattr(http_client(client)[0], _TRANSPORT), _RECORDED)
 
 
 def unobserve(client: object) -> None:
     """Nothing more is told of the client; an exchange that has begun is told to its end."""
-    inner, _ = _http_client(client)
+    inner, _ = http_client(client)
     setattr(inner, _TRANSPORT, _without(getattr(inner, _TRANSPORT)))
     mounts = getattr(inner, _MOUNTS)
     for pattern, transport in mounts.items():
@@ -52,8 +57,8 @@ def _without(transport: Any) -> Any:
     return transport.inner if isinstance(transport, _RECORDED) else transport
 
 
-def _http_client(client: object) -> tuple[Any, str]:
-    """The client of httpx within, and the name of its module."""
+def http_client(client: object) -> tuple[Any, str]:
+    """The client of httpx within, and the name of its module. TypeError where there is none."""
     found: object = client
     for _ in range(_DEEPEST):
         if hasattr(found, _TRANSPORT) and hasattr(found, _MOUNTS) and (module := _module_of(found)):
