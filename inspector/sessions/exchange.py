@@ -8,6 +8,11 @@ Headers: TypeAlias = tuple[tuple[str, str], ...]
 """Names and values in their order, names as they were sent; compared without case."""
 
 
+def header_of(headers: Headers, name: str) -> str:
+    """The value of the first header of that name, in lower case; `""` where there is none."""
+    return next((value for key, value in headers if key.lower() == name), "")
+
+
 @dataclass(frozen=True, slots=True)
 class RequestHead:
     """What a request says before its body.
@@ -34,6 +39,26 @@ class ExchangeEnd(StrEnum):
     NOT_CONNECTED = "not_connected"
     TIMED_OUT = "timed_out"
     NOT_STORED = "not_stored"
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One exchange that is over, as a log has it.
+
+    `body` is the request's, as it was sent, None where it was not kept. `status` and `headers` are the answer's,
+    `answer` the pieces of its body as they were sent, each with its time; None where it was not kept. `message` is the
+    error's own words. `record` says where in its source the exchange stands (`entry 3`).
+    """
+
+    head: RequestHead
+    body: bytes | None
+    status: int | None = None
+    headers: Headers = ()
+    answer: tuple[tuple[float | None, bytes], ...] | None = ()
+    end: ExchangeEnd = ExchangeEnd.COMPLETE
+    ended_s: float | None = None
+    message: str = ""
+    record: str = ""
 
 
 class ExchangeObserver(Protocol):

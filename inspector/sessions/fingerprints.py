@@ -1,0 +1,184 @@
+"""What is compared of messages: short digests of what they say, so that no text needs to be remembered.
+
+A client sends an answer back as it understood it: without its reasoning, without outer white space, its arguments
+written anew, its cache marks moved. None of that makes it another message.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+
+from inspector.model import Json, Role, Turn
+from inspector.sessions.raw_prompts import said_in
+from inspector.wire.events import WIRE_PREFIX
+from inspector.wire.json_text import parse_json
+
+_SIZE = 16
+_REASONING = re.compile(
+    r"\s*(?:<(think|thinking|reasoning|thought)>.*?</\1>|\[THINK\].*?\[/THINK\]|◁think▷.*?◁/think▷"
+    r"|<\|channel\|>analysis<\|message\|>.*?<\|end\|>)",
+    re.DOTALL,
+)
+_CLOSER = "</think>"
+_CLOCK = re.compile(
+    r"\d+|\b(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\b"
+    r"|\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?"
+    r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?|[ap]m)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """A request's messages as digests of 16 bytes each: memory linear in the messages, whatever their length.
+
+    `system` is what stands before the conversation, `system_words` the same without dates, times and numbers; both are
+    empty without a system prompt. `messages` are the digests of the other turns, `chain[i]` stands for the first `i`
+    of them in their order, so `chain` is longer by one. `roles` are their roles.
+    """
+
+    system: bytes
+    system_words: bytes
+    messages: tuple[bytes, ...]
+    chain: tuple[bytes, ...]
+    roles: tuple[Role, ...]
+
+    @property
+    def last_answer(self) -> int:
+        """How many messages there are up to the last that a model wrote; 0 where there is none."""
+        return next((at for at in range(len(self.roles), 0, -1) if self.roles[at - 1] is Role.ASSISTANT), 0)
+
+
+def fingerprint_of(turns: Sequence[Turn], *, body: bytes = b"", begins: bytes = b"", raw: bool = False) -> Fingerprint:
+    """The digests of a request's turns; `begins` is the chain that they go on from, `raw` that templates wrote them.
+
+    A request without turns has its `body` as its one message.
+    """
+    before = count_system(turns)
+    messages = tuple(message_digest(turn, raw=raw) for turn in turns[before:])
+    if not messages:
+        messages = (blake2b(body, digest_size=_SIZE).digest(),)
+    return Fingerprint(
+        _digest([_text(turn) for turn in turns[:before]]) if before else b"",
+        _digest([_CLOCK.sub("0", _text(turn)) for turn in turns[:before]]) if before else b"",
+        messages,
+        chain_of(messages, begins),
+        tuple(turn.role for turn in turns[before:]) or (Role.USER,),
+    )
+
+
+def count_system(turns: Sequence[Turn]) -> int:
+    """How many turns stand before the conversation: the system prompts at its head; none where that is all."""
+    return next((at for at, turn in enumerate(turns) if turn.role is not Role.SYSTEM), 0)
+
+
+def chain_of(messages: Iterable[bytes], begins: bytes = b"") -> tuple[bytes, ...]:
+    """For each number of messages, from none on, the digest of that many."""
+    chain = [begins]
+    for message in messages:
+        chain.append(linked(chain[-1], message))
+    return tuple(chain)
+
+
+def linked(chain: bytes, message: bytes) -> bytes:
+    """The chain with one message more."""
+    return blake2b(chain + message, digest_size=_SIZE).digest()
+
+
+def message_digest(turn: Turn, *, raw: bool = False) -> bytes:
+    """A message's digest: its role, what it says, its calls with their ids, and the call that it answers.
+
+    Left out are reasoning, what only the wire knows, further choices, and outer white space. Arguments count by value.
+    """
+    said = [said_in(turn, one) if raw else one for one in _said(turn)]
+    if turn.role is Role.ASSISTANT and said:
+        said[0] = _without_reasoning(said[0])
+    called = {header.part: header for header in turn.calls}
+    calls = [
+        [header.name, header.id, _arguments(part.text)]
+        for part in turn.parts
+        if (header := called.get(part.name)) is not None
+    ]
+    answers = turn.result.call_id if turn.result is not None else None
+    return _digest([turn.role.value, [text for one in said if (text := one.strip())], calls, answers])
+
+
+def says_nothing(turn: Turn) -> bool:
+    """Whether an answer has neither words nor calls, so that a client has nothing to send back."""
+    return not turn.calls and not any(one.strip() for one in _said(turn))
+
+
+class RunningDigest:
+    """The digest of a text that grows; `length` is how many code points it has."""
+
+    __slots__ = ("_state", "length")
+
+    def __init__(self) -> None:
+        self._state = blake2b(digest_size=_SIZE)
+        self.length = 0
+
+    def add(self, text: str) -> None:
+        """More of the text."""
+        self._state.update(text.encode("utf-8", "surrogatepass"))
+        self.length += len(text)
+
+    @property
+    def value(self) -> bytes:
+        """The digest of all so far."""
+        return self._state.copy().digest()
+
+
+def _said(turn: Turn) -> list[str]:
+    """The texts of a turn that are compared, its `text` first."""
+    texts = [part.text for part in turn.parts if part.name in {"text", "refusal"}]
+    return texts + [_without_cache_mark(part.text) for part in turn.parts if part.name.startswith("content:")]
+
+
+def _text(turn: Turn) -> str:
+    return "".join(part.text for part in turn.parts if not part.name.startswith(WIRE_PREFIX)).strip()
+
+
+def _without_reasoning(text: str) -> str:
+    """A text behind the reasoning that it begins with; a prompt may have opened that."""
+    match = _REASONING.match(text)
+    if match is not None:
+        return text[match.end() :]
+    end = text.find(_CLOSER)
+    return text[end + len(_CLOSER) :] if end >= 0 and text.find("<think>", 0, end) < 0 else text
+
+
+def _without_cache_mark(block: str) -> str:
+    if '"cache_control"' not in block:
+        return block
+    try:
+        value = parse_json(block)
+    except ValueError:
+        return block
+    if isinstance(value, dict):
+        value = {key: one for key, one in value.items() if key != "cache_control"}
+    return _written(value) or block
+
+
+def _arguments(text: str) -> str:
+    """Arguments by value, where they are JSON: members in the order of their names."""
+    bare = text.strip()
+    if not bare:
+        return "{}"
+    try:
+        return _written(parse_json(bare)) or bare
+    except ValueError:
+        return bare
+
+
+def _written(value: Json) -> str:
+    """A value with its members in order; `""` for one that is nested too deeply for that."""
+    try:
+        return json.dumps(value, sort_keys=True, separators=(",", ":"), default=str)
+    except RecursionError:
+        return ""
+
+
+def _digest(value: object) -> bytes:
+    return blake2b(json.dumps(value).encode("ascii"), digest_size=_SIZE).digest()

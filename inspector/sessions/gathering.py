@@ -1,0 +1,183 @@
+"""Exchanges of a log gathered into traces: what a recorder does live, done afterwards."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+
+from inspector.model import ExternalId, Json, Trace, Turn
+from inspector.sessions.book import Placement, SessionBook
+from inspector.sessions.exchange import Exchange, ExchangeEnd, Headers, header_of
+from inspector.sessions.turns import answer_turn
+from inspector.wire.assembly import DecodedTurn, TurnAssembly
+from inspector.wire.content_encoding import ContentDecoder
+from inspector.wire.providers import decoder_for, parse_request, read_request
+from inspector.wire.request import DecodedRequest
+
+_NO_BODY = "the request's body was not kept, so nobody knows what it asked"
+_NO_MODEL = "this is no request to a model"
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedExchange:
+    """An exchange that is part of no trace, and why; `record` is its place in its source."""
+
+    record: str
+    reason: str
+
+
+def traces_of(exchanges: Iterable[Exchange], *, max_sessions: int = 10_000) -> Iterator[Trace | SkippedExchange]:
+    """The traces that exchanges make up, in the order in which they began, each with all its turns.
+
+    First come the exchanges that are no requests to a model, in the order given. All exchanges are held until the end.
+    Requests are placed in the order of their times, answers where they ended; without times, in the order given. Each
+    trace has the id `first_request`, a digest of the request that began it and its time, so that the same log, or a
+    longer version of it, gives the same ids. Never raises.
+    """
+    read: list[_Asked] = []
+    for number, exchange in enumerate(exchanges, 1):
+        one = _read(exchange, exchange.record or f"exchange {number}")
+        if isinstance(one, SkippedExchange):
+            yield one
+        else:
+            read.append(one)
+    gathering = _Gathering(max_sessions)
+    for asked, has_ended in _in_order(read):
+        if has_ended:
+            gathering.answer(asked)
+        else:
+            gathering.ask(asked)
+    yield from gathering.traces()
+
+
+@dataclass(slots=True, eq=False)
+class _Asked:
+    """An exchange whose request was understood; `placement` and `turn` come later."""
+
+    exchange: Exchange
+    record: str
+    body: bytes
+    json: Json
+    request: DecodedRequest
+    placement: Placement | None = None
+    turn: int = 0
+
+
+@dataclass(slots=True)
+class _Growing:
+    """A trace whose turns come in; None stands for an answer on its way."""
+
+    facts: Trace
+    turns: list[Turn | None] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    def trace(self) -> Trace:
+        turns = tuple(turn for turn in self.turns if turn is not None)
+        answered = (turn.generation.answered_model for turn in turns if turn.generation is not None)
+        provenance = self.facts.provenance
+        return replace(
+            self.facts,
+            turns=turns,
+            model=self.facts.model or next((model for model in answered if model), ""),
+            provenance=replace(provenance, warnings=(*provenance.warnings, *dict.fromkeys(self.warnings))),
+        )
+
+
+class _Gathering:
+    """Places requests and collects the turns of each trace."""
+
+    def __init__(self, max_sessions: int) -> None:
+        self._book = SessionBook(name_trace=self._name, max_sessions=max_sessions)
+        self._growing: dict[str, _Growing] = {}
+        self._named: dict[str, int] = {}
+        self._beginning = ""
+
+    def ask(self, asked: _Asked) -> None:
+        head = asked.exchange.head
+        moment = "" if head.at_s is None else f"{head.at_s!r}"
+        self._beginning = "\0".join((moment, head.method, head.target, sha256(asked.body).hexdigest()))
+        placement = self._book.place(head, asked.request, asked.body, asked.json)
+        if placement.begins is not None:
+            provenance = replace(placement.begins.provenance, record=asked.record)
+            self._growing[placement.key] = _Growing(replace(placement.begins, provenance=provenance))
+        growing = self._growing[placement.key]
+        growing.turns += (*placement.turns, None)
+        asked.placement, asked.turn = placement, len(growing.turns) - 1
+
+    def answer(self, asked: _Asked) -> None:
+        exchange, placement = asked.exchange, asked.placement
+        assert placement is not None, "requests come before their answers"
+        decoded, fault = decode_exchange(exchange, asked.json)
+        turn = answer_turn(
+            asked.request,
+            decoded,
+            ExchangeEnd.NOT_STORED if exchange.answer is None else exchange.end,
+            placement=placement,
+            started_s=exchange.head.at_s,
+            ended_s=exchange.ended_s,
+            status=exchange.status,
+            message=exchange.message,
+        )
+        self._book.answered(placement, replace(decoded, turn=turn))
+        growing = self._growing[placement.key]
+        growing.turns[asked.turn] = turn
+        growing.warnings += [f"{asked.record}: {fault}"] if fault else []
+
+    def traces(self) -> Iterator[Trace]:
+        return (growing.trace() for growing in self._growing.values())
+
+    def _name(self) -> ExternalId:
+        digest = sha256(self._beginning.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+        self._named[digest] = count = self._named.get(digest, 0) + 1
+        return ExternalId("first_request", digest if count == 1 else f"{digest}-{count}")
+
+
+def decode_exchange(exchange: Exchange, json: Json) -> tuple[DecodedTurn, str]:
+    """An exchange's answer, decoded as far as it came, and a sentence on what is wrong with its encoding, or `""`."""
+    started_s = exchange.head.at_s
+    decoder = decoder_for(
+        exchange.head.target, json, header_of(exchange.headers, "content-type"), status=exchange.status
+    )
+    assembly = TurnAssembly(decoder.api, started_s=started_s or 0.0)
+    if exchange.answer is None or exchange.status is None:
+        return assembly.decoded(), ""
+    unpacking = ContentDecoder(header_of(exchange.headers, "content-encoding"))
+    found = []
+    for at_s, raw in exchange.answer:
+        found += decoder.feed(unpacking.feed(raw), at_s if started_s is not None else None)
+    found += decoder.feed(unpacking.close())
+    found += decoder.close()
+    assembly = TurnAssembly(decoder.api, started_s=started_s or 0.0, streamed=decoder.streamed)
+    assembly.extend(found)
+    return assembly.decoded(), unpacking.fault
+
+
+def unpacked(body: bytes, headers: Headers) -> bytes:
+    """A body without its content encoding, as far as it can be unpacked."""
+    unpacking = ContentDecoder(header_of(headers, "content-encoding"))
+    return unpacking.feed(body) + unpacking.close()
+
+
+def _read(exchange: Exchange, record: str) -> _Asked | SkippedExchange:
+    if exchange.body is None:
+        return SkippedExchange(record, _NO_BODY)
+    body = unpacked(exchange.body, exchange.head.headers)
+    json = parse_request(body)
+    request = read_request(exchange.head.target, json)
+    return SkippedExchange(record, _NO_MODEL) if request is None else _Asked(exchange, record, body, json, request)
+
+
+def _in_order(read: list[_Asked]) -> Iterator[tuple[_Asked, bool]]:
+    """Requests and the ends of their answers (True) as they happened; what has no time comes with what was before."""
+    moments: list[tuple[float, int, bool, _Asked]] = []
+    now_s = 0.0
+    for at, asked in enumerate(read):
+        head, ended_s = asked.exchange.head, asked.exchange.ended_s
+        now_s = now_s if head.at_s is None else head.at_s
+        moments.append((now_s, at, False, asked))
+        moments.append((now_s if ended_s is None else max(ended_s, now_s), at, True, asked))
+    moments.sort(key=_moment)
+    return ((asked, has_ended) for _, _, has_ended, asked in moments)
+
+
+def _moment(moment: tuple[float, int, bool, _Asked]) -> tuple[float, int, bool]:
+    return moment[:3]

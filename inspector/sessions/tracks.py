@@ -1,0 +1,208 @@
+"""What is remembered of the traces that requests may go on from: digests and ids, never a text."""
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import NamedTuple
+
+from inspector.model import ExternalId
+
+_MAX_TEXT_ENDS = 256
+
+
+@dataclass(slots=True, eq=False)
+class Track:
+    """One trace, as far as the next request is concerned.
+
+    `request` is the chain of the last request, which has `size` messages and goes on from `begins`; `answers` are the
+    chains that end with an answer to it, `text_answers` the digests of raw prompt and answer as one text, `complete`
+    says whether an answer came whole. `known` are the digests of all its messages. `turns` counts the turns of the
+    trace, answers on the way among them.
+    """
+
+    key: str
+    own_id: ExternalId
+    scope: str
+    client: str
+    system_words: bytes
+    system: bytes = b""
+    span_trace: str = ""
+    begins: bytes = b""
+    request: bytes = b""
+    request_id: str = ""
+    size: int = 0
+    attempts: int = 0
+    answers: set[bytes] = field(default_factory=set)
+    text_answers: set[bytes] = field(default_factory=set)
+    last_answer: bytes = b""
+    complete: bool = False
+    in_flight: int = 0
+    last_s: float | None = None
+    turns: int = 0
+    known: set[bytes] = field(default_factory=set)
+    windows: list[bytes] = field(default_factory=list)
+    chains: list[bytes] = field(default_factory=list)
+    responses: list[str] = field(default_factory=list)
+
+
+class Point(NamedTuple):
+    """A place in a trace; `own` says that an answer lies before it that was recorded as it came."""
+
+    track: Track
+    own: bool
+
+
+class TextEnd(NamedTuple):
+    """Where the text of a raw prompt and its answer ended: how long it was, and its digest."""
+
+    length: int
+    digest: bytes
+    track: Track
+
+
+class Tracks:
+    """All tracks, found by what a request says: its scope and chain, its last messages, a response's id.
+
+    At most `max_tracks` are kept, the longest idle forgotten first, but none that an answer is on its way for. Memory
+    is linear in the messages of what is kept.
+    """
+
+    def __init__(self, max_tracks: int) -> None:
+        self._max_tracks = max_tracks
+        self._by_key: OrderedDict[str, Track] = OrderedDict()
+        self._points: dict[tuple[str, bytes], Point] = {}
+        self._windows: dict[tuple[str, bytes], Track] = {}
+        self._answers: dict[tuple[str, bytes], Track] = {}
+        self._responses: dict[str, tuple[Track, bytes]] = {}
+        self._scopes: dict[str, dict[str, Track]] = {}
+        self._text_ends: dict[str, dict[bytes, TextEnd]] = {}
+        self._forgotten: list[str] = []
+
+    def __len__(self) -> int:
+        return len(self._by_key)
+
+    @property
+    def size(self) -> int:
+        """How many digests are held, over all."""
+        held = len(self._points) + len(self._windows) + len(self._answers) + len(self._responses)
+        return held + sum(map(len, self._text_ends.values())) + sum(len(one.known) for one in self._by_key.values())
+
+    def add(self, track: Track) -> None:
+        """Remember a new track; forget one in its place where there are too many."""
+        self._by_key[track.key] = track
+        self._scopes.setdefault(track.scope, {})[track.key] = track
+        if len(self._by_key) > self._max_tracks:
+            idle = next((one for one in self._by_key.values() if not one.in_flight and one is not track), None)
+            if idle is not None:
+                self.forget(idle)
+
+    def touch(self, track: Track, at_s: float | None) -> None:
+        """Something happened to it, now."""
+        if track.key in self._by_key:
+            self._by_key.move_to_end(track.key)
+        track.last_s = track.last_s if at_s is None else max(at_s, track.last_s or at_s)
+
+    def forget(self, track: Track) -> None:
+        """Remember nothing of it any more, but that it ended."""
+        del self._by_key[track.key]
+        in_scope = self._scopes[track.scope]
+        del in_scope[track.key]
+        if not in_scope:
+            del self._scopes[track.scope]
+            self._text_ends.pop(track.scope, None)
+        self.leave_windows(track)
+        for chain in track.chains:
+            self._unmark(track, chain)
+        for response_id in track.responses:
+            held = self._responses.get(response_id)
+            if held is not None and held[0] is track:
+                del self._responses[response_id]
+        self._forgotten.append(track.key)
+
+    def forget_idle(self, before_s: float) -> list[str]:
+        """Forget what nothing happened to since; the keys of all that were forgotten since this was asked last."""
+        idle = [one for one in self._by_key.values() if not one.in_flight and (one.last_s or before_s) < before_s]
+        for track in idle:
+            self.forget(track)
+        forgotten, self._forgotten = self._forgotten, []
+        return forgotten
+
+    def mark(self, track: Track, chain: bytes, *, own: bool, newest: bool = True) -> None:
+        """Requests that go on from `chain` go on from here; not `newest` where an older track keeps that place."""
+        place = (track.scope, chain)
+        if newest or place not in self._points:
+            self._points[place] = Point(track, own)
+            track.chains.append(chain)
+
+    def mark_answer(self, track: Track, chain: bytes, response_id: str) -> None:
+        """An answer was recorded whose conversation is `chain`."""
+        self.mark(track, chain, own=True)
+        self._answers[track.client, chain] = track
+        if response_id:
+            self._responses[response_id] = (track, chain)
+            track.responses.append(response_id)
+
+    def mark_window(self, track: Track, before: bytes, answer: bytes) -> None:
+        """The conversation's last two messages are these, until `leave_windows`."""
+        window = window_of(before, answer)
+        track.windows.append(window)
+        self._windows[track.scope, window] = track
+
+    def leave_windows(self, track: Track) -> None:
+        """The conversation went on."""
+        for window in track.windows:
+            if self._windows.get((track.scope, window)) is track:
+                del self._windows[track.scope, window]
+        track.windows.clear()
+
+    def mark_text(self, track: Track, length: int, digest: bytes) -> None:
+        """Prompt and answer, one text, ended here; the latest 256 of a scope are remembered."""
+        ends = self._text_ends.setdefault(track.scope, {})
+        ends[digest] = TextEnd(length, digest, track)
+        if len(ends) > _MAX_TEXT_ENDS:
+            del ends[next(iter(ends))]
+
+    def longest(self, scope: str, chain: tuple[bytes, ...]) -> tuple[int, Point] | None:
+        """The longest beginning of a conversation that a track of this scope has, and where it is."""
+        for at in range(len(chain) - 1, -1, -1):
+            if chain[at] and (point := self._points.get((scope, chain[at]))) is not None:
+                return at, point
+        return None
+
+    def window(self, scope: str, before: bytes, answer: bytes) -> Track | None:
+        """The track that ends with these two messages."""
+        return self._windows.get((scope, window_of(before, answer)))
+
+    def answered(self, client: str, chain: tuple[bytes, ...]) -> Track | None:
+        """The track of this client, in whatever scope, that recorded the longest beginning of a conversation."""
+        found = (self._answers.get((client, one)) for one in reversed(chain))
+        return next((track for track in found if track is not None), None)
+
+    def response(self, response_id: str) -> tuple[Track, bytes] | None:
+        """The track that holds a response, and the chain that ends with it."""
+        return self._responses.get(response_id)
+
+    def in_scope(self, scope: str) -> tuple[Track, ...]:
+        """The tracks of a scope, in the order of their beginning."""
+        return tuple(self._scopes.get(scope, {}).values())
+
+    def text_ends(self, scope: str) -> list[TextEnd]:
+        """Where texts ended that a raw prompt may go on from, the shortest first."""
+        ends = self._text_ends.get(scope, {}).values()
+        return sorted((end for end in ends if end.track.key in self._by_key), key=_length)
+
+    def _unmark(self, track: Track, chain: bytes) -> None:
+        point = self._points.get((track.scope, chain))
+        if point is not None and point.track is track:
+            del self._points[track.scope, chain]
+        if self._answers.get((track.client, chain)) is track:
+            del self._answers[track.client, chain]
+
+
+def window_of(before: bytes, answer: bytes) -> bytes:
+    """Two messages as one digest."""
+    return blake2b(before + b"|" + answer, digest_size=16).digest()
+
+
+def _length(end: TextEnd) -> int:
+    return end.length

@@ -1,0 +1,100 @@
+"""The assistant's turn that an exchange gave: what was decoded of the answer, and how the exchange went."""
+
+from dataclasses import replace
+
+from inspector.model import BodyState, ErrorPhase, FinishReason, Generation, GenerationError, Instant, Turn
+from inspector.sessions.book import Placement
+from inspector.sessions.exchange import ExchangeEnd
+from inspector.wire.assembly import DecodedTurn
+from inspector.wire.events import WIRE_PREFIX
+from inspector.wire.request import DecodedRequest
+
+_ENDS = {
+    ExchangeEnd.UPSTREAM_DROPPED: (
+        ErrorPhase.TRANSPORT,
+        "The server closed the connection before the answer ended.",
+    ),
+    ExchangeEnd.CLIENT_LEFT: (ErrorPhase.CLIENT_ABORT, "The client left before the answer ended."),
+    ExchangeEnd.NOT_CONNECTED: (ErrorPhase.CONNECT, "The server could not be reached."),
+    ExchangeEnd.TIMED_OUT: (ErrorPhase.TRANSPORT, "The server was silent for too long."),
+}
+
+
+def answer_turn(
+    request: DecodedRequest,
+    decoded: DecodedTurn,
+    end: ExchangeEnd,
+    *,
+    placement: Placement,
+    started_s: float | None = None,
+    ended_s: float | None = None,
+    status: int | None = None,
+    message: str = "",
+) -> Turn:
+    """The turn of an answer with all the facts of its generation, the same whether it is recorded or imported.
+
+    `decoded` is the answer as far as it came, its times relative to `started_s`, when the request was sent. `ended_s`
+    is when the exchange ended; both are seconds since 1970-01-01 UTC, None where nobody kept them. `status` is None
+    where no answer began. `message` is the error's own words. What the server said of its own failure comes before
+    how the connection ended; an answer that was complete before its connection broke has no error.
+    """
+    learned = decoded.turn.generation or Generation()
+    generation = replace(
+        begun_generation(request, placement, started_s=started_s),
+        api=learned.api or request.api,
+        answered_model=learned.answered_model,
+        started=learned.started if started_s is None else Instant(started_s),
+        first_token=None if started_s is None else _first_token(decoded.turn, started_s),
+        ended=learned.ended if ended_s is None else Instant(ended_s),
+        usage=learned.usage,
+        finish_reason=learned.finish_reason,
+        finish=learned.finish,
+        error=learned.error,
+        body=learned.body,
+    )
+    return replace(decoded.turn, generation=_ended(generation, end, status, message))
+
+
+def begun_generation(request: DecodedRequest, placement: Placement, *, started_s: float | None = None) -> Generation:
+    """What is known of a generation when its request was sent: model, parameters, tools, the attempt and its start."""
+    return replace(
+        request.generation(),
+        attempt=placement.attempt,
+        retry_of=placement.retry_of,
+        started=None if started_s is None else Instant(started_s),
+    )
+
+
+def _first_token(turn: Turn, started_s: float) -> Instant | None:
+    """When the first words, thoughts or arguments came, but not what only the wire knows."""
+    firsts = [
+        next((offset for offset in part.chunks.offsets_s if offset is not None), None)
+        for part in turn.parts
+        if part.chunks is not None and part.chunks.offsets_s is not None and not part.name.startswith(WIRE_PREFIX)
+    ]
+    known = [first for first in firsts if first is not None]
+    return Instant(started_s + min(known)) if known else None
+
+
+def _ended(generation: Generation, end: ExchangeEnd, status: int | None, message: str) -> Generation:
+    """The facts with the end of the exchange taken into account."""
+    if end is ExchangeEnd.NOT_STORED:
+        generation = replace(generation, body=BodyState.NOT_STORED)
+    is_http_error = status is not None and status >= 400
+    if is_http_error and (generation.error is None or not generation.error.message):
+        words = message or f"The server answered with status {status} and said no more."
+        code = generation.error.code if generation.error else None
+        return _failed(generation, GenerationError(ErrorPhase.HTTP, words, status, code))
+    if generation.error is not None or end not in _ENDS:
+        return generation
+    phase, words = _ENDS[end]
+    if status is None:  # no answer began: there was nothing that could be cut off
+        return _failed(replace(generation, body=BodyState.COMPLETE), GenerationError(phase, message or words))
+    if generation.body is BodyState.COMPLETE and generation.finish is not None:
+        return generation
+    return _failed(replace(generation, body=BodyState.TRUNCATED), GenerationError(phase, message or words))
+
+
+def _failed(generation: Generation, error: GenerationError) -> Generation:
+    finish = generation.finish if error.phase is ErrorPhase.CLIENT_ABORT else FinishReason.ERROR
+    return replace(generation, error=error, finish=finish)

@@ -1,0 +1,249 @@
+"""Bodies that were sent compressed, unpacked while they arrive: gzip, deflate, br and zstd, within bounds."""
+
+import codecs
+import re
+import sys
+import zlib
+from collections.abc import Callable
+from typing import Protocol
+
+import brotli  # type: ignore[import-untyped]  # it has no types
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+MAX_BODY_BYTES = 256 << 20
+"""What one body may unpack to."""
+
+_GROWTH = 200  # an answer of one repeated token packs well, but not like a bomb
+_LEAST_BOUND = 16 << 20  # so much a body may unpack to in any case
+_MAX_LAYERS = 3
+_SLICE = 512  # bytes that are unpacked at once: what a damaged slice held is lost
+_ENOUGH = 16  # bytes, by which text is told from compressed data
+_BINARY = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+_NO_ENCODING = frozenset({"", "identity", "none", "utf-8", "aws-chunked"})
+_DAMAGE = (zlib.error, brotli.error, zstd.ZstdError, EOFError)
+
+
+class ContentDecoder:
+    """Takes off the `Content-Encoding` of one body, however its bytes are cut; never raises.
+
+    `encoding` is the header's value; several encodings, at most three, were put on in their order. What a damaged or
+    truncated body held before the damage is given. A body that is not compressed although its header says so, or whose
+    encoding nobody knows, is given as it stands. It unpacks to at most `max_bytes`, and beyond 16 MiB to at most 200
+    times what came. `fault` is a sentence that says what is wrong, `""` where nothing is; nothing comes after a fault
+    in the middle of a body.
+    """
+
+    def __init__(self, encoding: str = "", *, max_bytes: int = MAX_BODY_BYTES) -> None:
+        names = [name for part in encoding.split(",") if (name := part.strip().lower()) not in _NO_ENCODING]
+        unknown = next((name for name in names if name not in _LAYERS), "")
+        self._fault = ""
+        if unknown:
+            self._fault = f"The body's encoding `{unknown[:40]}` is unknown here; it is kept as it stands."
+        elif len(names) > _MAX_LAYERS:
+            self._fault = f"The body has {len(names)} encodings; at most {_MAX_LAYERS} are taken off."
+        self._layers = [] if self._fault else [_Layer(name, max_bytes) for name in reversed(names)]
+
+    @property
+    def fault(self) -> str:
+        """What is wrong with the body so far, as a sentence."""
+        return self._fault or next((layer.fault for layer in self._layers if layer.fault), "")
+
+    def feed(self, raw: bytes) -> bytes:
+        """What these bytes unpack to; may be none."""
+        for layer in self._layers:
+            raw = layer.feed(raw)
+        return raw
+
+    def close(self) -> bytes:
+        """The end of the body: what was still held back, which is little."""
+        raw = b""
+        for layer in self._layers:
+            raw = layer.feed(raw) + layer.close()
+        return raw
+
+
+class _Unpacker(Protocol):
+    """One stream of one compression."""
+
+    def unpack(self, raw: bytes, at_most: int) -> bytes:
+        """What these bytes unpack to, or so much of it that it is clear that it is more than `at_most`."""
+        ...
+
+    @property
+    def ended(self) -> bool:
+        """Whether the stream's own end came."""
+        ...
+
+    @property
+    def rest(self) -> bytes:
+        """The bytes behind the end."""
+        ...
+
+
+class _Layer:
+    """One encoding. Until something came out, what went in is held: it may turn out not to be compressed at all."""
+
+    def __init__(self, name: str, max_bytes: int) -> None:
+        self._name = name
+        self._spellings = list(_LAYERS[name])
+        self._unpacker: _Unpacker | None = self._spellings.pop(0)()
+        self._again = _LAYERS[name][0]
+        self._held = b""
+        self._taken = self._given = 0
+        self._max_bytes = max_bytes
+        self._is_plain = False
+        self._error: Exception | None = None
+        self.fault = ""
+
+    def feed(self, raw: bytes) -> bytes:
+        if self._is_plain:
+            return raw
+        if self._unpacker is None or not raw:
+            return b""
+        self._taken += len(raw)
+        if not self._given:
+            self._held += raw
+        pieces: list[bytes] = []
+        try:
+            for at in range(0, len(raw) if self._error is None else 0, _SLICE):
+                self._unpack(raw[at : at + _SLICE], pieces)
+        except _DAMAGE as error:
+            self._error = error
+        if self._given:
+            self._held = b""
+        if self._error is not None:
+            pieces.append(self._failed(at_end=False))
+        return b"".join(pieces)
+
+    def close(self) -> bytes:
+        given = self._failed(at_end=True) if self._error is not None else b""
+        unpacker, self._unpacker = self._unpacker, None
+        if unpacker is None or self._is_plain or self._error is not None or unpacker.ended:
+            return given
+        if self._taken and not self._given and _is_text(self._held):
+            return self._as_it_stands()
+        self.fault = f"The body ends before its {self._name} data does." if self._taken else ""
+        return given
+
+    def _unpack(self, raw: bytes, pieces: list[bytes]) -> None:
+        """Append what the bytes unpack to, over the ends of streams that follow one another."""
+        while raw and (unpacker := self._unpacker):
+            if unpacker.ended:
+                unpacker = self._unpacker = self._again()
+            bound = min(self._max_bytes, max(_LEAST_BOUND, self._taken * _GROWTH))
+            piece = unpacker.unpack(raw, bound - self._given)
+            pieces.append(piece[: bound - self._given])
+            self._given += len(pieces[-1])
+            if len(piece) > len(pieces[-1]):
+                self._stop(f"The body unpacks to more than {bound} bytes; the rest is not read.")
+            raw = unpacker.rest.lstrip(b"\0") if unpacker.ended else b""  # zeros pad the end of some files
+
+    def _failed(self, *, at_end: bool) -> bytes:
+        """It cannot be unpacked: damaged, or, as nothing came out, another spelling of the encoding or plain text."""
+        if self._given:
+            self._stop(f"The body's {self._name} data is damaged after {self._given} unpacked bytes: {self._error}.")
+        elif len(self._held) < _ENOUGH and not at_end:
+            return b""
+        elif _is_text(self._held):
+            return self._as_it_stands()
+        elif self._spellings:
+            return self._try_again()
+        else:
+            self._stop(f"The body's {self._name} data cannot be read: {self._error}.")
+        return b""
+
+    def _try_again(self) -> bytes:
+        self._again = self._spellings.pop(0)
+        self._unpacker, self._error = self._again(), None
+        held, self._held, self._taken = self._held, b"", 0
+        return self.feed(held)
+
+    def _as_it_stands(self) -> bytes:
+        self._is_plain = True
+        self.fault = f"The header calls the body {self._name}, but it is plain; it is read as it stands."
+        held, self._held = self._held, b""
+        return held
+
+    def _stop(self, fault: str) -> None:
+        self._unpacker = None
+        self._held = b""
+        self.fault = fault
+
+
+def _is_text(raw: bytes) -> bool:
+    """Whether a body that begins so is text, if perhaps cut in the middle of a character."""
+    start = raw[:256]
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(start)
+    except UnicodeDecodeError:
+        return False
+    return not _BINARY.search(start)
+
+
+class _Zlib:
+    """gzip, and deflate with the header that it should have or, as some servers send it, without."""
+
+    def __init__(self, window_bits: int) -> None:
+        self._stream = zlib.decompressobj(window_bits)
+
+    def unpack(self, raw: bytes, at_most: int) -> bytes:
+        return self._stream.decompress(raw, at_most + 1)
+
+    @property
+    def ended(self) -> bool:
+        return self._stream.eof
+
+    @property
+    def rest(self) -> bytes:
+        return self._stream.unused_data
+
+
+class _Brotli:
+    """br, which has no end sign that could be followed by another stream."""
+
+    rest = b""
+
+    def __init__(self) -> None:
+        self._stream = brotli.Decompressor()
+
+    def unpack(self, raw: bytes, at_most: int) -> bytes:
+        unpacked: bytes = self._stream.process(raw, output_buffer_limit=at_most + 1)
+        return unpacked
+
+    @property
+    def ended(self) -> bool:
+        return bool(self._stream.is_finished())
+
+
+class _Zstd:
+    """zstd; its window is bounded by the library, to 128 MiB."""
+
+    def __init__(self) -> None:
+        self._stream = zstd.ZstdDecompressor()
+
+    def unpack(self, raw: bytes, at_most: int) -> bytes:
+        return self._stream.decompress(raw, at_most + 1)
+
+    @property
+    def ended(self) -> bool:
+        return self._stream.eof
+
+    @property
+    def rest(self) -> bytes:
+        return self._stream.unused_data
+
+
+_GZIP: tuple[Callable[[], _Unpacker], ...] = (lambda: _Zlib(16 + zlib.MAX_WBITS),)
+_DEFLATE: tuple[Callable[[], _Unpacker], ...] = (lambda: _Zlib(zlib.MAX_WBITS), lambda: _Zlib(-zlib.MAX_WBITS))
+_LAYERS: dict[str, tuple[Callable[[], _Unpacker], ...]] = {
+    "gzip": _GZIP,
+    "x-gzip": _GZIP,
+    "deflate": _DEFLATE,
+    "br": (_Brotli,),
+    "zstd": (_Zstd,),
+}
+"""How each encoding may be spelt; the first is what the standard says (RFC 9110, section 8.4.1)."""

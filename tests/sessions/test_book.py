@@ -1,0 +1,255 @@
+"""The book of sessions: what it holds, what it forgets, and that conversations do not disturb one another."""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inspector.model import ExternalId, Json, Part, Role, Turn
+from inspector.sessions.book import Placement, SessionBook
+from inspector.sessions.exchange import RequestHead
+from inspector.wire.assembly import DecodedTurn
+from inspector.wire.providers import read_request
+
+PATH = "/v1/chat/completions"
+
+
+def named() -> Iterator[ExternalId]:
+    return (ExternalId("recording", str(number)) for number in count(1))
+
+
+def new_book(max_sessions: int = 10_000) -> SessionBook:
+    return SessionBook(name_trace=named().__next__, max_sessions=max_sessions)
+
+
+def user(text: str) -> dict[str, Json]:
+    return {"role": "user", "content": text}
+
+
+def assistant(text: str) -> dict[str, Json]:
+    return {"role": "assistant", "content": text}
+
+
+def answer(text: str) -> DecodedTurn:
+    return DecodedTurn(Turn(Role.ASSISTANT, (Part("text", text),)))
+
+
+def ask(book: SessionBook, messages: list[Json], at_s: float = 0.0, **head: Any) -> Placement:
+    body: dict[str, Json] = {"model": "m", "messages": messages}
+    request = read_request(PATH, body)
+    assert request is not None
+    return book.place(RequestHead("POST", PATH, at_s=at_s, **head), request, json.dumps(body).encode(), body)
+
+
+def test_a_conversation_of_200_requests_holds_each_turn_once() -> None:
+    book = new_book()
+    messages: list[Json] = [{"role": "system", "content": "S" * 5_000}]
+    held: list[tuple[str, str]] = []
+    for number in range(200):
+        messages.append(user(f"question {number}"))
+        placement = ask(book, messages)
+        book.answered(placement, answer(f"answer {number}"))
+        messages.append(assistant(f"answer {number}"))
+        assert (placement.begins is None) == (number > 0)
+        held += [(turn.role.value, turn.parts[0].text) for turn in placement.turns]
+        held.append(("assistant", f"answer {number}"))
+    assert held == [(one["role"], one["content"]) for one in messages if isinstance(one, dict)]
+    assert len(book) == 1
+    assert book.size < 8 * 400  # a few digests a message, however often it was sent
+
+
+def test_a_sliding_window_of_messages_holds_each_turn_once_too() -> None:
+    book = new_book()
+    messages: list[Json] = []
+    held: list[str] = []
+    for number in range(100):
+        messages.append(user(f"question {number}"))
+        placement = ask(book, messages[-9:])
+        book.answered(placement, answer(f"answer {number}"))
+        messages.append(assistant(f"answer {number}"))
+        held += [turn.parts[0].text for turn in placement.turns]
+    assert held == [f"question {number}" for number in range(100)]
+    assert len(book) == 1
+    assert book.size < 8 * 200
+
+
+def test_the_longest_idle_trace_is_forgotten_and_its_digests_with_it() -> None:
+    book = new_book(max_sessions=3)
+    for number in range(50):
+        placement = ask(book, [user(f"conversation {number}")], at_s=number)
+        book.answered(placement, answer("yes"))
+    assert len(book) == 3
+    assert book.size < 3 * 10
+    assert book.forget_idle(0.0) == [str(number) for number in range(1, 48)]
+    assert book.forget_idle(0.0) == []
+    kept = ask(book, [user("conversation 49"), assistant("yes"), user("more")], at_s=60)
+    gone = ask(book, [user("conversation 3"), assistant("yes"), user("more")], at_s=60)
+    assert (kept.key, kept.begins) == ("50", None)
+    assert gone.begins is not None
+
+
+def test_a_trace_in_flight_is_never_forgotten() -> None:
+    book = new_book(max_sessions=1)
+    waiting = ask(book, [user("a long question")], at_s=0)
+    for number in range(5):
+        book.answered(ask(book, [user(f"short {number}")], at_s=number), answer("yes"))
+    assert waiting.key not in book.forget_idle(1_000.0)
+    book.answered(waiting, answer("at last"))
+    assert ask(book, [user("a long question"), assistant("at last"), user("so?")]).key == waiting.key
+
+
+def test_idle_traces_end() -> None:
+    book = new_book()
+    book.answered(ask(book, [user("early")], at_s=10), answer("yes"))
+    book.answered(ask(book, [user("late")], at_s=100), answer("yes"))
+    assert book.forget_idle(50) == ["1"]
+    assert len(book) == 1
+
+
+def test_an_answer_to_an_unknown_or_answered_request_changes_nothing() -> None:
+    book = new_book()
+    placement = ask(book, [user("Hi")])
+    book.answered(placement, answer("Hello."))
+    size = book.size
+    book.answered(placement, answer("Again."))
+    book.answered(Placement("9", None, (), request_id="9/1"), answer("What?"))
+    assert book.size == size
+
+
+def test_a_request_that_begins_before_the_last_answer_was_told_goes_on_with_it() -> None:
+    book = new_book()
+    first = ask(book, [user("Hi")])
+    second = ask(book, [user("Hi"), assistant("Hello."), user("News?")])
+    book.answered(first, answer("Hello."))
+    book.answered(second, answer("None."))
+    third = ask(book, [user("Hi"), assistant("Hello."), user("News?"), assistant("None."), user("Bye.")])
+    assert [one.key for one in (first, second, third)] == ["1", "1", "1"]
+    assert [turn.parts[0].text for turn in third.turns] == ["Bye."]
+
+
+def test_agents_whose_prompts_differ_in_a_number_and_begin_alike_are_not_one() -> None:
+    book = new_book()
+    keys = [
+        ask(book, [{"role": "system", "content": f"You are agent {number}."}, user("Begin.")]).key for number in (1, 2)
+    ]
+    assert keys == ["1", "2"]
+
+
+def test_spans_of_another_trace_that_ask_the_same_are_not_a_repetition() -> None:
+    book = new_book()
+    keys = []
+    for trace in ("a", "b", "b"):
+        headers = (("traceparent", f"00-{trace * 32}-{'1' * 16}-01"),)
+        placement = ask(book, [user("Hi")], headers=headers)
+        keys.append(placement.key)
+    assert keys == ["1", "2", "2"]
+
+
+def test_every_name_is_unique_without_being_told_any() -> None:
+    book = SessionBook()
+    keys = {ask(book, [user(f"conversation {number}")]).key for number in range(20)}
+    assert len(keys) == 20
+
+
+def test_a_body_without_messages_is_compared_by_its_bytes() -> None:
+    book = new_book()
+    keys = []
+    bodies: tuple[dict[str, Json], ...] = ({"messages": []}, {"messages": []}, {"messages": [], "n": 2})
+    for body in bodies:
+        request = read_request(PATH, body)
+        assert request is not None
+        keys.append(book.place(RequestHead("POST", PATH), request, json.dumps(body).encode(), body).key)
+    assert keys == ["1", "1", "2"]
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request of a made-up conversation, and the words that answer it."""
+
+    head: tuple[str, tuple[tuple[str, str], ...]]
+    messages: tuple[Json, ...]
+    answer: str
+
+
+@st.composite
+def conversations(draw: st.DrawFn, number: int) -> list[Request]:
+    """One that goes on, repeats itself, forks and starts sub-agents; its first words or its id are its own."""
+    by_id = draw(st.booleans())
+    head = ("", (("x-session-id", f"s{number}"),)) if by_id else ("", ())
+    opening: tuple[Json, ...] = (user("Hi" if by_id else f"Hi, I am {number}"),)
+    asked = [Request(head, opening, draw(st.sampled_from(["yes", "no", ""])))]
+    for _ in range(draw(st.integers(0, 5))):
+        before = draw(st.sampled_from(asked)) if draw(st.booleans()) else asked[-1]
+        kind = draw(st.sampled_from(["goes on", "repeats", "sub-agent"]))
+        messages = before.messages
+        if kind == "goes on":
+            messages = (*messages, assistant(before.answer), user(draw(st.sampled_from(["a", "b"]))))
+        elif kind == "sub-agent":
+            messages = ({"role": "system", "content": f"Agent of {'ABCD'[number]}"}, user("work"))
+        asked.append(Request(head, messages, draw(st.sampled_from(["yes", "no", ""]))))
+    return asked
+
+
+def placed(order: list[int], talks: list[list[Request]]) -> dict[int, list[Any]]:
+    """Each conversation's placements, in the order of `order`, with the names of traces in the conversation's own."""
+    book = new_book()
+    waiting: dict[int, Placement] = {}
+    names: dict[int, dict[str, int]] = defaultdict(dict)
+    found: dict[int, list[Any]] = defaultdict(list)
+    at: dict[int, int] = defaultdict(int)
+    for number in order:
+        step, at[number] = at[number], at[number] + 1
+        if step // 2 >= len(talks[number]):
+            continue
+        asked = talks[number][step // 2]
+        if step % 2:
+            book.answered(waiting[number], answer(asked.answer))
+            continue
+        client, headers = asked.head
+        one = waiting[number] = ask(book, list(asked.messages), client=client, headers=headers)
+        own = names[number]
+        trace = own.setdefault(one.key, len(own))
+        parent = one.begins and one.begins.parent
+        found[number].append(
+            (
+                trace,
+                parent and (own.get(parent.external_id.value), parent.why),
+                [(turn.role, turn.parts, turn.flags) for turn in one.turns],
+                one.attempt,
+                one.retry_of and one.retry_of.partition("/")[2],
+            )
+        )
+    return found
+
+
+@pytest.mark.invariants
+@given(st.data())
+def test_conversations_that_interleave_give_the_traces_that_each_gives_alone(data: st.DataObject) -> None:
+    talks = [data.draw(conversations(number)) for number in range(data.draw(st.integers(2, 4)))]
+    steps = [number for number, talk in enumerate(talks) for _ in range(2 * len(talk))]
+    together = placed(data.draw(st.permutations(steps)), talks)
+    for number, talk in enumerate(talks):
+        assert together[number] == placed([number] * (2 * len(talk)), talks)[number]
+
+
+@pytest.mark.invariants
+@given(st.data())
+def test_every_request_reads_whole_from_its_trace(data: st.DataObject) -> None:
+    """The turns of a trace, from its beginning, hold every message of each request that it has."""
+    talk = data.draw(conversations(0))
+    book = new_book()
+    held: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    for asked in talk:
+        client, headers = asked.head
+        one = ask(book, list(asked.messages), client=client, headers=headers)
+        held[one.key] |= {(turn.role.value, turn.parts[0].text) for turn in one.turns}
+        said = [(str(m["role"]), str(m["content"])) for m in asked.messages if isinstance(m, dict) and m["content"]]
+        assert held[one.key] >= set(said)
+        book.answered(one, answer(asked.answer))
+        held[one.key].add(("assistant", asked.answer))

@@ -1,0 +1,119 @@
+"""What a request says of its session: every header and field, their order, and what is no session."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inspector.model import ExternalId, Json, RecognisedBy
+from inspector.sessions.exchange import RequestHead
+from inspector.sessions.signs import SessionSigns, read_signs
+from tests.strategies import json_values
+
+UUID = "0197c1f0-1111-7000-8000-000000000001"
+TRACEPARENT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+
+
+def signs(headers: dict[str, str] | None = None, body: Json = None) -> SessionSigns:
+    return read_signs(RequestHead("POST", "/v1/messages", tuple((headers or {}).items())), body)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "x-session-id",
+        "x-claude-code-session-id",
+        "session-id",
+        "session_id",
+        "thread-id",
+        "thread_id",
+        "helicone-session-id",
+        "x-portkey-trace-id",
+    ],
+)
+def test_a_header_names_the_session_in_whatever_case(name: str) -> None:
+    found = signs({name.upper(): " s1 "})
+    assert (found.key, found.recognised_by) == (ExternalId(name, "s1"), RecognisedBy.HEADER)
+
+
+@pytest.mark.parametrize(
+    ("body", "key"),
+    [
+        ({"metadata": {"user_id": json.dumps({"session_id": "s1"})}}, ("metadata.user_id.session_id", "s1")),
+        (
+            {"metadata": {"user_id": f"user_ab12_account__session_{UUID}"}},
+            ("metadata.user_id.session_id", UUID),
+        ),
+        ({"prompt_cache_key": UUID}, ("prompt_cache_key", UUID)),
+        ({"client_metadata": {"session_id": "s1"}}, ("client_metadata.session_id", "s1")),
+        ({"client_metadata": {"thread_id": "t1"}}, ("client_metadata.thread_id", "t1")),
+        ({"litellm_session_id": "s1"}, ("litellm_session_id", "s1")),
+        ({"litellm_trace_id": "s1"}, ("litellm_trace_id", "s1")),
+        ({"metadata": {"session_id": "s1"}}, ("metadata.session_id", "s1")),
+        ({"session_id": 7}, ("session_id", "7")),
+        ({"conversation": {"id": "conv_1"}}, ("conversation", "conv_1")),
+        ({"conversation": "conv_1"}, ("conversation", "conv_1")),
+    ],
+)
+def test_a_field_names_the_session(body: Json, key: tuple[str, str]) -> None:
+    found = signs(body=body)
+    assert (found.key, found.recognised_by) == (ExternalId(*key), RecognisedBy.FIELD)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"user": "u1"},
+        {"prompt_cache_key": "my-app"},
+        {"metadata": {"user_id": "u1"}},
+        {"metadata": {"user_id": "[1]"}},
+        {"metadata": []},
+        {"session_id": ""},
+        {"session_id": True},
+        {"session_id": "x" * 513},
+        {"client_metadata": {"turn_id": "t"}},
+        [],
+        None,
+    ],
+)
+def test_what_many_sessions_may_share_is_no_session(body: Json) -> None:
+    found = signs(body=body)
+    assert (found.key, found.recognised_by) == (None, RecognisedBy.PREFIX_CHAIN)
+
+
+def test_a_user_and_a_shared_cache_key_are_kept_as_ids() -> None:
+    found = signs(body={"user": "u1", "prompt_cache_key": "my-app"})
+    assert found.ids == (ExternalId("prompt_cache_key", "my-app"), ExternalId("user", "u1"))
+
+
+def test_the_first_in_the_order_counts_and_all_are_kept() -> None:
+    found = signs(
+        {"traceparent": TRACEPARENT, "helicone-session-id": "h", "thread-id": "t", "X-Session-Id": "x"},
+        {"session_id": "o", "metadata": {"user_id": json.dumps({"session_id": "c"})}, "prompt_cache_key": UUID},
+    )
+    assert found.key == ExternalId("x-session-id", "x")
+    assert [one.value for one in found.ids] == ["x", "c", "t", UUID, "h", "o", "4bf92f3577b34da6a3ce929d0e0e4736"]
+
+
+def test_a_traceparent_is_a_trace_of_spans_and_no_session() -> None:
+    found = signs({"traceparent": TRACEPARENT})
+    assert found.key is None
+    assert found.span_trace == "4bf92f3577b34da6a3ce929d0e0e4736"
+
+
+@pytest.mark.parametrize("value", ["00-" + "0" * 32 + "-00f067aa0ba902b7-01", "nonsense", ""])
+def test_a_traceparent_of_no_trace_says_nothing(value: str) -> None:
+    assert signs({"traceparent": value}) == SessionSigns()
+
+
+@pytest.mark.parametrize(("word", "count"), [("2", 2), ("0", 0), ("-1", 0), ("²", 0), ("9" * 20, 0), ("", 0)])
+def test_the_client_counts_its_repetitions(word: str, count: int) -> None:
+    assert signs({"X-Stainless-Retry-Count": word}).retry_count == count
+
+
+@pytest.mark.invariants
+@given(st.dictionaries(st.sampled_from(["x-session-id", "traceparent", "session_id", ""]), st.text()), json_values())
+def test_no_request_makes_it_raise(headers: dict[str, str], body: Json) -> None:
+    found = signs(headers, body)
+    assert found.key is None or found.key in found.ids
