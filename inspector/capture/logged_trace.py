@@ -1,47 +1,18 @@
 """One trace on its way into a sink: numbers its turns, redacts, and ends once."""
 
-from collections.abc import Iterable
 from dataclasses import replace
 from threading import RLock, Thread
-from typing import Protocol
 from uuid import uuid4
 
 from inspector.capture.clock import now_s
 from inspector.capture.events import ChunksArrived, RecordEvent, Sink, TraceEnded, TraceStarted, TurnEnded, TurnStarted
 from inspector.capture.mistakes import Mistakes
+from inspector.capture.redacting import Redacts
 from inspector.errors import SinkError
 from inspector.model import Chunk, ExternalId, Generation, Instant, Outcome, Role, Trace, Turn
 
 _CLOSING_S = 30.0
 """How long the end of a recording waits for its sink."""
-
-
-class RedactsTurn(Protocol):
-    """Replaces secrets in the chunks of one turn; it may hold back what may become one."""
-
-    def feed(self, chunks: Iterable[Chunk]) -> tuple[Chunk, ...]:
-        """The chunks that are safe now."""
-        ...
-
-    def close(self) -> tuple[Chunk, ...]:
-        """The rest."""
-        ...
-
-
-class Redacts(Protocol):
-    """Replaces secrets by as many characters."""
-
-    def turn(self, turn: Turn) -> Turn:
-        """The turn without secrets."""
-        ...
-
-    def trace(self, trace: Trace) -> Trace:
-        """The trace without secrets."""
-        ...
-
-    def new_turn(self) -> RedactsTurn:
-        """For a turn that arrives in chunks."""
-        ...
 
 
 class LoggedTrace:

@@ -10,9 +10,10 @@ from inspector.capture.closing import Closing
 from inspector.capture.detokenizing import Tokenizer
 from inspector.capture.events import Sink
 from inspector.capture.given import definitions
-from inspector.capture.logged_trace import LoggedTrace, Redacts
+from inspector.capture.logged_trace import LoggedTrace
 from inspector.capture.logged_turn import LoggedTurn
 from inspector.capture.mistakes import Mistakes, guarded
+from inspector.capture.redacting import Redacts
 from inspector.capture.sinks import open_sink
 from inspector.formats.registry import find_format
 from inspector.model import Json, Outcome, Part, Provenance, ResultHeader, Role, ToolDefinition, Trace, Turn

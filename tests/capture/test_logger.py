@@ -370,6 +370,9 @@ def test_one_thread_may_feed_a_turn_that_another_began() -> None:
 class Stars:
     """Redacts the letter `k`; holds back nothing."""
 
+    def url(self, url: str) -> str:
+        return url
+
     def turn(self, turn: Turn) -> Turn:
         parts = tuple(type(part)(part.name, part.text.replace("k", "*"), part.chunks) for part in turn.parts)
         return Turn(turn.role, parts, generation=turn.generation)

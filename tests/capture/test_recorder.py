@@ -1,6 +1,5 @@
 """The recorder over transcripts: what it tells is what an import of the same exchanges gives."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,7 @@ import pytest
 from inspector.capture.recorder import Recorder
 from inspector.model import Trace
 from inspector.sessions.exchange import Exchange
-from inspector.sessions.gathering import SkippedExchange, traces_of
+from inspector.sessions.gathering import traces_of
 from tests.capture.recordings import ToldSink, ToldWatch, play
 from tests.sessions.transcripts import plain, read_case
 
