@@ -75,9 +75,8 @@ class TraceFileSink:
             self._write()
         except OSError as error:
             self._lost += len(self._ended)
-            raise SinkError(
-                f"{self._path}: {len(self._ended)} traces could not be written: {error.strerror or error}."
-            ) from error
+            what = "1 trace" if len(self._ended) == 1 else f"{len(self._ended)} traces"
+            raise SinkError(f"{self._path}: {what} could not be written: {error.strerror or error}.") from error
         finally:
             os.close(self._file)
 

@@ -42,7 +42,8 @@ def test_a_conversation_is_one_trace_with_its_calls_and_chunks(tmp_path: Path) -
         client = record(client_of(upstream.url), path)
         for _ in client.chat.completions.create(model="h", messages=MESSAGES, stream=True):
             pass
-        more = [{"role": "assistant", "tool_calls": [CALL]}, {"role": "tool", "tool_call_id": "call_1", "content": "3"}]
+        result = {"role": "tool", "tool_call_id": "call_1", "content": "3"}
+        more: Any = [{"role": "assistant", "tool_calls": [CALL]}, result]
         for _ in client.chat.completions.create(model="h", messages=[*MESSAGES, *more], stream=True):
             pass
         unrecord(client)

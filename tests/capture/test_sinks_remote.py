@@ -1,6 +1,7 @@
 """The remote sink against a real server: nothing lost, nothing twice, whatever happens on the way."""
 
 import http.client
+from pathlib import Path
 
 import pytest
 from aiohttp import web
@@ -13,6 +14,7 @@ from inspector.capture.logger import TraceLogger
 from inspector.capture.remote_sink import RemoteSink
 from inspector.errors import SinkError
 from inspector.model import Chunk, Part, Role, Trace, Turn
+from storage import StoreSink, open_store
 from tests.capture.events import Remembering, traces_of, wait_until
 from tests.capture.server import EventsServer
 
@@ -212,3 +214,31 @@ class Closed:
 def test_a_sink_that_takes_nothing_leaves_the_events_with_their_sender() -> None:
     with EventsServer(Closed()) as server:
         assert post(server, BODY, **{BATCH: "1"}) == (503, "The recorder takes nothing now.")
+
+
+def test_a_trace_that_two_servers_took_stands_in_the_database_once_and_whole(tmp_path: Path) -> None:
+    path = tmp_path / "runs.db"
+    first = StoreSink(path)
+    with EventsServer(first) as server:
+        log = TraceLogger(server.url, name="long")
+        log.user("Hello")
+        turn = log.assistant()
+        turn.feed("half ")
+        wait_until(lambda: stored(path) == [("long", ["Hello"])])
+    first.close()  # the server ends what it has: the open turn is cut
+    wait_until(lambda: stored(path) == [("long", ["Hello", "half "])])
+    turn.feed("whole")
+    second = StoreSink(path)
+    with EventsServer(second, port=server.port):
+        turn.finish()
+        log.close()
+    second.close()
+    assert log.mistakes.count == log.dropped == 0
+    assert stored(path) == [("long", ["Hello", "half whole"])]
+
+
+def stored(path: Path) -> list[tuple[str, list[str]]]:
+    """The names of the traces in a database, and the texts of their turns that have ended."""
+    with open_store(path, create=False) as store:
+        traces = [store.inspected(summary.id)[0] for summary in store.traces(limit=5)]
+    return [(trace.name, [turn.parts[0].text for turn in trace.turns]) for trace in traces]

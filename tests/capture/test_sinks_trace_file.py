@@ -1,8 +1,8 @@
 """The trace file sink: whole traces, appended when they end, whatever the disk says."""
 
-import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,7 @@ from inspector.capture.trace_file_sink import TraceFileSink
 from inspector.errors import SinkError
 from inspector.model import BodyState, Chunk, Outcome, Part, Role, Trace, Turn
 from inspector.trace_file import read_trace_file, write_trace_file
+from tests.capture.conftest import ROOT
 from tests.capture.events import wait_until
 
 USER = Turn(Role.USER, (Part("text", "Hello\0 \ud83d"),))
@@ -103,11 +104,22 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
         TraceFileSink(tmp_path / "none" / "runs.jsonl")
 
 
-@pytest.mark.skipif(os.getuid() == 0, reason="nothing is read-only for root")
-def test_a_read_only_folder_is_named(tmp_path: Path) -> None:
-    tmp_path.chmod(0o500)
-    with pytest.raises(SinkError, match=r"cannot be opened: Permission denied\."):
-        TraceFileSink(tmp_path / "runs.jsonl")
+READ_ONLY = """
+import os, sys
+from inspector.capture.logger import TraceLogger
+if os.getuid() == 0:
+    os.setuid(65_534)  # nothing is read-only for root
+TraceLogger(sys.argv[1] + "/runs.jsonl")
+"""
+
+
+def test_a_read_only_folder_is_named() -> None:
+    with tempfile.TemporaryDirectory() as folder:  # pytest's own are closed to others
+        Path(folder).chmod(0o555)
+        start = [sys.executable, "-c", READ_ONLY, folder]
+        done = subprocess.run(start, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+        Path(folder).chmod(0o755)
+    assert f"SinkError: {folder}/runs.jsonl cannot be opened: Permission denied." in done.stderr
 
 
 FULL = """
@@ -136,9 +148,8 @@ sink.close()
 
 
 def on_a_full_disk(path: Path, then: str) -> "subprocess.CompletedProcess[str]":
-    root = Path(__file__).parents[2]
     start = [sys.executable, "-c", FULL, str(path), then]
-    return subprocess.run(start, cwd=root, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(start, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
 
 
 def test_a_full_disk_leaves_whole_traces_and_what_waited_follows_when_there_is_room(tmp_path: Path) -> None:
@@ -156,3 +167,29 @@ def test_what_a_full_disk_did_not_take_is_told_at_the_end(tmp_path: Path) -> Non
     assert done.returncode == 1
     assert "traces could not be written: File too large." in done.stderr
     assert [trace.name for trace in traces_in(path)] == ["first"]
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from tests.capture.test_sinks_trace_file import session, give, traces_in, wait_until
+from inspector.capture.events import TraceEnded
+from inspector.capture.trace_file_sink import TraceFileSink
+
+sink = TraceFileSink(sys.argv[1])
+give(sink, *session("ended"), TraceEnded("ended"), *session("open"))
+wait_until(lambda: len(traces_in(Path(sys.argv[1]))) == 1)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_killed_process_leaves_what_had_ended(tmp_path: Path) -> None:
+    path = tmp_path / "runs.jsonl"
+    start = [sys.executable, "-c", KILLED, str(path)]
+    done = subprocess.run(start, cwd=ROOT, capture_output=True, timeout=120, check=False)
+    assert done.returncode == -9, done.stderr
+    assert [trace.name for trace in traces_in(path)] == ["ended"]
+    sink = TraceFileSink(path)
+    give(sink, *session("later"))
+    sink.close()
+    assert [trace.name for trace in traces_in(path)] == ["ended", "later"]

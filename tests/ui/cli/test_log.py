@@ -233,6 +233,17 @@ def test_a_named_pipe_ends_with_its_writer(tmp_path: Path) -> None:
     assert [text_of(trace) for trace in traces_in(tmp_path / "a.jsonl")] == ["Hello"]
 
 
+def test_a_full_disk_stops_no_pipe_and_is_told_at_the_end(tmp_path: Path) -> None:
+    raw = b"a long story " * 50_000
+    start = ["sh", "-c", 'ulimit -f 16; exec "$@"', "sh", *START, "log", "-f", "hermes", "--to", "a.jsonl"]
+    done = subprocess.run(
+        start, input=raw, capture_output=True, cwd=tmp_path, env=environment(tmp_path), timeout=120, check=False
+    )
+    assert (done.returncode, done.stdout == raw) == (2, True)
+    assert b"a.jsonl: 1 trace could not be written: File too large." in done.stderr
+    assert traces_in(tmp_path / "a.jsonl") == []
+
+
 def test_a_running_recorder_takes_it_by_url(weaklink: Run) -> None:
     taken = Remembering()
     with EventsServer(taken) as server:
