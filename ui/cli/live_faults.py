@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from inspector.diagnostics import Diagnostic
 from inspector.formats.detection import detect_format
+from inspector.model import ToolDefinition
 from inspector.segmentation import AUTO, Segmenter
 from inspector.text import LineIndex
 from ui.views.diagnostic import diagnostic_lines
@@ -20,11 +21,21 @@ class LiveFaults:
     It looks for that at 64 code points, 128, 256 and so on; at 65,536, or at the end, it takes what is likeliest.
     """
 
-    def __init__(self, *, format: str, model: str, prompt: str, name: str, width: int) -> None:
-        self._model, self._prompt, self._name, self._width = model, prompt, name, width
+    def __init__(
+        self,
+        *,
+        format: str = AUTO,
+        model: str = "",
+        prompt: str = "",
+        tools: Sequence[ToolDefinition] = (),
+        name: str = "",
+        width: int = 80,
+    ) -> None:
+        self._model, self._prompt, self._tools = model, prompt, tools
+        self._name, self._width = name, width
         self._pieces: list[str] = []
         self._length, self._look_at = 0, _FIRST_LOOK
-        self._segmenter = None if format == AUTO else Segmenter(format, prompt=prompt)
+        self._segmenter = None if format == AUTO else Segmenter(format, prompt=prompt, tools=tools)
         self.spans = self.calls = 0
         self.found: list[Diagnostic] = []
 
@@ -60,7 +71,7 @@ class LiveFaults:
         self._look_at *= 2
         if detection.confidence < _SURE and self._length < _LAST_LOOK and not at_end:
             return []
-        self._segmenter = Segmenter(detection.format, prompt=self._prompt)
+        self._segmenter = Segmenter(detection.format, prompt=self._prompt, tools=self._tools)
         return self._told(self._segmenter, text)
 
     def _told(self, segmenter: Segmenter, text: str) -> list[Line]:
@@ -79,5 +90,6 @@ class LiveFaults:
         self.found.append(one)
         if index is not None and len(self.found) <= _MOST_TOLD:
             yield from diagnostic_lines(one, index.text, width=self._width, file=self._name, lines=index)
+            yield ()
         elif len(self.found) == _MOST_TOLD + 1:
             yield (Run(f"There are more than {_MOST_TOLD} faults; `weaklink show` shows the others."),)

@@ -15,7 +15,7 @@ from inspector.capture.sinks import is_database, open_sink
 from inspector.errors import UnreadableFileError
 from inspector.segmentation import AUTO
 from storage import StoreSink
-from ui.cli.inputs import STDIN
+from ui.cli.inputs import STDIN, read_tool_file
 from ui.cli.log_form import AS, Form
 from ui.cli.log_input import Restarted, followed, from_file, from_stdin
 from ui.cli.log_session import LastTurn, LoggedSession
@@ -31,6 +31,7 @@ from ui.cli.options import color_option, database_option
 @click.option(
     "--prompt", default="", metavar="TEXT", help="The end of the prompt; what it left open belongs to the text."
 )
+@click.option("--tools", "tool_file", metavar="FILE", help="JSON file with the tools that were offered.")
 @click.option("--as", "form", type=click.Choice(AS), default=AUTO, show_default=True, help="What FILE holds.")
 @click.option(
     "--to", "to", metavar="PLACE", help="A database, a trace file (*.jsonl), or the URL of a running `weaklink record`."
@@ -47,6 +48,7 @@ def log(
     model: str,
     name: str,
     prompt: str,
+    tool_file: str | None,
     form: str,
     to: str | None,
     where: str | None,
@@ -65,6 +67,7 @@ def log(
         raise click.UsageError("--follow wants a FILE; standard input is followed anyway.")
     if to is not None and ctx.get_parameter_source("where") is ParameterSource.COMMANDLINE:
         raise click.UsageError("--db and --to exclude each other.")
+    tools = read_tool_file(tool_file) if tool_file else ()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     sink = _sink(where if to is None else to)
     shown = name or ("" if file == STDIN else PurePath(file).name)
@@ -74,7 +77,7 @@ def log(
         chosen = None if form == AUTO else Form(form)
         said = "<stdin>" if file == STDIN else file
         return LoggedSession(
-            logger, sink, form=chosen, format=format, model=model, prompt=prompt, name=said, color=color
+            logger, sink, form=chosen, format=format, model=model, prompt=prompt, tools=tools, name=said, color=color
         )
 
     try:

@@ -8,7 +8,7 @@ from inspector.capture.logged_turn import LoggedTurn
 from inspector.capture.logger import TraceLogger
 from inspector.diagnostics import Diagnostic
 from inspector.inspection import inspect_trace
-from inspector.model import Trace, Turn
+from inspector.model import ToolDefinition, Trace, Turn
 from inspector.rules.rule import Severity
 from inspector.text import incremental_decoder
 from inspector.wire.decoder import Decoder
@@ -59,12 +59,16 @@ class LoggedSession:
         format: str,
         model: str,
         prompt: str,
+        tools: tuple[ToolDefinition, ...],
         name: str,
         color: str,
     ) -> None:
         self._logger, self._sink = logger, sink
         self._form, self._prompt, self._color = form, prompt, color
-        self._faults = LiveFaults(format=format, model=model, prompt=prompt, name=name, width=screen_width())
+        self._tools = tools
+        self._faults = LiveFaults(
+            format=format, model=model, prompt=prompt, tools=tools, name=name, width=screen_width()
+        )
         self._turn: LoggedTurn | None = None
         self._start = b""
         self._text = incremental_decoder()
@@ -73,7 +77,7 @@ class LoggedSession:
     def feed(self, raw: bytes) -> None:
         """Record what came."""
         if self._turn is None:
-            self._turn = self._logger.assistant(prompt=self._prompt)
+            self._turn = self._logger.assistant(prompt=self._prompt, tools=self._tools)
         if self._form is None:
             self._start += raw
             self._form = form_of(self._start)

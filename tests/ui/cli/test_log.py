@@ -173,6 +173,16 @@ def test_a_captured_stream_is_decoded(
         assert text_of(trace) == "Hello"
 
 
+def test_calls_are_checked_against_the_tools_that_were_offered(weaklink: Run, tmp_path: Path) -> None:
+    (tmp_path / "tools.json").write_text('[{"name": "weather", "parameters": {"type": "object"}}]')
+    raw = b'<tool_call>\n{"name": "wether", "arguments": {}}\n</tool_call>'
+    done = weaklink("log", "--tools", "tools.json", "--to", "a.jsonl", stdin=raw)
+    assert "T401" in done.stderr.decode()
+    (trace,) = traces_in(tmp_path / "a.jsonl")
+    assert trace.turns[0].generation is not None
+    assert [tool.name for tool in trace.turns[0].generation.tools] == ["weather"]
+
+
 def test_as_text_keeps_a_stream_as_it_stands(weaklink: Run, tmp_path: Path) -> None:
     body = scripted.chat_stream("Hello").body
     weaklink("log", "--as", "text", "--to", "a.jsonl", stdin=body)
