@@ -161,7 +161,7 @@ def test_http_errors_pass_through_with_body_and_reason(
 def test_a_dropped_upstream_is_a_broken_stream_for_the_client_after_all_that_was_sent() -> None:
     answer = scripted.chat_stream("Rain", " in", Drop())
     with running_upstream(answer) as upstream, recording(upstream) as proxy:
-        got = []
+        got: list[str | None] = []
         with _openai(proxy) as client:
             stream = client.chat.completions.create(model="m", messages=WORDS, stream=True)
             with pytest.raises(openai.APIConnectionError):

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 import aiohttp
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 from yarl import URL
 
 from inspector.capture.proxy import refusal
@@ -21,6 +22,7 @@ from inspector.capture.proxy.config import ProxyConfig, Upstream
 from inspector.capture.proxy.heads import decoded, forwarded
 from inspector.capture.proxy.passing_on import PassedOn
 from inspector.capture.proxy.refusal import Refusal
+from inspector.capture.proxy.unread_end import told_of_its_end, unclean_end
 from inspector.sessions.exchange import ExchangeEnd, ExchangeObserver, Headers
 
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -124,23 +126,22 @@ class Forwarding:
 
     async def _stream(self, answer: aiohttp.ClientResponse, to: PassedOn) -> Exception | None:
         """Pass on piece by piece; what broke it off, if anything did. Raises ConnectionResetError for the client."""
-        protocol = answer.connection.protocol if answer.connection is not None else None
         content, arrived, now = answer.content, self.observer.answer_arrived, self.now
         fault: Exception | None = None
-        while fault is None:
-            try:
-                raw, ends_chunk = await content.readchunk()
-            except (aiohttp.ClientError, OSError) as exc:
-                fault = exc
-                # What came together with the end of the connection: every public way to it raises the error again.
-                raw, ends_chunk = content._read_nowait(-1), True  # noqa: SLF001  # see above
-            if raw:
-                arrived(raw, now())
-                await to.pass_on(raw)
-            elif not ends_chunk:
-                # aiohttp takes a reset for the end, where nothing but the closing tells the end.
-                fault = protocol.exception() if protocol is not None else None  # type: ignore[assignment]  # no BaseException
-                break
+        with told_of_its_end(answer) as protocol:
+            while fault is None:
+                try:
+                    raw, ends_chunk = await content.readchunk()
+                except (aiohttp.ClientError, HttpProcessingError, OSError) as exc:
+                    fault = exc
+                    # What came with the end of the connection: every public way to it raises the error again.
+                    raw, ends_chunk = content._read_nowait(-1), True  # noqa: SLF001  # see above
+                if raw:
+                    arrived(raw, now())
+                    await to.pass_on(raw)
+                elif not ends_chunk or content.at_eof():  # the second for a body that cannot be, as of 204
+                    fault = unclean_end(protocol)
+                    break
         if fault is not None:
             to.cut()
         return fault
@@ -158,7 +159,7 @@ def words_of(fault: BaseException) -> str:
             return "it closed the connection"
         case aiohttp.ClientPayloadError():
             return "the connection ended within the body"
-        case aiohttp.ClientResponseError():
+        case aiohttp.ClientResponseError() | HttpProcessingError():
             return "what it sent is no valid HTTP"
         case OSError(strerror=str(words)):
             return words.lower()
