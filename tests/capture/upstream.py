@@ -19,6 +19,7 @@ it, and so that framing, splits, pauses and broken endings are exactly as script
 * `Gap(seconds)` paces a stream, for load; no test may judge by it.
 * `Raw(bytes)` are bytes outside of the framing: half a chunk, a wrong length, trailers, a broken status line.
 * `Drop()` ends the connection at once: by a reset, or with `reset=False` by a plain FIN.
+* `bare=True` sends no head and no end of chunks: `Raw` pieces are all that is sent.
 * `early=True` answers before the request's body was read, and closes the connection afterwards.
 * `upstream.requests` are the requests in the order in which their heads came: `body` grows while it arrives,
   `is_whole` says that all of it did, `left` that the client was gone before the answer was sent whole.
@@ -26,6 +27,8 @@ it, and so that framing, splits, pauses and broken endings are exactly as script
 """
 
 import asyncio
+import socket
+import struct
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -87,6 +90,7 @@ class Answer:
     framing: Framing = Framing.CHUNKED
     length: int | None = None
     early: bool = False
+    bare: bool = False
 
     @property
     def body(self) -> bytes:
@@ -302,10 +306,11 @@ class _Connection(asyncio.Protocol):
         self._upstream.changed()
 
     async def _answer(self, request: Received, answer: Answer) -> None:
-        self.transport.write(answer.head())
+        if not answer.bare:
+            self.transport.write(answer.head())
         for piece in answer.pieces:
             await self._play(answer, piece)
-        if answer.framing is Framing.CHUNKED:
+        if answer.framing is Framing.CHUNKED and not answer.bare:
             await self._play(answer, Raw(b"0\r\n\r\n"))
         request.is_answered = True
         self._upstream.changed()
@@ -321,7 +326,10 @@ class _Connection(asyncio.Protocol):
             case Gap(seconds):
                 await asyncio.sleep(seconds)
             case Drop(reset):
-                (self.transport.abort if reset else self.transport.close)()
+                if reset:  # what asyncio's abort does not send by itself
+                    own = self.transport.get_extra_info("socket")
+                    own.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                self.transport.close()
                 raise _GoneError
         await self._may_write.wait()
         if self._gone.is_set():
