@@ -13,7 +13,7 @@ from inspector.capture.event_lines import EventLineError, read_events
 from inspector.capture.events import RecordEvent, Sink
 from inspector.capture.events_wire import BATCH, INSTANCE, MOST_BYTES, SENDER
 
-Handler: TypeAlias = Callable[[web.Request], Awaitable[web.StreamResponse]]
+Handler: TypeAlias = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
 _MOST_SENDERS = 10_000
 
@@ -26,6 +26,8 @@ class _Sender:
 
 def events_route(sink: Sink, *, most_bytes: int = MOST_BYTES) -> Handler:
     """A handler for `POST /weaklink/events`; who may ask is for the server to decide.
+
+    A web page cannot ask, since a browser sends the header that is wanted only where a server has agreed before.
 
     It answers 204 when the sink has taken the body's events, or had taken them before: a body bears the number that its
     sender gave it. 409 says that the sender means a server that was here before, 400 that the body is no record events,
@@ -41,7 +43,9 @@ class _EventsRoute:
         self._instance = secrets.token_hex(8)
         self._senders: OrderedDict[str, _Sender] = OrderedDict()
 
-    async def answer(self, request: web.Request) -> web.Response:
+    async def answer(self, request: web.BaseRequest) -> web.Response:
+        if request.method != "POST":
+            return self._says(405, "Record events are posted.")
         meant = request.headers.get(INSTANCE, self._instance)
         number = request.headers.get(BATCH, "")
         if not (number.isascii() and number.isdigit() and len(number) < 16):
@@ -74,7 +78,7 @@ class _EventsRoute:
             return False
         return True
 
-    async def _body(self, request: web.Request) -> bytes | None:
+    async def _body(self, request: web.BaseRequest) -> bytes | None:
         pieces, size = [], 0
         async for piece in request.content.iter_any():
             size += len(piece)

@@ -1,5 +1,6 @@
 """The remote sink against a real server: nothing lost, nothing twice, whatever happens on the way."""
 
+import asyncio
 import http.client
 from pathlib import Path
 
@@ -11,6 +12,9 @@ from inspector.capture.events import ChunksArrived, RecordEvent, TraceEnded, Tra
 from inspector.capture.events_route import events_route
 from inspector.capture.events_wire import BATCH, EVENTS_PATH, INSTANCE, SENDER
 from inspector.capture.logger import TraceLogger
+from inspector.capture.proxy.config import ProxyConfig, Upstream
+from inspector.capture.proxy.server import running_proxy
+from inspector.capture.recorder import Recorder
 from inspector.capture.remote_sink import RemoteSink
 from inspector.errors import SinkError
 from inspector.model import Chunk, Part, Role, Trace, Turn
@@ -96,7 +100,7 @@ def test_an_answer_that_got_lost_makes_nothing_count_twice() -> None:
     route = events_route(taken)
     lost: list[int] = []
 
-    async def losing(request: web.Request) -> web.StreamResponse:
+    async def losing(request: web.BaseRequest) -> web.StreamResponse:
         answer = await route(request)
         if len(lost) < 3:
             lost.append(1)
@@ -113,7 +117,7 @@ def test_an_answer_that_got_lost_makes_nothing_count_twice() -> None:
 
 
 def test_a_server_that_takes_nothing_is_told_at_the_end() -> None:
-    async def busy(request: web.Request) -> web.StreamResponse:
+    async def busy(request: web.BaseRequest) -> web.StreamResponse:
         return web.Response(status=503, text="Later.")
 
     with EventsServer(busy) as server:
@@ -199,6 +203,34 @@ def test_a_body_counts_once_for_each_sender() -> None:
         for sender, number in (("a", "1"), ("a", "1"), ("b", "1"), ("a", "2"), ("a", "1")):
             assert post(server, BODY, **{SENDER: sender, BATCH: number})[0] == 204
     assert len(taken.events) == 3
+
+
+def test_the_recording_proxy_takes_events_from_whoever_has_its_token() -> None:
+    taken = Remembering()
+    config = ProxyConfig((Upstream("", "http://127.0.0.1:9"),), port=0, token="secret-token-of-the-proxy")
+
+    def log(url: str) -> int:
+        with TraceLogger(url) as log:
+            log.user("Hello")
+            log.close()
+        return log.mistakes.count
+
+    async def run() -> None:
+        observes = Recorder(taken)
+        async with running_proxy(config, observes, own_routes={EVENTS_PATH: events_route(taken)}) as address:
+            assert await asyncio.to_thread(log, f"{address.url}/t/{config.token}") == 0
+            connection = http.client.HTTPConnection("127.0.0.1", address.port, timeout=30)
+            refused = []
+            for method, path in (("POST", EVENTS_PATH), ("GET", f"/t/{config.token}{EVENTS_PATH}")):
+                await asyncio.to_thread(connection.request, method, path, BODY, {BATCH: "1"})
+                refused.append((await asyncio.to_thread(connection.getresponse)).status)
+                connection.close()
+            assert refused[0] in {401, 403}
+            assert refused[1] == 405
+        observes.close()
+
+    asyncio.run(run())
+    assert [turn.parts[0].text for turn in taken.trace().turns] == ["Hello"]
 
 
 class Closed:
