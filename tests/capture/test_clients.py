@@ -193,7 +193,7 @@ def test_a_client_gets_what_it_got_and_the_exchange_is_told_as_it_was_sent(
 @pytest.mark.parametrize("use", OPENAI)
 def test_a_dropped_upstream_is_told_with_what_came(use: Callable[..., str]) -> None:
     watching, mistakes = Watching(), Mistakes()
-    answer = scripted.chat_stream("Hel", Drop(), "lo")
+    answer = scripted.chat_stream("Hel", Drop(reset=False), "lo")
     with running_upstream(answer) as upstream, pytest.raises((openai.APIConnectionError, httpx2.TransportError)):
         use(upstream.url, watching, mistakes, stream=True)
     assert watching.only.end is ExchangeEnd.UPSTREAM_DROPPED

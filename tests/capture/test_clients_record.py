@@ -82,7 +82,7 @@ def test_an_asynchronous_client_is_recorded_into_a_database(tmp_path: Path) -> N
 
 def test_a_dropped_stream_is_an_aborted_turn_with_its_text() -> None:
     sink = Remembering()
-    with running_upstream(scripted.chat_stream("half a ", Drop(), "word")) as upstream:
+    with running_upstream(scripted.chat_stream("half a ", Drop(reset=False), "word")) as upstream:
         client = client_of(upstream.url)
         with recorded(client, sink), pytest.raises(Exception, match=r"peer closed|Connection|reset|incomplete"):
             for _ in client.chat.completions.create(model="h", messages=MESSAGES, stream=True):
