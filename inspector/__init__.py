@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from inspector.version import __version__
 
 if TYPE_CHECKING:
+    from inspector.capture.clients.record import record, recorded, unrecord
+    from inspector.capture.logger import TraceLogger
     from inspector.diagnostics import Diagnostic, Fault, Fix, Location, apply_fixes
     from inspector.errors import (
         StoreError,
@@ -61,6 +63,7 @@ __all__ = [
     "ToolDefinition",
     "ToolResult",
     "Trace",
+    "TraceLogger",
     "Turn",
     "UnknownFormatError",
     "UnknownRuleError",
@@ -73,14 +76,19 @@ __all__ = [
     "make_call",
     "read_trace_file",
     "read_transcript",
+    "record",
+    "recorded",
     "register_format",
     "render_prompt",
     "segment",
+    "unrecord",
     "write_calls",
     "write_trace_file",
 ]
 
 _HOMES = {
+    "inspector.capture.clients.record": ("record", "recorded", "unrecord"),
+    "inspector.capture.logger": ("TraceLogger",),
     "inspector.diagnostics": ("Diagnostic", "Fault", "Fix", "Location", "apply_fixes"),
     "inspector.errors": (
         "StoreError",

@@ -19,3 +19,7 @@ class UnreadableFileError(WeaklinkError):
 
 class StoreError(WeaklinkError):
     """A database could not be opened, read or written; the text bears its path or its URL without the password."""
+
+
+class SinkError(WeaklinkError):
+    """What was recorded could not be handed to the place it was meant for; the text bears that place."""

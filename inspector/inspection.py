@@ -23,6 +23,7 @@ from inspector.rules.rule import Severity
 from inspector.segmentation import AUTO, Segmenter
 from inspector.text import Range
 from inspector.version import __version__
+from inspector.wire.events import PROMPT_PART
 
 _SAMPLE = 65_536
 
@@ -127,7 +128,8 @@ def _read_part(
         faults = [*reading.faults, *(fault for call in reading.calls for fault in check_arguments(call, offered))]
         inspected = PartInspection(number, part.name, chosen.name, reading.spans, reading.calls)
         return inspected, [fault.at(number, part.name) for fault in faults]
-    segmenter = Segmenter(chosen, tools=offered, role=turn.role, turn=number)
+    prompt = turn.part(PROMPT_PART)
+    segmenter = Segmenter(chosen, prompt=prompt.text if prompt else "", tools=offered, role=turn.role, turn=number)
     segmenter.feed(part.text)
     segmenter.close()
     found = segmenter.segmentation(part.text)

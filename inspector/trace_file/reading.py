@@ -28,7 +28,8 @@ from inspector.trace_file.lines import (
 from inspector.trace_file.numbers import original
 from inspector.trace_file.upgrades import Record, upgraded
 
-_NOT_AS_IT_SHOULD_BE = (ValueError, TypeError, AttributeError, RecursionError, InvalidOperation, OverflowError)
+NOT_AS_IT_SHOULD_BE = (ValueError, TypeError, AttributeError, RecursionError, InvalidOperation, OverflowError)
+"""What a line that is JSON, but not as it should be, raises on its way to a value."""
 
 
 def read_trace_file(path: str | Path) -> Iterator[Trace]:
@@ -56,7 +57,7 @@ class _FileReader:
         version = self._version()
         while (record := self._record(version)) is not None:
             trace = self._trace_line(record)
-            yield _trace(trace, tuple(self._turn(version, trace.turns - at) for at in range(trace.turns)))
+            yield trace_of(trace, tuple(self._turn(version, trace.turns - at) for at in range(trace.turns)))
 
     def _version(self) -> int:
         try:
@@ -97,7 +98,7 @@ class _FileReader:
             return None
         try:
             return upgraded(record, version)
-        except _NOT_AS_IT_SHOULD_BE as error:
+        except NOT_AS_IT_SHOULD_BE as error:
             raise self._fault(f"the line is not as version {version} wants it: {error}") from error
 
     def _trace_line(self, record: Record) -> TraceLine:
@@ -105,7 +106,7 @@ class _FileReader:
             raise self._fault("a trace was to begin here")
         try:
             return msgspec.convert(record["trace"], TraceLine)
-        except _NOT_AS_IT_SHOULD_BE as error:
+        except NOT_AS_IT_SHOULD_BE as error:
             raise self._fault(str(error)) from error
 
     def _turn(self, version: int, missing: int) -> Turn:
@@ -113,15 +114,16 @@ class _FileReader:
         if record is None or "turn" not in record:
             raise self._fault(f"{missing} more turns of the trace were to come")
         try:
-            return _turn(msgspec.convert(record["turn"], TurnLine))
-        except _NOT_AS_IT_SHOULD_BE as error:
+            return turn_of(msgspec.convert(record["turn"], TurnLine))
+        except NOT_AS_IT_SHOULD_BE as error:
             raise self._fault(str(error)) from error
 
     def _fault(self, why: str) -> UnreadableFileError:
         return UnreadableFileError(f"{self._path}, line {self._line}: {why}")
 
 
-def _trace(line: TraceLine, turns: tuple[Turn, ...]) -> Trace:
+def trace_of(line: TraceLine, turns: tuple[Turn, ...]) -> Trace:
+    """The trace that a line and its turns tell."""
     return Trace(
         turns=turns,
         name=line.name,
@@ -131,25 +133,27 @@ def _trace(line: TraceLine, turns: tuple[Turn, ...]) -> Trace:
         external_ids=line.external_ids,
         recognised_by=line.recognised_by,
         parent=line.parent,
-        outcome=_outcome(line.outcome),
+        outcome=outcome_of(line.outcome),
         provenance=line.provenance,
     )
 
 
-def _outcome(line: OutcomeLine | None) -> Outcome | None:
+def outcome_of(line: OutcomeLine | None) -> Outcome | None:
+    """The outcome that a trace's line tells."""
     if line is None:
         return None
     return Outcome(line.completed, line.exit_status, None if line.reward is None else float(line.reward))
 
 
-def _turn(line: TurnLine) -> Turn:
+def turn_of(line: TurnLine) -> Turn:
+    """The turn that a line tells; ValueError where its chunks do not fit their text."""
     return Turn(
         role=line.role,
         parts=tuple(_part(part) for part in line.parts),
         source_role=line.source_role,
         calls=line.calls,
         result=line.result,
-        generation=None if line.generation is None else _generation(line.generation),
+        generation=None if line.generation is None else generation_of(line.generation),
         flags=frozenset(line.flags),
     )
 
@@ -171,7 +175,8 @@ def _chunks(line: ChunksLine, length: int) -> Chunks:
     )
 
 
-def _generation(line: GenerationLine) -> Generation:
+def generation_of(line: GenerationLine) -> Generation:
+    """The generation that a turn's line tells."""
     error = line.error
     return Generation(
         api=line.api,

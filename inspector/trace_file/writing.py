@@ -2,7 +2,7 @@
 
 import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TextIO
 
@@ -52,18 +52,30 @@ def write_trace_file(target: str | Path | TextIO, traces: Iterable[Trace]) -> No
         raise
 
 
+def header_line() -> str:
+    """The first line of a file."""
+    return _line({HEADER_KEY: VERSION})
+
+
+def trace_lines(trace: Trace) -> Iterator[str]:
+    """The lines of one trace, as they may be appended to a file of this version."""
+    yield _line({"trace": msgspec.to_builtins(trace_line(trace))})
+    for turn in trace.turns:
+        yield _line({"turn": msgspec.to_builtins(turn_line(turn))})
+
+
 def _write(stream: TextIO, traces: Iterable[Trace]) -> None:
-    stream.write(_line({HEADER_KEY: VERSION}))
+    stream.write(header_line())
     for trace in traces:
-        stream.write(_line({"trace": msgspec.to_builtins(_trace_line(trace))}))
-        stream.writelines(_line({"turn": msgspec.to_builtins(_turn_line(turn))}) for turn in trace.turns)
+        stream.writelines(trace_lines(trace))
 
 
 def _line(record: object) -> str:
     return ascii_line(record) + "\n"
 
 
-def _trace_line(trace: Trace) -> TraceLine:
+def trace_line(trace: Trace) -> TraceLine:
+    """A trace's own line, without its turns."""
     return TraceLine(
         turns=len(trace.turns),
         name=trace.name,
@@ -73,26 +85,28 @@ def _trace_line(trace: Trace) -> TraceLine:
         external_ids=trace.external_ids,
         recognised_by=trace.recognised_by,
         parent=trace.parent,
-        outcome=_outcome(trace.outcome),
+        outcome=outcome_line(trace.outcome),
         provenance=trace.provenance,
     )
 
 
-def _outcome(outcome: Outcome | None) -> OutcomeLine | None:
+def outcome_line(outcome: Outcome | None) -> OutcomeLine | None:
+    """What a trace's line holds of its outcome."""
     if outcome is None:
         return None
     reward = None if outcome.reward is None else number(outcome.reward)
     return OutcomeLine(outcome.completed, outcome.exit_status, reward)
 
 
-def _turn_line(turn: Turn) -> TurnLine:
+def turn_line(turn: Turn) -> TurnLine:
+    """A turn's line."""
     return TurnLine(
         role=turn.role,
         parts=tuple(_part(part) for part in turn.parts),
         source_role=turn.source_role,
         calls=turn.calls,
         result=turn.result,
-        generation=None if turn.generation is None else _generation(turn.generation),
+        generation=None if turn.generation is None else generation_line(turn.generation),
         flags=tuple(sorted(turn.flags)),
     )
 
@@ -116,7 +130,8 @@ def _numbers(values: Iterable[float]) -> tuple[Number, ...]:
     return tuple(number(value) for value in values)
 
 
-def _generation(generation: Generation) -> GenerationLine:
+def generation_line(generation: Generation) -> GenerationLine:
+    """What a turn's line holds of its generation."""
     error = generation.error
     return GenerationLine(
         api=generation.api,

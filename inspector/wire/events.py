@@ -22,6 +22,9 @@ COMMENTS_PART = f"{WIRE_PREFIX}comments"
 PROMPT_TOKENS_PART = f"{WIRE_PREFIX}prompt_token_ids"
 """The part that keeps, as JSON text, the token ids of the prompt, where the server sent them (vLLM)."""
 
+PROMPT_PART = f"{WIRE_PREFIX}prompt"
+"""The part that keeps the end of the raw prompt, where it was recorded: what it left open belongs to the answer."""
+
 REUSED_INDEX_PART = f"{WIRE_PREFIX}reused_index"
 """The part that keeps, word for word, each event that opened a call under the index of an earlier one."""
 

@@ -1,0 +1,1 @@
+"""Clients of httpx-based SDKs, recorded in the process that uses them."""

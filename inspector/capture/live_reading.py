@@ -1,0 +1,146 @@
+"""Reads an answer while it arrives: spans as they close, faults as they appear, and at the end all that is left."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from inspector.capture.format_choice import FormatChoice
+from inspector.capture.outlet import Outlet
+from inspector.checks.arguments import check_arguments
+from inspector.checks.recording import check_recording
+from inspector.checks.tools import OfferedTools
+from inspector.diagnostics import Diagnostic
+from inspector.formats.format import Format
+from inspector.formats.structured import read_structured_part
+from inspector.model import CallHeader, Chunk, Part, Role, Span, Turn
+from inspector.rules.json_syntax import TRUNCATED_JSON
+from inspector.segmentation import Segmenter
+from inspector.wire.events import WIRE_PREFIX
+
+
+class LiveReading:
+    """Reads the parts of turn `turn` of the trace `key`, and tells `outlet` what it finds.
+
+    The part `text` is read as it grows, in the format that `choice` finds. The arguments of a call are read when the
+    next call begins, unless they are cut there, else at the end of the answer. A reader of foreign code may raise;
+    nothing else does.
+    """
+
+    def __init__(self, outlet: Outlet, key: str, turn: int, *, choice: FormatChoice, tools: OfferedTools) -> None:
+        self._outlet = outlet
+        self._key, self._turn = key, turn
+        self._choice = choice
+        self._tools = tools
+        self._segmenter: Segmenter | None = None
+        self._text: list[str] = []
+        self._held = 0  # code points of text before its format is known
+        self._calls: dict[str, CallHeader] = {}
+        self._arguments: dict[str, list[str]] = {}
+        self._told: set[tuple[str, str, int, int]] = set()
+        self._read: dict[str, str] = {}  # parts other than `text`, as they were read
+        self._in_text: Counter[str] = Counter()
+        self._elsewhere: Counter[str] = Counter()
+        self.spoken: Format | None = None
+        """The format that the answer was found to speak, once it has ended; None where it has no text."""
+
+    @property
+    def faults(self) -> Counter[str]:
+        """The codes of what was found so far."""
+        return self._in_text + self._elsewhere
+
+    def take(self, chunks: Sequence[Chunk]) -> None:
+        """Read what arrived."""
+        text = "".join([chunk.text for chunk in chunks if chunk.part == "text"])
+        if text:
+            self._take_text(text)
+        for chunk in [chunk for chunk in chunks if chunk.part != "text"]:
+            if chunk.part.startswith("call:"):
+                self._arguments.setdefault(chunk.part, []).append(chunk.text)
+
+    def begin_calls(self, calls: Iterable[CallHeader]) -> None:
+        """Calls are named, so that the one before each is probably whole."""
+        for call in calls:
+            if call.part not in self._calls and self._calls:
+                self._read_call_early(next(reversed(self._calls.values())))
+            known = self._calls.get(call.part, CallHeader(call.part, None))
+            self._calls[call.part] = CallHeader(call.part, call.name or known.name, call.id or known.id)
+
+    def end(self, turn: Turn) -> None:
+        """The answer is whole: read what is left of it."""
+        for part in turn.parts:
+            if part.name != "text":
+                self._read_part(turn, part)
+            elif part.text:
+                self._end_text(part)
+        self._tell_faults(check_recording(turn, self._turn))
+
+    def _take_text(self, text: str) -> None:
+        self._text.append(text)
+        if self._segmenter is not None:
+            self._tell(self._segmenter, self._segmenter.feed(text))
+            return
+        self._held += len(text)
+        begun = "".join(self._text)
+        self._text = [begun]
+        chosen = self._choice.begin(begun)
+        if chosen is not None:
+            self._begin_text(chosen, begun)
+
+    def _begin_text(self, chosen: Format, text: str) -> None:
+        self._in_text.clear()
+        self._segmenter = Segmenter(chosen, tools=self._tools, turn=self._turn)
+        self._tell(self._segmenter, self._segmenter.feed(text))
+
+    def _end_text(self, part: Part) -> None:
+        settled = self._choice.settle(part.text)
+        is_as_read = self._segmenter is not None and self._segmenter.format is settled
+        if not is_as_read or sum(map(len, self._text)) != len(part.text):
+            self._begin_text(settled, part.text)
+        assert self._segmenter is not None
+        self._tell(self._segmenter, self._segmenter.close())
+        self.spoken = settled
+
+    def _tell(self, segmenter: Segmenter, spans: list[Span]) -> None:
+        calls, diagnostics = segmenter.take()
+        at = 0
+        for span in spans:
+            begin = at
+            while at < len(calls) and calls[at].range.start < span.range.end:
+                at += 1
+            within = calls[begin:at]
+            self._outlet.span_closed(self._key, self._turn, "text", span, within)
+        for diagnostic in diagnostics:
+            self._in_text[diagnostic.rule.code] += 1
+            self._tell_fault(diagnostic)
+
+    def _read_call_early(self, call: CallHeader) -> None:
+        pieces = self._arguments.get(call.part)
+        if pieces is None or call.part in self._read:
+            return
+        part = Part(call.part, "".join(pieces))
+        reading = read_structured_part(Turn(Role.ASSISTANT, (part,), calls=(call,)), part)
+        if not any(fault.rule is TRUNCATED_JSON for fault in reading.faults):
+            self._read_part(Turn(Role.ASSISTANT, (part,), calls=(call,)), part)
+
+    def _read_part(self, turn: Turn, part: Part) -> None:
+        """Read a part that is not `text`, if it was not read yet as it is now."""
+        if self._read.get(part.name) == part.text:
+            return
+        self._read[part.name] = part.text
+        reading = read_structured_part(turn, part)
+        for span in reading.spans if not part.name.startswith(WIRE_PREFIX) else ():
+            self._outlet.span_closed(self._key, self._turn, part.name, span, reading.calls)
+        faults = [*reading.faults, *(fault for call in reading.calls for fault in check_arguments(call, self._tools))]
+        self._tell_faults(fault.at(self._turn, part.name) for fault in faults)
+
+    def _tell_faults(self, diagnostics: Iterable[Diagnostic]) -> None:
+        for diagnostic in diagnostics:
+            self._elsewhere[diagnostic.rule.code] += self._tell_fault(diagnostic)
+
+    def _tell_fault(self, diagnostic: Diagnostic) -> bool:
+        """Tell of a fault; False where it was told already."""
+        place = (diagnostic.rule.code, diagnostic.location.part, diagnostic.range.start, diagnostic.range.end)
+        if place in self._told:
+            return False
+        self._told.add(place)
+        self._outlet.fault_found(self._key, self._turn, diagnostic)
+        return True

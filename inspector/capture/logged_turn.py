@@ -1,0 +1,291 @@
+"""An assistant turn that the code which holds its tokens records while they come."""
+
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from threading import RLock
+from types import TracebackType
+from typing import Any, Self, SupportsFloat, SupportsInt, TypeVar, overload
+
+from inspector.capture.clock import now_s
+from inspector.capture.detokenizing import Detokenizer, Tokenizer, flat
+from inspector.capture.given import definitions, usage_of
+from inspector.capture.logged_trace import LoggedTrace
+from inspector.capture.mistakes import Mistakes, guarded, guarded_as
+from inspector.capture.pieces import PieceReader
+from inspector.errors import SinkError
+from inspector.model import (
+    BodyState,
+    Chunk,
+    ErrorPhase,
+    Generation,
+    GenerationError,
+    Instant,
+    Json,
+    Role,
+    ToolDefinition,
+    ToolsOrigin,
+    Usage,
+)
+from inspector.wire.assembly import TurnAssembly
+from inspector.wire.events import PROMPT_PART, CallNamed, FactsLearned, GenerationFailed, PartGrew, WireEvent
+from inspector.wire.finish_reasons import finish_meaning
+from inspector.wire.json_text import compact_json
+
+_Piece = TypeVar("_Piece")
+
+_PROMPT_TAIL = 1_024
+_PROMPT_TOKENS = 64
+
+
+class LoggedTurn:
+    """One assistant turn; made by `TraceLogger.assistant`, best used as a context manager, sync or async.
+
+    It ends with the `with`, or with `finish`; an exception that leaves the `with` ends it as aborted, with the text so
+    far, and goes on its way. Every method is thread-safe, returns at once, and never raises: what cannot be recorded is
+    counted in the logger's `mistakes`. It may be handed to transformers' `generate(streamer=turn)` where the turn was
+    made with a `tokenizer`.
+    """
+
+    def __init__(
+        self,
+        recording: LoggedTrace,
+        *,
+        owner: object,
+        model: str = "",
+        tools: Iterable[ToolDefinition | Mapping[str, Any]] = (),
+        parameters: Mapping[str, Any] | None = None,
+        prompt: str = "",
+        tokenizer: Tokenizer | None = None,
+    ) -> None:
+        self._recording = recording
+        self._owner = owner  # lives as long as its turn
+        self._started_s = now_s()
+        self._generation = Generation(requested_model=model, started=Instant(self._started_s))
+        self._assembly = TurnAssembly("", started_s=self._started_s)
+        self._redactor = None if recording.redactor is None else recording.redactor.new_turn()
+        self._detokenizer = None if tokenizer is None else Detokenizer(tokenizer)
+        self._tokenizer = tokenizer
+        self._api = ""
+        self._first_s: float | None = None
+        self._sequence = self._calls = self._number = 0
+        self._entered = self._ended = self._was_put = False
+        self._lock = RLock()
+        self._has_prompt = bool(prompt)
+        self._learn(tools, parameters)
+        self._begin(prompt)
+
+    @property
+    def mistakes(self) -> Mistakes:
+        """What could not be recorded, counted for the whole trace."""
+        return self._recording.mistakes
+
+    @guarded
+    def feed(
+        self,
+        text: str,
+        *,
+        part: str = "text",
+        token_ids: Iterable[SupportsInt] | None = None,
+        logprobs: Iterable[SupportsFloat] | None = None,
+    ) -> None:
+        """More text of a part (`text`, `reasoning`, `call:0`, ...), with its token ids and logprobs where known."""
+        if not isinstance(text, str):
+            raise TypeError(f"a text is wanted, and {type(text).__name__} came")
+        ids = None if token_ids is None else tuple(map(int, token_ids))
+        chances = None if logprobs is None else tuple(map(float, logprobs))
+        self._extend([PartGrew(part, text, now_s(), ids, chances)])
+
+    @guarded
+    def call(self, name: str, arguments: Json = "", *, id: str | None = None) -> None:
+        """A call that came as fields of its own; arguments that are no text are written as JSON.
+
+        Where arguments come in pieces, leave them out and `feed` them to the part: `call:0` is the first call's.
+        """
+        text = arguments if isinstance(arguments, str) else compact_json(arguments)
+        with self._lock:
+            part = f"call:{self._calls}"
+            self._calls += 1
+            events: list[WireEvent] = [CallNamed(part, name, id)]
+            self._extend([*events, PartGrew(part, text, now_s())] if text else events)
+
+    @guarded
+    def finish(
+        self, reason: str | None = None, *, usage: Usage | Mapping[str, int] | None = None, model: str | None = None
+    ) -> None:
+        """The turn is complete. `reason` is the finish reason in the server's words; ends the turn only once."""
+        meant = None if reason is None else finish_meaning(reason)
+        counts = usage if usage is None or isinstance(usage, Usage) else usage_of(usage)
+        self._end(FactsLearned(usage=counts, finish_reason=reason, finish=meant, model=model))
+
+    @guarded
+    def abort(self, error: BaseException | str) -> None:
+        """The turn breaks off with this error, with what it has so far; ends the turn only once."""
+        words = error if isinstance(error, str) else f"{type(error).__name__}: {error}".removesuffix(": ")
+        failed = GenerationFailed(GenerationError(ErrorPhase.CLIENT_ABORT, words))
+        self._end(FactsLearned(body=BodyState.TRUNCATED), failed)
+
+    @overload
+    def wrap(self, pieces: Iterable[_Piece], *, text: Callable[[_Piece], str] | None = None) -> Iterator[_Piece]: ...
+    @overload
+    def wrap(
+        self, pieces: AsyncIterable[_Piece], *, text: Callable[[_Piece], str] | None = None
+    ) -> AsyncIterator[_Piece]: ...
+    def wrap(
+        self, pieces: Iterable[_Piece] | AsyncIterable[_Piece], *, text: Callable[[_Piece], str] | None = None
+    ) -> Iterator[_Piece] | AsyncIterator[_Piece]:
+        """The pieces of a stream, passed through as they are and recorded on the way.
+
+        A piece is a text, or a chunk as OpenAI's API has it (llama-cpp-python streams such objects); `text` tells the
+        text of any other. Outside a `with` the turn ends with the stream, as aborted where that raises or is left.
+        """
+        reader = PieceReader(text)
+        if isinstance(pieces, AsyncIterable):
+            return self._wrapped_async(pieces, reader)
+        return self._wrapped(pieces, reader)
+
+    @guarded
+    def put(self, value: object) -> None:
+        """Token ids from transformers' `generate`: first the prompt's, of which the end is kept, then new ones."""
+        ids = flat(value)
+        with self._lock:
+            if self._detokenizer is None or self._tokenizer is None:
+                raise TypeError("token ids came, and no tokenizer was given to `assistant`")
+            if not self._was_put:
+                self._was_put = True
+                tail = [int(token) for token in ids[-_PROMPT_TOKENS:]]
+                if not self._has_prompt:
+                    self._keep_prompt(self._tokenizer.decode(tail, skip_special_tokens=False))
+                return
+            at_s = now_s()
+            self._extend([PartGrew("text", text, at_s, some) for text, some in self._detokenizer.feed(ids)])
+
+    @guarded
+    def end(self) -> None:
+        """The end of transformers' stream."""
+        with self._lock:
+            if self._detokenizer is not None:
+                self._extend([PartGrew("text", text, now_s(), some) for text, some in self._detokenizer.close()])
+        if not self._entered:
+            self.finish()
+
+    @guarded
+    def extend(self, events: list[WireEvent], *, api: str = "") -> None:
+        """What a decoder of answers says, and the API that it found."""
+        self._api = api or self._api
+        self._extend(events)
+
+    def __enter__(self) -> Self:
+        self._entered = True
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None:
+            self.abort(error)
+        elif not self._ended:
+            self.finish()
+
+    async def __aenter__(self) -> Self:
+        return self.__enter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.__exit__(kind, error, trace)
+
+    @guarded_as("assistant")
+    def _learn(self, tools: Iterable[ToolDefinition | Mapping[str, Any]], parameters: Mapping[str, Any] | None) -> None:
+        offered = definitions(tools)
+        self._generation = replace(
+            self._generation, tools=offered, tools_origin=ToolsOrigin.REQUEST if offered else None
+        )
+        if parameters is not None:
+            self._generation = replace(self._generation, parameters=compact_json(dict(parameters)))
+
+    @guarded_as("assistant")
+    def _begin(self, prompt: str) -> None:
+        self._number = self._recording.start_turn(Role.ASSISTANT, self._generation)
+        if prompt:
+            self._keep_prompt(prompt)
+
+    def _extend(self, events: list[WireEvent]) -> None:
+        with self._lock:
+            if self._ended:
+                raise SinkError("The turn has ended, so nothing more is kept of it.")
+            self._assembly.extend(events)
+            chunks = [self._chunk(event) for event in events if isinstance(event, PartGrew)]
+            self._recording.chunks(
+                self._number, tuple(chunks) if self._redactor is None else self._redactor.feed(tuple(chunks))
+            )
+
+    def _keep_prompt(self, prompt: str) -> None:
+        self._extend([PartGrew(PROMPT_PART, prompt[-_PROMPT_TAIL:], now_s())])
+
+    def _chunk(self, event: PartGrew) -> Chunk:
+        if self._first_s is None and event.part != PROMPT_PART:
+            self._first_s = event.at_s
+        offset_s = None if event.at_s is None else event.at_s - self._started_s
+        chunk = Chunk(self._sequence, event.part, event.text, offset_s, event.token_ids, event.logprobs)
+        self._sequence += 1
+        return chunk
+
+    def _end(self, *facts: WireEvent) -> None:
+        with self._lock:
+            if self._ended:
+                return
+            self._ended = True
+            ended_s = now_s()
+            self._assembly.extend(facts)
+            if self._redactor is not None:
+                self._recording.chunks(self._number, self._redactor.close())
+            turn = self._assembly.decoded().turn
+            learned = turn.generation or Generation()
+            generation = replace(
+                self._generation,
+                api=self._api,
+                answered_model=learned.answered_model,
+                first_token=None if self._first_s is None else Instant(self._first_s),
+                ended=Instant(ended_s),
+                usage=learned.usage,
+                finish_reason=learned.finish_reason,
+                finish=learned.finish,
+                error=learned.error,
+                body=learned.body,
+            )
+            self._recording.end_turn(self._number, replace(turn, generation=generation))
+
+    def _wrapped(self, pieces: Iterable[_Piece], reader: PieceReader) -> Iterator[_Piece]:
+        try:
+            for piece in pieces:
+                self._take(piece, reader)
+                yield piece
+        except BaseException as error:
+            self._broke(error)
+            raise
+        self._ran_out(reader)
+
+    async def _wrapped_async(self, pieces: AsyncIterable[_Piece], reader: PieceReader) -> AsyncIterator[_Piece]:
+        try:
+            async for piece in pieces:
+                self._take(piece, reader)
+                yield piece
+        except BaseException as error:
+            self._broke(error)
+            raise
+        self._ran_out(reader)
+
+    @guarded_as("wrap")
+    def _take(self, piece: object, reader: PieceReader) -> None:
+        with self._lock:
+            self.extend(reader.read(piece, now_s()), api=reader.api)
+
+    def _broke(self, error: BaseException) -> None:
+        if not self._entered:
+            self.abort("The stream was left before its end." if isinstance(error, GeneratorExit) else error)
+
+    def _ran_out(self, reader: PieceReader) -> None:
+        if last := reader.close(now_s()):
+            self.extend(last, api=reader.api)
+        if not self._entered:
+            self.finish()

@@ -1,0 +1,157 @@
+"""The in-process logger, for code that holds the token stream itself: one line to open it, one for each turn."""
+
+from asyncio import to_thread
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from inspector.capture.closing import Closing
+from inspector.capture.detokenizing import Tokenizer
+from inspector.capture.events import Sink
+from inspector.capture.given import definitions
+from inspector.capture.logged_trace import LoggedTrace
+from inspector.capture.logged_turn import LoggedTurn
+from inspector.capture.mistakes import Mistakes, guarded
+from inspector.capture.redacting import Redacts
+from inspector.capture.sinks import open_sink
+from inspector.formats.registry import find_format
+from inspector.model import Json, Outcome, Part, Provenance, ResultHeader, Role, ToolDefinition, Trace, Turn
+from inspector.wire.json_text import compact_json
+
+SOURCE = "logger"
+"""The source of the traces that are recorded so."""
+
+
+class TraceLogger:
+    """Records one agent session as it happens.
+
+        with TraceLogger("runs.db", model="Hermes-4") as log:
+            log.system("You have tools.")
+            log.user("How warm is it in Oslo?")
+            with log.assistant(tools=tools) as turn:
+                for piece in model(...):
+                    turn.feed(piece)
+            log.tool('{"celsius": 3}', name="weather")
+
+    `place_or_sink` is what `open_sink` takes (None: the default database), or a sink, which several loggers may share
+    and which stays open. `tools` are offered with every turn that names none of its own. `redactor` replaces secrets
+    before anything leaves the process; None records all as it is.
+
+    Opening raises what `open_sink` does, UnknownFormatError, and TypeError for tools that are none. After that nothing
+    is raised into the agent and nothing waits for a disk or a network: `mistakes` counts what could not be recorded,
+    and the first of each kind is told to the logging logger `weaklink`; `dropped` counts events that a sink turned
+    away. Only `close`, which the end of `with` and the end of the process call, waits for the sink, 30 seconds at most.
+    All of it is thread-safe and may be used with `async with` too. The trace begins with its first turn.
+    """
+
+    def __init__(
+        self,
+        place_or_sink: str | Path | Sink | None = None,
+        *,
+        name: str = "",
+        model: str = "",
+        format: str = "",
+        tools: Iterable[ToolDefinition | Mapping[str, Any]] = (),
+        redactor: Redacts | None = None,
+    ) -> None:
+        chosen = find_format(format).name if format else ""
+        self._tools = definitions(tools)
+        self._model = model
+        owns_sink = place_or_sink is None or isinstance(place_or_sink, str | Path)
+        sink = open_sink(place_or_sink) if owns_sink else place_or_sink  # type: ignore[arg-type]  # owns_sink says which
+        trace = Trace((), name=name, model=model, format=chosen, provenance=Provenance(SOURCE))
+        self._recording = LoggedTrace(sink, trace, redactor, owns_sink=owns_sink)  # type: ignore[arg-type]  # the same
+        self._closing = Closing(self, self._recording.close)
+
+    @property
+    def mistakes(self) -> Mistakes:
+        """What could not be recorded: `count`, and the `last` error."""
+        return self._recording.mistakes
+
+    @property
+    def dropped(self) -> int:
+        """How many events the sink turned away, where it counts them; chunks come again with their turn's end."""
+        return int(getattr(self._recording.sink, "dropped", 0))
+
+    @guarded
+    def system(self, text: str) -> None:
+        """The system's words."""
+        self._add(Role.SYSTEM, text)
+
+    @guarded
+    def user(self, text: str) -> None:
+        """The user's words."""
+        self._add(Role.USER, text)
+
+    @guarded
+    def tool(
+        self, content: Json, *, call_id: str | None = None, name: str | None = None, is_error: bool | None = None
+    ) -> None:
+        """A tool's result; content that is no text is written as JSON."""
+        text = content if isinstance(content, str) else compact_json(content)
+        self._add(Role.TOOL, text, ResultHeader(call_id, name, is_error))
+
+    def assistant(
+        self,
+        *,
+        model: str = "",
+        tools: Iterable[ToolDefinition | Mapping[str, Any]] | None = None,
+        parameters: Mapping[str, Any] | None = None,
+        prompt: str = "",
+        tokenizer: Tokenizer | None = None,
+    ) -> LoggedTurn:
+        """A turn of the model, which begins now.
+
+        `prompt` is the raw prompt, or its last lines: what it leaves open (`<think>`) belongs to the turn; its last
+        1,024 characters are kept. `parameters` are the sampling settings. With a `tokenizer` the turn takes token ids
+        from transformers' `generate(streamer=turn)`.
+        """
+        return LoggedTurn(
+            self._recording,
+            owner=self,
+            model=model or self._model,
+            tools=self._tools if tools is None else tools,
+            parameters=parameters,
+            prompt=prompt,
+            tokenizer=tokenizer,
+        )
+
+    @guarded
+    def outcome(
+        self, *, completed: bool | None = None, exit_status: str | None = None, reward: float | None = None
+    ) -> None:
+        """How the session ended, as the agent itself sees it; kept when it closes."""
+        self._recording.outcome = Outcome(completed, exit_status, None if reward is None else float(reward))
+
+    def close(self) -> None:
+        """End the trace and wait until its sink has it, 30 seconds at most. A second call does nothing."""
+        self._closing.now()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._note(error)
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._note(error)
+        await to_thread(self.close)
+
+    def _note(self, error: BaseException | None) -> None:
+        """An exception that leaves the `with` is how the session ended, where nobody said it."""
+        if error is not None and self._recording.outcome is None:
+            self._recording.outcome = Outcome(completed=False, exit_status=type(error).__name__)
+
+    def _add(self, role: Role, text: str, result: ResultHeader | None = None) -> None:
+        if not isinstance(text, str):
+            raise TypeError(f"a text is wanted, and {type(text).__name__} came")
+        self._recording.add(Turn(role, (Part("text", text),), result=result))

@@ -1,0 +1,22 @@
+"""The times that observers are told: seconds since 1970 that never go back, although the machine's own clock may."""
+
+import time
+from collections.abc import Callable
+
+
+class Clock:
+    """Takes the time of day when an exchange begins, and counts on from there by a clock that only goes forward.
+
+    So a clock that is set back moves no chunk before an earlier one, and a machine that slept has the right time again
+    with the next exchange.
+    """
+
+    def __init__(self) -> None:
+        self._last_s = 0.0
+
+    def start(self) -> Callable[[], float]:
+        """The clock of one exchange; what it gives never lies before the start of an earlier exchange."""
+        monotonic = time.monotonic
+        self._last_s = max(self._last_s, time.time())
+        offset = self._last_s - monotonic()
+        return lambda: offset + monotonic()

@@ -1,0 +1,148 @@
+"""What a proxy is told before it starts: its upstreams, where it listens, who may use it, and its bounds."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from ipaddress import ip_address
+from urllib.parse import SplitResult, urlsplit
+
+from inspector.errors import WeaklinkError
+
+DEFAULT_PORT = 8788
+OWN_PREFIX = "/weaklink"
+TOKEN_PREFIX = "/t"  # a place in a path, no secret
+
+
+class ProxyConfigError(WeaklinkError):
+    """A proxy cannot be set up as it was asked for; the text says what to write instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Upstream:
+    """One model server: requests below `prefix` go to `url`, with what follows the prefix appended.
+
+    `prefix` is empty or begins with a slash; `url` has scheme, host and perhaps a path. Neither ends with a slash.
+    """
+
+    prefix: str
+    url: str
+
+    def takes(self, path: str) -> bool:
+        """Whether a raw path lies below the prefix; `/open` does not take `/openai`."""
+        return path.startswith(self.prefix) and path[len(self.prefix) : len(self.prefix) + 1] in {"", "/", "?"}
+
+
+def parse_upstream(text: str) -> Upstream:
+    """Read `URL` or `PREFIX=URL`, as in `https://openrouter.ai/api` and `/anthropic=https://api.anthropic.com`.
+
+    Raises ProxyConfigError, which never repeats a password.
+    """
+    prefix, url = text.split("=", 1) if text.startswith("/") and "=" in text else ("", text)
+    if text.startswith("/") and not url.strip("/"):
+        raise ProxyConfigError(f"`{text}` names no address; write `{text.rstrip('=')}=https://...`.")
+    if text.startswith("/") and "=" not in text:
+        raise ProxyConfigError(f"`{text}` is a path without an address; write `{text}=https://...`.")
+    return Upstream(_prefix(prefix), _address(url))
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches a server that listens at `host`: a loopback address, or a name for one."""
+    bare = host.rstrip(".").lower()
+    if bare == "localhost" or bare.endswith(".localhost"):
+        return True
+    try:
+        return ip_address(bare.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class ProxyConfig:
+    """A proxy, complete. `port` 0 takes any free one; `token` may be empty on loopback only.
+
+    A connection to an upstream may take `connect_timeout_s`; between two arrivals of an answer at most `read_timeout_s`
+    may pass (None: any time, since models may think for long). At the end, streams have `grace_s` to finish. Sizes are
+    in bytes: `max_header_bytes` bounds the request line and each header of either side, `max_headers` how many there
+    are, `max_body_bytes` a request's body. An answer is never bounded, since it is never held.
+
+    Raises ProxyConfigError where this cannot work.
+    """
+
+    upstreams: tuple[Upstream, ...]
+    host: str = "127.0.0.1"
+    port: int = DEFAULT_PORT
+    token: str = ""
+    connect_timeout_s: float = 30.0
+    read_timeout_s: float | None = None
+    grace_s: float = 5.0
+    max_header_bytes: int = 64 * 1024
+    max_headers: int = 256
+    max_body_bytes: int = 1024 * 1024 * 1024
+
+    def __post_init__(self) -> None:
+        if not self.upstreams:
+            raise ProxyConfigError("There is no upstream to forward to; name one with `--upstream https://...`.")
+        for prefix in _repeated(upstream.prefix for upstream in self.upstreams):
+            raise ProxyConfigError(
+                f"Two upstreams stand at `{prefix or '/'}`; give one of them a prefix of its own, as in `/other=https://...`."
+            )
+        if not self.token and not is_loopback(self.host):
+            raise ProxyConfigError(
+                f"`{self.host}` can be reached from other machines, so the proxy needs a token that its clients must "
+                "name; set one, or listen on `127.0.0.1`."
+            )
+        if self.token and not (self.token.isascii() and self.token.replace("-", "").replace("_", "").isalnum()):
+            raise ProxyConfigError("A token stands in paths, so it may hold only letters, digits, `-` and `_`.")
+
+    def upstream_of(self, path: str) -> Upstream | None:
+        """The upstream with the longest prefix that takes a raw path; None where none does."""
+        takers = [upstream for upstream in self.upstreams if upstream.takes(path)]
+        return max(takers, key=lambda upstream: len(upstream.prefix), default=None)
+
+
+def _prefix(text: str) -> str:
+    prefix = text.rstrip("/")
+    if any(prefix == own or prefix.startswith(f"{own}/") for own in (OWN_PREFIX, TOKEN_PREFIX)):
+        raise ProxyConfigError(f"The prefix `{prefix}` is weaklink's own; choose another one.")
+    if not prefix.isascii() or any(sign in prefix for sign in " ?#%") or not prefix.isprintable() or "//" in prefix:
+        raise ProxyConfigError(
+            f"The prefix `{prefix}` is no plain path; write letters, digits, `-`, `_` and single slashes."
+        )
+    return prefix
+
+
+def _address(text: str) -> str:
+    try:
+        parts = urlsplit(text)
+        wrong = _fault(text, parts)
+        _ = parts.port  # reading it raises where it is no port
+    except ValueError:
+        raise ProxyConfigError(
+            "An upstream's address has a host or port that cannot be read; write `https://host:port/path`."
+        ) from None  # its text may repeat a password
+    if wrong:
+        raise ProxyConfigError(wrong)
+    return text.rstrip("/")
+
+
+def _fault(text: str, parts: SplitResult) -> str:
+    """What is wrong with an address; empty where nothing is."""
+    if parts.username is not None or parts.password is not None:
+        return (
+            f"The address of the upstream `{parts.hostname}` holds a user name or password; leave them out, since "
+            "clients send their own credentials."
+        )
+    if parts.query or parts.fragment:
+        return (
+            f"The address of the upstream `{parts.hostname}` goes on after its path; leave out what begins with `?` "
+            "or `#`."
+        )
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        return f"`{text}` is no address of a server; write `http://` or `https://` before it, then its host."
+    if not text.isascii() or not text.isprintable() or " " in text:
+        return f"`{text}` holds characters that no address holds; write its host and path in ASCII."
+    return ""
+
+
+def _repeated(values: Iterable[str]) -> list[str]:
+    seen: set[str] = set()
+    return [value for value in values if value in seen or seen.add(value)]  # type: ignore[func-returns-value]  # add, in passing

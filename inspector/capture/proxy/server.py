@@ -1,0 +1,184 @@
+"""The proxy as a running server: it listens, lets requests in, finds their upstreams, and stops gracefully."""
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TypeAlias
+from urllib.parse import urlsplit
+
+import aiohttp
+from aiohttp import web
+
+from inspector.capture.proxy import refusal
+from inspector.capture.proxy.access import TOKEN_HEADER, Gate
+from inspector.capture.proxy.clock import Clock
+from inspector.capture.proxy.config import OWN_PREFIX, ProxyConfig, ProxyConfigError, is_loopback
+from inspector.capture.proxy.forwarding import Forwarding
+from inspector.capture.proxy.heads import decoded, told
+from inspector.capture.proxy.refusal import Refusal
+from inspector.sessions.exchange import Observes, RequestHead
+from inspector.version import __version__
+
+OwnRoute: TypeAlias = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
+"""Answers a request to one of weaklink's own paths."""
+
+_NO_AUTO_HEADERS = ("Accept", "Accept-Encoding", "User-Agent", "Content-Type")
+_KEPT_FOR_S = 4.0
+"""How long an idle connection to an upstream is kept: less than the 5 s after which uvicorn, which most open servers
+run on, closes it, so that hardly any request meets a connection that is just being closed."""
+
+_LOG = logging.getLogger(__name__)
+_SILENT = logging.getLogger(f"{__name__}.aiohttp")
+_SILENT.disabled = True  # aiohttp quotes what it cannot read, and that may be a token or a key
+
+
+@dataclass(frozen=True, slots=True)
+class BoundAddress:
+    """Where a proxy listens."""
+
+    host: str
+    port: int
+
+    @property
+    def url(self) -> str:
+        """What a client on this machine writes, without a token."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{host}:{self.port}"
+
+
+@asynccontextmanager
+async def running_proxy(
+    config: ProxyConfig, observes: Observes, *, own_routes: Mapping[str, OwnRoute] | None = None
+) -> AsyncIterator[BoundAddress]:
+    """A proxy that runs inside of the `async with`, and gives where it listens.
+
+    `own_routes` are weaklink's own paths below `/weaklink/` (`/weaklink/events`); they win over every upstream, and
+    need the token like all else. On leaving, it accepts nothing more, lets streams finish for `config.grace_s`, then
+    ends them; every observer has been told how its exchange ended before this returns.
+
+    Raises OSError where it cannot listen, ProxyConfigError where an upstream is the proxy itself.
+    """
+    proxy = _Proxy(config, observes, dict(own_routes or {}))
+    server = web.Server(
+        proxy.handle,
+        handler_cancellation=True,
+        access_log=None,
+        logger=_SILENT,
+        auto_decompress=False,
+        max_line_size=config.max_header_bytes,
+        max_field_size=config.max_header_bytes,
+        max_headers=config.max_headers,
+    )
+    runner = web.ServerRunner(server, shutdown_timeout=config.grace_s)
+    await runner.setup()
+    try:
+        site = web.TCPSite(runner, config.host, config.port, reuse_address=True)
+        await site.start()
+        host, port = runner.addresses[0][:2]
+        _refuse_circle(config, port)
+        async with _session(config) as proxy.session:
+            try:
+                yield BoundAddress(host, port)
+            finally:
+                proxy.is_stopping = True
+                await runner.cleanup()
+    finally:
+        await runner.cleanup()
+
+
+async def run_proxy(
+    config: ProxyConfig,
+    observes: Observes,
+    *,
+    until: asyncio.Event,
+    own_routes: Mapping[str, OwnRoute] | None = None,
+    on_bound: Callable[[BoundAddress], object] = lambda address: None,
+) -> None:
+    """Run a proxy until the event is set; `on_bound` is told where it listens. Raises as `running_proxy` does."""
+    async with running_proxy(config, observes, own_routes=own_routes) as address:
+        on_bound(address)
+        await until.wait()
+
+
+def _session(config: ProxyConfig) -> aiohttp.ClientSession:
+    return aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(limit=0, limit_per_host=0, keepalive_timeout=_KEPT_FOR_S),
+        timeout=aiohttp.ClientTimeout(total=None, connect=config.connect_timeout_s, sock_read=config.read_timeout_s),
+        cookie_jar=aiohttp.DummyCookieJar(),
+        auto_decompress=False,
+        skip_auto_headers=_NO_AUTO_HEADERS,
+        max_line_size=config.max_header_bytes,
+        max_field_size=config.max_header_bytes,
+        max_headers=config.max_headers,
+    )
+
+
+def _refuse_circle(config: ProxyConfig, port: int) -> None:
+    for upstream in config.upstreams:
+        parts = urlsplit(upstream.url)
+        if parts.port == port and is_loopback(parts.hostname or "") and is_loopback(config.host):
+            raise ProxyConfigError(
+                f"The upstream `{upstream.url}` is the address of the proxy itself; let the proxy listen on "
+                "another port."
+            )
+
+
+class _Proxy:
+    """What one running proxy knows."""
+
+    session: aiohttp.ClientSession
+
+    def __init__(self, config: ProxyConfig, observes: Observes, own_routes: dict[str, OwnRoute]) -> None:
+        self.is_stopping = False
+        self._config = config
+        self._observes = observes
+        self._own_routes = {f"{OWN_PREFIX}/": _says_that_it_runs, OWN_PREFIX: _says_that_it_runs, **own_routes}
+        self._gate = Gate(config)
+        self._clock = Clock()
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Answer one request."""
+        if not request.raw_path.startswith("/") or request.method == "CONNECT":
+            return refusal.NOT_A_PATH.response(closes=True)
+        headers = request.headers
+        path = self._gate.enter(request.raw_path, token=headers.get(TOKEN_HEADER), host=headers.get("Host"))
+        if isinstance(path, Refusal):
+            return path.response(closes=True)
+        bare = path.partition("?")[0]
+        if bare == OWN_PREFIX or bare.startswith(f"{OWN_PREFIX}/"):
+            route = self._own_routes.get(bare)
+            return await route(request) if route else refusal.NOT_OURS.response(closes=True)
+        return await self._forward(request, path)
+
+    async def _forward(self, request: web.BaseRequest, path: str) -> web.StreamResponse:
+        upstream = self._config.upstream_of(path)
+        if upstream is None:
+            return refusal.no_upstream(tuple(one.prefix for one in self._config.upstreams)).response(closes=True)
+        if request.headers.get("Upgrade", "").lower() == "websocket":
+            return refusal.UPGRADE.response(closes=True)
+        if (request.content_length or 0) > self._config.max_body_bytes:
+            return refusal.too_large(self._config.max_body_bytes).response(closes=True)
+        target, headers, now = path[len(upstream.prefix) :], decoded(request.raw_headers), self._clock.start()
+        head = RequestHead(
+            request.method, target, told(headers), upstream=upstream.url, client=request.remote or "", at_s=now()
+        )
+        forwarding = Forwarding(
+            session=self.session,
+            config=self._config,
+            upstream=upstream,
+            target=target,
+            request=request,
+            headers=headers,
+            observer=self._observes.began(head),
+            now=now,
+            is_stopping=lambda: self.is_stopping,
+        )
+        return await forwarding.run()
+
+
+async def _says_that_it_runs(request: web.BaseRequest) -> web.StreamResponse:
+    body = json.dumps({"name": "weaklink", "version": __version__}).encode() + b"\n"
+    return web.Response(body=body, content_type="application/json")

@@ -1,0 +1,153 @@
+"""Exchanges to record events, live: observers put down what they see, and one thread makes the record of it.
+
+Neither an event loop nor a client waits for the record: an observer appends bytes to a list and returns. The thread
+wakes soon after something came, takes up all that waits, in the order in which it happened over all exchanges, and
+tells the sink; between two batches it rests, so that many small pieces cost little. A sink that fails, a watch that
+fails and a format of a plug-in that fails are counted and told, and the recording goes on.
+"""
+
+import time
+from collections.abc import Callable
+from threading import Thread
+
+from inspector.capture.arrivals import Happened, Intake, Tape
+from inspector.capture.desk import Desk
+from inspector.capture.events import Sink
+from inspector.capture.open_traces import OpenTraces
+from inspector.capture.outlet import Outlet
+from inspector.capture.recording import Recording
+from inspector.capture.redacting import KeepsAll, Redacts
+from inspector.capture.watch import Watch
+from inspector.sessions.book import SessionBook
+from inspector.sessions.exchange import ExchangeEnd, ExchangeObserver, RequestHead
+from inspector.wire.content_encoding import MAX_BODY_BYTES
+
+MAX_WAITING_BYTES = 256 << 20
+"""What may wait for the recorder's thread."""
+
+_GATHER_S = 0.05
+_TIDY_S = 30.0
+_IDLE_S = 30 * 60.0
+
+
+class Recorder:
+    """Records exchanges of any provider; see `inspector.sessions.exchange.Observes`.
+
+    `sink` takes the events; it is not closed, since others may share it. `redactor` takes out secrets before anything
+    reaches sink or watch. `book` says which requests belong to one trace. `watch` is told of spans, faults and ended
+    exchanges while they happen; without one nothing is read for faults. A trace ends when nothing happened to it for
+    `idle_s` seconds, or when the recorder is closed.
+
+    Bounds: 64 MiB of a request and `max_answer_bytes` of an answer are kept, and at most `max_waiting_bytes` wait for
+    the thread; what is more is dropped for the record only, `dropped_bytes` counts it, and the turn says it. `close`
+    takes up what waits and ends what runs. Methods are thread-safe; each exchange is told by one thread at a time.
+    """
+
+    def __init__(
+        self,
+        sink: Sink,
+        *,
+        redactor: Redacts | None = None,
+        book: SessionBook | None = None,
+        watch: Watch | None = None,
+        idle_s: float = _IDLE_S,
+        max_waiting_bytes: int = MAX_WAITING_BYTES,
+        max_answer_bytes: int = MAX_BODY_BYTES,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        redacts = redactor or KeepsAll()
+        self._outlet = Outlet(sink, watch, time.monotonic)
+        traces = OpenTraces(self._outlet, redacts)
+        self._desk = Desk(book or SessionBook(), traces, self._outlet, redacts, max_answer_bytes)
+        self._intake = Intake(max_waiting_bytes)
+        self._running: dict[Tape, Recording] = {}
+        self._idle_s, self._clock = idle_s, clock
+        self._tidied_at_s = clock()
+        self._told_drops = 0
+        self.other_exchanges = 0
+        self._thread = Thread(target=self._run, name="weaklink-recorder", daemon=True)
+        self._thread.start()
+
+    @property
+    def dropped_bytes(self) -> int:
+        """How many bytes were dropped because too much waited."""
+        return self._intake.dropped_bytes
+
+    @property
+    def refused_events(self) -> int:
+        """How many events the sink refused."""
+        return self._outlet.refused
+
+    @property
+    def failures(self) -> int:
+        """How often sink, watch or a reader failed."""
+        return self._outlet.failed
+
+    def began(self, head: RequestHead) -> ExchangeObserver:
+        """An observer for an exchange that begins; one that keeps nothing once the recorder is closed."""
+        return self._intake.begin(head)
+
+    def close(self) -> None:
+        """Take up all that waits, and end what runs where it is; returns when the sink has been told of it."""
+        self._intake.is_closed = True
+        self._intake.hurry()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._intake.is_closed:
+            self._intake.wait(_GATHER_S, _TIDY_S)
+            self._take_up()
+            self._tidy()
+        self._take_up()
+        for tape in tuple(self._running):
+            tape.ended(ExchangeEnd.NOT_STORED, None, "The recorder was closed while the exchange went on.")
+        self._take_up()
+        self._desk.traces.end_all()
+
+    def _take_up(self) -> None:
+        """Take up everything that happened by now."""
+        happenings = self._intake.happenings
+        while happenings:
+            what, tape = happenings.popleft()
+            if what is Happened.BEGAN:
+                self._running[tape] = Recording(tape, self._desk)
+            elif tape in self._running:
+                self._careful(what, tape, self._running[tape])
+        for tape, recording in tuple(self._running.items()):
+            self._careful(None, tape, recording)
+        self._tell_drops()
+
+    def _careful(self, what: Happened | None, tape: Tape, recording: Recording) -> None:
+        """Take up what happened, or the bytes that came; where that fails, this exchange is lost and no other."""
+        try:
+            match what:
+                case None:
+                    recording.arrive()
+                case Happened.ASKED:
+                    recording.ask()
+                case Happened.ANSWER_BEGAN:
+                    recording.begin_answer()
+                case Happened.ENDED:
+                    recording.end()
+        except Exception as error:  # noqa: BLE001  # all other recordings depend on this thread
+            del self._running[tape]
+            self._outlet.trouble("An exchange could not be recorded", error)
+            return
+        if what is Happened.ENDED:
+            del self._running[tape]
+            self.other_exchanges += recording.is_other
+
+    def _tidy(self) -> None:
+        """Now and then, end the traces to which nothing happened for long."""
+        now_s = self._clock()
+        if now_s - self._tidied_at_s < min(_TIDY_S, self._idle_s):
+            return
+        self._tidied_at_s = now_s
+        for key in self._desk.book.forget_idle(now_s - self._idle_s):
+            self._desk.traces.end(key)
+
+    def _tell_drops(self) -> None:
+        dropped = self._intake.dropped_bytes
+        if dropped != self._told_drops:
+            self._told_drops = dropped
+            self._outlet.trouble("More comes than can be recorded", more=f": {dropped} bytes were dropped so far")

@@ -1,0 +1,60 @@
+"""One exchange on its way into the record, as the recorder's thread takes it up: asked, placed, answered, ended."""
+
+from inspector.capture.answering import Answering
+from inspector.capture.arrivals import Tape
+from inspector.capture.asked import read_asked
+from inspector.capture.desk import Desk
+from inspector.capture.watch import ExchangeFacts
+from inspector.sessions.exchange import ExchangeEnd
+
+
+class Recording:
+    """Takes up one exchange. `is_other` says that it asks no model for an answer: nothing of it is kept."""
+
+    def __init__(self, tape: Tape, desk: Desk) -> None:
+        self._tape, self._desk = tape, desk
+        self.is_other = False
+        self._answer: Answering | None = None
+
+    def ask(self, *, at_end: bool = False) -> None:
+        """Read the request, if it is whole by now, and give it its place in a trace; `at_end` no more of it comes."""
+        if self._answer is not None or self.is_other:
+            return
+        tape = self._tape
+        asked = read_asked(tape.head, b"".join(tape.request), lost_bytes=tape.request_lost)
+        is_cut = asked is None or (asked.json is None and not tape.request_lost)
+        if is_cut and not (at_end or tape.has_whole_request):
+            return
+        tape.request = []
+        if asked is None:
+            self.is_other = True
+            return
+        placement = self._desk.book.place(tape.head, asked.request, asked.body, asked.json)
+        self._answer = Answering(tape, self._desk, asked, placement)
+
+    def begin_answer(self) -> None:
+        """The answer's head came."""
+        self.ask()
+        if self._answer is not None:
+            self._answer.begin()
+
+    def arrive(self) -> None:
+        """Read what arrived of the answer."""
+        if self._answer is not None:
+            self._answer.arrive(self._tape.take_answer())
+        elif self.is_other:
+            self._tape.take_answer()
+
+    def end(self) -> None:
+        """The exchange ended."""
+        self.ask(at_end=True)
+        if self._answer is not None:
+            self._answer.begin()
+            self._answer.arrive(self._tape.take_answer())
+            self._answer.end()
+            return
+        tape = self._tape
+        target = self._desk.redactor.url(tape.head.target)
+        end = tape.end or ExchangeEnd.NOT_STORED
+        facts = ExchangeFacts(tape.head.method, target, end, status=tape.status, duration_s=tape.duration_s)
+        self._desk.outlet.exchange_ended(facts)

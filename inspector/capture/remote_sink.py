@@ -1,0 +1,156 @@
+"""The sink that hands events to a running `weaklink record` over HTTP."""
+
+import http.client
+import secrets
+import time
+from http import HTTPStatus
+from threading import Event, Thread
+from urllib.parse import urlsplit
+
+from inspector.capture.event_lines import event_line, header_line
+from inspector.capture.events import RecordEvent
+from inspector.capture.events_wire import BATCH, CONTENT_TYPE, EVENTS_PATH, INSTANCE, SENDER
+from inspector.capture.journal import Journal
+from inspector.capture.waiting import ROOM_BYTES, Waiting
+from inspector.errors import SinkError
+
+_TOGETHER_S = 0.1  # what comes within this time travels together
+_AT_ONCE = 256 * 1024
+_TIMEOUT_S = 10.0
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 5.0
+_TAKEN = (HTTPStatus.OK, HTTPStatus.NO_CONTENT)
+_NEVER = (
+    *(HTTPStatus.BAD_REQUEST, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, HTTPStatus.UNSUPPORTED_MEDIA_TYPE),
+    HTTPStatus.UNPROCESSABLE_ENTITY,
+)
+
+
+class RemoteSink:
+    """Sends events to the server at `url`, in order, about 100 ms after they came.
+
+    The server need not be there yet, and may go and come back: events wait, and are sent once more where no answer
+    came; numbers see to it that none counts twice. A server that was started anew is told the traces that are open
+    from their beginning, so what its predecessor had taken of them and not written is not lost. Events in line and
+    the record of open traces are bounded by `room_bytes` each; `dropped` counts what was turned away, `trouble` is why
+    nothing gets through now. `close` goes on sending for at most `closing_s` seconds.
+
+    SinkError for what is no `http://` or `https://` address.
+    """
+
+    def __init__(self, url: str, *, room_bytes: int = ROOM_BYTES, closing_s: float = 10.0) -> None:
+        parts = urlsplit(url)
+        try:
+            port = parts.port
+        except ValueError as error:
+            raise SinkError(f"`{url}` is no address of a server: {error}.") from error
+        if parts.scheme not in {"http", "https"} or not parts.hostname:
+            raise SinkError(f"`{url}` is no address of a server; `http://127.0.0.1:8788` is one.")
+        make = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+        self._connection = make(parts.hostname, port, timeout=_TIMEOUT_S)
+        self._path = parts.path.rstrip("/") + EVENTS_PATH
+        self._place = (
+            f"{parts.scheme}://{parts.hostname}{f':{port}' if port else ''}"  # without path: it may hold a token
+        )
+        self._waiting = Waiting(room_bytes)
+        self._journal = Journal(room_bytes)
+        self._sender, self._instance, self._number = secrets.token_hex(16), "", 1
+        self._batch: list[RecordEvent] = []
+        self._lost = 0
+        self._closing_s, self._deadline_s = closing_s, float("inf")
+        self._closing = Event()
+        self.trouble: Exception | None = None
+        self._thread = Thread(target=self._run, name="weaklink-remote", daemon=True)
+        self._thread.start()
+
+    @property
+    def dropped(self) -> int:
+        """How many events were turned away or refused, and open traces of which a new server learns the end only."""
+        return self._waiting.dropped + self._lost + self._journal.forgotten
+
+    def accept(self, event: RecordEvent) -> None:
+        """Take one event; never waits for the network and never raises."""
+        self._waiting.put(event)
+
+    def close(self) -> None:
+        """Send what is in line. SinkError where the server did not take it in time; it is then lost."""
+        if self._closing.is_set():
+            return
+        self._deadline_s = time.monotonic() + self._closing_s
+        self._closing.set()
+        self._waiting.close()
+        self._thread.join()
+        self._connection.close()
+        left = len(self._batch) + len(self._waiting)
+        if left:
+            self._lost += left
+            raise SinkError(f"{self._place} did not take {left} events: {self.trouble}") from self.trouble
+
+    def _run(self) -> None:
+        pause_s = _FIRST_PAUSE_S
+        while self._next_batch():
+            try:
+                self._send()
+            except (OSError, http.client.HTTPException, SinkError) as error:
+                self._connection.close()
+                self.trouble = error
+                left_s = self._deadline_s - time.monotonic()
+                if left_s <= 0:
+                    return
+                # while closing, `wait` would return at once
+                time.sleep(min(pause_s, left_s)) if self._closing.is_set() else self._closing.wait(pause_s)
+                pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+            else:
+                self.trouble = None
+                pause_s = _FIRST_PAUSE_S
+
+    def _next_batch(self) -> bool:
+        """See that there is something to send; False where nothing will come any more."""
+        while not self._batch:
+            self._waiting.wait()
+            self._closing.wait(_TOGETHER_S)
+            self._batch = self._waiting.take(_AT_ONCE)
+            if not self._batch and self._closing.is_set():
+                return False
+        return True
+
+    def _send(self) -> None:
+        status, reason, instance = self._post()
+        if status in _TAKEN:
+            self._journal.note(self._batch)
+            self._instance = instance
+            self._done()
+        elif status == HTTPStatus.CONFLICT and instance and instance != self._instance:
+            self._instance = instance
+            self._waiting.put_back([*self._journal.replay(), *self._batch])
+            self._journal.clear()
+            self._done()
+        elif status in _NEVER:
+            self._lost += len(self._batch)
+            self._done()
+            raise SinkError(f"{self._place} refuses what it was sent ({status} {reason}).")
+        else:
+            raise SinkError(f"{self._place} does not take record events ({status} {reason}).")
+
+    def _done(self) -> None:
+        self._batch = []
+        self._number += 1
+
+    def _post(self) -> tuple[int, str, str]:
+        body = (header_line() + "".join(map(event_line, self._batch))).encode("ascii")
+        headers = {"Content-Type": CONTENT_TYPE, SENDER: self._sender, BATCH: str(self._number)}
+        if self._instance:
+            headers[INSTANCE] = self._instance
+        is_new = self._connection.sock is None
+        try:
+            return self._exchange(body, headers)
+        except (OSError, http.client.HTTPException):
+            self._connection.close()
+            if is_new:
+                raise
+        return self._exchange(body, headers)  # the connection had been idle and was closed meanwhile
+
+    def _exchange(self, body: bytes, headers: dict[str, str]) -> tuple[int, str, str]:
+        self._connection.request("POST", self._path, body, headers)
+        with self._connection.getresponse() as answer:
+            said = answer.read().decode("utf-8", "replace").strip()
+            return answer.status, said or answer.reason, answer.getheader(INSTANCE, "")

@@ -1,0 +1,71 @@
+"""Which sink a place means: a trace file, a running `weaklink record`, or what a package offers by entry point."""
+
+import re
+from importlib.metadata import entry_points
+from pathlib import Path
+
+from inspector.capture.events import SINKS_ENTRY_POINT_GROUP, Sink
+from inspector.capture.remote_sink import RemoteSink
+from inspector.capture.trace_file_sink import TraceFileSink
+from inspector.errors import SinkError
+
+STORE = "store"
+"""The entry point of weaklink's own database."""
+
+_SCHEME = re.compile(r"([a-z][a-z0-9.-]*)(?:\+[a-z0-9.-]+)?://", re.IGNORECASE)
+_DATABASES = frozenset({"postgresql", "postgres", "sqlite"})
+
+
+def open_sink(place: str | Path | None = None) -> Sink:
+    """A sink for a place, which whoever opened it closes.
+
+    A path that ends in `.jsonl` is a trace file; `http://...` and `https://...` are the address of a running
+    `weaklink record`, with its `/t/TOKEN` where it wants one. Any other address goes to the entry point in
+    `weaklink.sinks` that bears its scheme's name, if there is one. Everything else is a database, None the default one.
+
+    SinkError where the place cannot be opened, or nothing installed opens it; StoreError for a database.
+    """
+    text = "" if place is None else str(place)
+    scheme = scheme_of(text)
+    if scheme in {"http", "https"}:
+        return RemoteSink(text)
+    if is_trace_file(text):
+        return TraceFileSink(text)
+    return _offered(STORE if not scheme or scheme in _DATABASES else scheme, place)
+
+
+def is_trace_file(place: str) -> bool:
+    """Whether a place is the path of a trace file."""
+    return not scheme_of(place) and place.endswith(".jsonl")
+
+
+def is_database(place: str) -> bool:
+    """Whether a place is a database: a file's path, or its URL."""
+    scheme = scheme_of(place)
+    return scheme in _DATABASES or (not scheme and not is_trace_file(place))
+
+
+def scheme_of(place: str) -> str:
+    """The scheme of an address in lower case, without its driver; `""` for a path."""
+    found = _SCHEME.match(place)
+    return found[1].lower() if found else ""
+
+
+def _offered(name: str, place: str | Path | None) -> Sink:
+    found = next(iter(entry_points(group=SINKS_ENTRY_POINT_GROUP, name=name)), None)
+    if found is None and name == STORE:
+        raise SinkError(
+            f"{place or 'The default database'} is a database, and weaklink's store is not installed here; "
+            "`pip install weaklink` installs it, and a path that ends in `.jsonl` needs no store."
+        )
+    if found is None:
+        raise SinkError(
+            f"No installed package offers a sink for `{name}://`; a place is a database, a path that ends in `.jsonl`, "
+            "or the `http://` address of a running `weaklink record`."
+        )
+    try:
+        make = found.load()
+    except ImportError as error:
+        raise SinkError(f"The sink `{name}` cannot be loaded: {error}.") from error
+    sink: Sink = make(place)
+    return sink

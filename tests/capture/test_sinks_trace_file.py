@@ -1,0 +1,195 @@
+"""The trace file sink: whole traces, appended when they end, whatever the disk says."""
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from inspector.capture.events import ChunksArrived, RecordEvent, TraceEnded, TraceStarted, TurnEnded, TurnStarted
+from inspector.capture.trace_file_sink import TraceFileSink
+from inspector.errors import SinkError
+from inspector.model import BodyState, Chunk, Outcome, Part, Role, Trace, Turn
+from inspector.trace_file import read_trace_file, write_trace_file
+from tests.capture.conftest import ROOT
+from tests.capture.events import wait_until
+
+USER = Turn(Role.USER, (Part("text", "Hello\0 \ud83d"),))
+
+
+def session(key: str, *, said: str = "Hi.") -> list[RecordEvent]:
+    """A trace of two turns, the second not at its end."""
+    return [
+        TraceStarted(key, Trace((), name=key)),
+        TurnEnded(key, 1, USER),
+        TurnStarted(key, 2, Role.ASSISTANT),
+        ChunksArrived(key, 2, (Chunk(0, "text", said, 0.5), Chunk(1, "reasoning", "?", 0.75))),
+    ]
+
+
+def give(sink: TraceFileSink, *events: RecordEvent) -> None:
+    for event in events:
+        sink.accept(event)
+
+
+def traces_in(path: Path) -> list[Trace]:
+    return list(read_trace_file(path))
+
+
+def test_a_trace_is_in_the_file_as_soon_as_it_ended(tmp_path: Path) -> None:
+    path = tmp_path / "runs.jsonl"
+    sink = TraceFileSink(path)
+    answer = Turn(Role.ASSISTANT, (Part("text", "Hi."),))
+    give(sink, *session("a"), *session("b"), TurnEnded("a", 2, answer), TraceEnded("a", Outcome(completed=True)))
+    wait_until(lambda: b'"a"' in path.read_bytes() and path.read_bytes().endswith(b"\n"))
+    assert traces_in(path) == [Trace((USER, answer), name="a", outcome=Outcome(completed=True))]
+    assert path.stat().st_mode & 0o777 == 0o600
+    sink.close()
+    _, cut = traces_in(path)
+    assert cut.name == "b"
+    assert [part.text for part in cut.turns[1].parts] == ["Hi.", "?"]
+    assert cut.turns[1].generation is not None
+    assert cut.turns[1].generation.body is BodyState.TRUNCATED
+    assert sink.dropped == 0
+
+
+def test_a_file_that_is_there_grows(tmp_path: Path) -> None:
+    path = tmp_path / "runs.jsonl"
+    write_trace_file(path, [Trace((USER,), name="before")])
+    for name in ("one", "two"):
+        sink = TraceFileSink(path)
+        give(sink, *session(name))
+        sink.close()
+    assert [trace.name for trace in traces_in(path)] == ["before", "one", "two"]
+
+
+def test_two_sinks_may_share_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "runs.jsonl"
+    sinks = [TraceFileSink(path), TraceFileSink(path)]
+    for at in range(50):
+        for number, sink in enumerate(sinks):
+            give(sink, *session(f"{number}-{at}", said="x" * 10_000), TraceEnded(f"{number}-{at}"))
+    for sink in sinks:
+        sink.close()
+    assert {trace.name for trace in traces_in(path)} == {f"{number}-{at}" for number in (0, 1) for at in range(50)}
+
+
+def whole_file(tmp_path: Path) -> bytes:
+    path = tmp_path / "whole.jsonl"
+    write_trace_file(path, [Trace((USER, USER), name="x" * 70_000)])
+    return path.read_bytes()
+
+
+def test_a_file_that_nothing_can_be_appended_to_is_refused_in_words(tmp_path: Path) -> None:
+    whole = whole_file(tmp_path)
+    cases = {
+        b"some words\n": "is no trace file",
+        b'{"weaklink_trace_file": 1}\n': "is a trace file of version 1, and version 2 is written",
+        whole[:-1]: "ends within a trace",
+        whole[: whole[:-1].rindex(b"\n") + 1]: "ends within a trace",
+        whole[:-5]: "ends within a trace",
+        whole + b'{"trace"': "ends within a trace",
+    }
+    for held, says in cases.items():
+        path = tmp_path / "runs.jsonl"
+        path.write_bytes(held)
+        with pytest.raises(SinkError, match=says):
+            TraceFileSink(path)
+        assert path.read_bytes() == held
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(SinkError, match=r"none/runs\.jsonl cannot be opened: No such file or directory\."):
+        TraceFileSink(tmp_path / "none" / "runs.jsonl")
+
+
+READ_ONLY = """
+import os, sys
+from inspector.capture.logger import TraceLogger
+if os.getuid() == 0:
+    os.setuid(65_534)  # nothing is read-only for root
+TraceLogger(sys.argv[1] + "/runs.jsonl")
+"""
+
+
+def test_a_read_only_folder_is_named() -> None:
+    with tempfile.TemporaryDirectory() as folder:  # pytest's own are closed to others
+        Path(folder).chmod(0o555)
+        start = [sys.executable, "-c", READ_ONLY, folder]
+        done = subprocess.run(start, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+        Path(folder).chmod(0o755)
+    assert f"SinkError: {folder}/runs.jsonl cannot be opened: Permission denied." in done.stderr
+
+
+FULL = """
+import resource, signal, sys
+from pathlib import Path
+from tests.capture.test_sinks_trace_file import session, give, traces_in, wait_until
+from inspector.capture.events import TraceEnded
+from inspector.capture.trace_file_sink import TraceFileSink
+
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, resource.RLIM_INFINITY))
+path = Path(sys.argv[1])
+sink = TraceFileSink(path, room_bytes=400_000)
+give(sink, *session("first", said="x" * 20_000), TraceEnded("first"))
+wait_until(lambda: path.stat().st_size > 20_000)
+give(sink, *session("second", said="x" * 20_000), TraceEnded("second"))
+wait_until(lambda: sink.trouble is not None)
+assert [trace.name for trace in traces_in(path)] == ["first"]
+for at in range(100):
+    give(sink, *session(str(at), said="x" * 20_000), TraceEnded(str(at)))
+wait_until(lambda: sink.dropped > 0)
+if sys.argv[2] == "mended":
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+sink.close()
+"""
+
+
+def on_a_full_disk(path: Path, then: str) -> "subprocess.CompletedProcess[str]":
+    start = [sys.executable, "-c", FULL, str(path), then]
+    return subprocess.run(start, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+
+
+def test_a_full_disk_leaves_whole_traces_and_what_waited_follows_when_there_is_room(tmp_path: Path) -> None:
+    path = tmp_path / "runs.jsonl"
+    done = on_a_full_disk(path, "mended")
+    assert done.returncode == 0, done.stderr
+    names = [trace.name for trace in traces_in(path)]
+    assert names[0] == "first"
+    assert 2 < len(names) < 102
+
+
+def test_what_a_full_disk_did_not_take_is_told_at_the_end(tmp_path: Path) -> None:
+    path = tmp_path / "runs.jsonl"
+    done = on_a_full_disk(path, "full")
+    assert done.returncode == 1
+    assert "traces could not be written: File too large." in done.stderr
+    assert [trace.name for trace in traces_in(path)] == ["first"]
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from tests.capture.test_sinks_trace_file import session, give, traces_in, wait_until
+from inspector.capture.events import TraceEnded
+from inspector.capture.trace_file_sink import TraceFileSink
+
+sink = TraceFileSink(sys.argv[1])
+give(sink, *session("ended"), TraceEnded("ended"), *session("open"))
+wait_until(lambda: len(traces_in(Path(sys.argv[1]))) == 1)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_killed_process_leaves_what_had_ended(tmp_path: Path) -> None:
+    path = tmp_path / "runs.jsonl"
+    start = [sys.executable, "-c", KILLED, str(path)]
+    done = subprocess.run(start, cwd=ROOT, capture_output=True, timeout=120, check=False)
+    assert done.returncode == -9, done.stderr
+    assert [trace.name for trace in traces_in(path)] == ["ended"]
+    sink = TraceFileSink(path)
+    give(sink, *session("later"))
+    sink.close()
+    assert [trace.name for trace in traces_in(path)] == ["ended", "later"]
