@@ -1,6 +1,7 @@
 """Runs the benchmarks: `python -m benchmarks [NAME ...]`; prints ratios, and judges nothing.
 
-Without names it runs all but `store`, which makes a database of a million traces and runs when it is named.
+Without names it runs all but `store`, which makes a database of a million traces, and `proxy`, which wants mitmproxy
+beside it; these run when they are named.
 """
 
 import sys
@@ -23,6 +24,12 @@ def _reading() -> None:
     reading()
 
 
+def _proxy() -> None:
+    from benchmarks.proxy import proxy  # noqa: PLC0415  # the core is measured without loading aiohttp
+
+    proxy()
+
+
 CORE: dict[str, Callable[[], None]] = {
     "whole": segmenter.whole_text,
     "stream": segmenter.token_by_token,
@@ -33,7 +40,7 @@ CORE: dict[str, Callable[[], None]] = {
     "diagnostics": diagnostics.full_diagnostics,
     "reading": _reading,
 }
-BENCHMARKS = {**CORE, "store": _store}
+BENCHMARKS = {**CORE, "store": _store, "proxy": _proxy}
 
 
 def main(names: list[str]) -> int:

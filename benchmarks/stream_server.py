@@ -1,0 +1,45 @@
+"""A model server for the proxy's benchmark: streams that bear the time at which each chunk was sent.
+
+`python -m benchmarks.stream_server` prints its port, then serves `/STREAMS/CHUNKS/GAP_US` until it is stopped: so many
+chunks in so many microseconds each, without any gap where that is 0.
+"""
+
+import asyncio
+import time
+
+CHUNK = b'data: {"sent_ns":%020d,"choices":[{"index":0,"delta":{"content":" the"},"finish_reason":null}]}\n\n'
+_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+async def _serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    try:
+        while head := await reader.readuntil(b"\r\n\r\n"):
+            await _answer(head, writer)
+    except (asyncio.IncompleteReadError, ConnectionError):
+        pass
+    finally:
+        writer.close()
+
+
+async def _answer(head: bytes, writer: asyncio.StreamWriter) -> None:
+    chunks, gap_us = (int(word) for word in head.split(b" ", 2)[1].split(b"/")[-2:])
+    writer.write(_HEAD)
+    due = time.monotonic()
+    for _ in range(chunks):
+        if gap_us:
+            due += gap_us / 1e6
+            await asyncio.sleep(max(0.0, due - time.monotonic()))
+        body = CHUNK % time.monotonic_ns()
+        writer.write(b"%x\r\n%b\r\n" % (len(body), body))
+        await writer.drain()
+    writer.write(b"0\r\n\r\n")
+
+
+async def _main() -> None:
+    server = await asyncio.start_server(_serve, "127.0.0.1", 0)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await server.serve_forever()
+
+
+if __name__ == "__main__":
+    asyncio.run(_main())
