@@ -6,10 +6,9 @@ from functools import lru_cache
 
 from inspector.checks.quoting import is_quoted
 from inspector.diagnostics import Fault
-from inspector.formats.api.parser import ApiOrText
 from inspector.formats.format import Format
+from inspector.formats.markers import call_openers_of, markers_of
 from inspector.rules.markers import NEAR_MARKER
-from inspector.segmenter.machine import Machine
 from inspector.text import Range
 
 _STEM = re.compile(r"\W+\w*?[^\W_]+[\W_]")
@@ -21,9 +20,9 @@ class NearMarkers:
     """Looks through the words of a model for what is nearly one of its format's markers of calls."""
 
     def __init__(self, own: Format) -> None:
-        self._openers = _openers(own)
+        self._openers = call_openers_of(own)
         self._stems = _stems(own)
-        self._markers = _markers(own)
+        self._markers = markers_of(own)
 
     def faults(self, text: str, start: int, *, at_end: bool) -> Iterator[Fault]:
         """The near markers in `text`, which begins at `start`; `at_end` says that the stream ends with it."""
@@ -61,30 +60,11 @@ def _tells(beginning: str) -> bool:
     return not beginning[0].isalnum() and any(map(str.isalnum, beginning))
 
 
-def _machine(own: Format) -> Machine | None:
-    """The machine that reads the format's text, where its markers stand in a table."""
-    parser = own.new_parser()
-    parser = parser.text_side if isinstance(parser, ApiOrText) else parser
-    return parser if isinstance(parser, Machine) else None
-
-
-@lru_cache(maxsize=128)
-def _markers(own: Format) -> frozenset[str]:
-    machine = _machine(own)
-    return machine.markers if machine is not None else frozenset()
-
-
-@lru_cache(maxsize=128)
-def _openers(own: Format) -> tuple[str, ...]:
-    machine = _machine(own)
-    return tuple(sorted(machine.call_openers)) if machine is not None else ()
-
-
 @lru_cache(maxsize=128)
 def _stems(own: Format) -> tuple[tuple[str, str], ...]:
     """The beginning of each opener that is unlike anything else: up to its first sign behind letters."""
     stems: dict[str, str] = {}
-    for opener in _openers(own):
+    for opener in call_openers_of(own):
         match = _STEM.match(opener)
         if match is not None and 5 <= len(match[0]) < len(opener):
             stems.setdefault(match[0], opener)

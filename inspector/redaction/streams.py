@@ -1,30 +1,44 @@
 """Text that arrives in pieces, redacted as it arrives: held back is only what may yet turn out to be a secret."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import Protocol
 
-from inspector.redaction.finding import TAIL, Secret, certain_to, find_secrets
-from inspector.redaction.masking import CONTENT_TAIL, certain_content, mask_content
-
-FILLER = "*"
-"""What stands for each character of a secret; no shape takes it for a part of one."""
+from inspector.redaction.finding import TAIL, certain_to
+from inspector.redaction.masking import KeptWords, certain_content, mask_content
+from inspector.redaction.replacing import all_secrets, replaced
 
 PATTERN_TAIL = 256
-"""Code points that are held back for a user's patterns, which nothing is known of: so long a match is found live."""
+"""Code points that are held back for a user's patterns, of which nothing is known: so long a match is found live."""
 
-_LONGEST_KEPT = 4_096
+_LONGEST_KEPT = 8_192
+
+
+class TextStream(Protocol):
+    """Takes one part's text piece by piece and gives it back, of the same length, without what must not be kept."""
+
+    count: int
+
+    def feed(self, piece: str) -> str:
+        """What is certain now of the text so far and was not before."""
+        ...
+
+    def close(self) -> str:
+        """The rest."""
+        ...
 
 
 class SecretStream:
-    """One part's text, piece by piece; what comes out is what the whole text redacted at once would be.
+    """Replaces secrets; what comes out in all is what the whole text, redacted at once, would be.
 
-    `patterns` are a user's own. A match of theirs that is longer than `PATTERN_TAIL` may be found too late.
+    `patterns` are a user's own; a match of theirs that is longer than `PATTERN_TAIL` may be found too late.
     """
 
     def __init__(self, patterns: Sequence[re.Pattern[str]] = ()) -> None:
         self._patterns = patterns
-        self._seen = ""  # what is certain already, as far back as it matters
+        self._seen = ""  # what came out already, raw, as far back as it matters for what comes
         self._held = ""
+        self._is_cut = False
         self.count = 0
 
     def feed(self, piece: str) -> str:
@@ -32,7 +46,7 @@ class SecretStream:
         text = self._seen + self._held + piece
         end = certain_to(text)
         if self._patterns:
-            end = min(end, max(len(text) - PATTERN_TAIL, len(self._seen)))
+            end = min(end, len(text) - PATTERN_TAIL)
         return self._release(text, max(end, len(self._seen)))
 
     def close(self) -> str:
@@ -42,19 +56,21 @@ class SecretStream:
 
     def _release(self, text: str, end: int) -> str:
         known = len(self._seen)
-        secrets = [one for one in all_secrets(text, self._patterns) if one.start < end and one.introduced or not known]
+        # Where the beginning is cut off, a key there may be the end of a longer word.
+        secrets = [one for one in all_secrets(text, self._patterns) if one.introduced or not self._is_cut]
         self.count += sum(known <= one.start < end for one in secrets)
-        released = redacted(text, secrets)[known:end]
-        growing = [one.introduced for one in secrets if one.end >= end]
-        keep = max(min([end - TAIL, *growing]), end - _LONGEST_KEPT, 0)
+        released = replaced(text[:end], secrets)[known:]
+        keep = min([end - TAIL, *(one.introduced for one in secrets if one.end >= end)])
+        keep = max(keep, end - _LONGEST_KEPT, 0)
+        self._is_cut = self._is_cut or keep > 0
         self._seen, self._held = text[keep:end], text[end:]
         return released
 
 
 class ContentStream:
-    """As `SecretStream`, for recordings without content: words that are not `kept` are masked."""
+    """Masks every word but the kept ones, for recordings without content."""
 
-    def __init__(self, kept: Callable[[str], bool]) -> None:
+    def __init__(self, kept: KeptWords) -> None:
         self._kept = kept
         self._held = ""
         self.count = 0
@@ -68,4 +84,5 @@ class ContentStream:
 
     def close(self) -> str:
         """The rest, masked."""
-        return mask_content(self._held, self._kept)
+        held, self._held = self._held, ""
+        return mask_content(held, self._kept)

@@ -1,0 +1,28 @@
+"""The markers that a format's table of states holds."""
+
+from functools import lru_cache
+
+from inspector.formats.api.parser import ApiOrText
+from inspector.formats.format import Format
+from inspector.segmenter.machine import Machine
+
+
+@lru_cache(maxsize=128)
+def markers_of(own: Format) -> frozenset[str]:
+    """Every marker of a format; none where it is read by no table."""
+    machine = _machine(own)
+    return machine.markers if machine is not None else frozenset()
+
+
+@lru_cache(maxsize=128)
+def call_openers_of(own: Format) -> tuple[str, ...]:
+    """The markers of a format that open a call, sorted; none where it is read by no table."""
+    machine = _machine(own)
+    return tuple(sorted(machine.call_openers)) if machine is not None else ()
+
+
+def _machine(own: Format) -> Machine | None:
+    """The machine that reads the format's text, where its markers stand in a table."""
+    parser = own.new_parser()
+    parser = parser.text_side if isinstance(parser, ApiOrText) else parser
+    return parser if isinstance(parser, Machine) else None

@@ -1,0 +1,94 @@
+"""Recordings without content: every word becomes a filler of its length, what holds the structure stays.
+
+What stays: every sign that is no letter and no digit, so all of JSON's, Python's and XML's structure; escapes; the
+words of markers and of call syntax; the names of the tools that were offered, and of their parameters. A word of the
+content that happens to be one of these stays too.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+
+from inspector.formats.markers import markers_of
+from inspector.formats.registry import formats
+from inspector.model import Json, ToolDefinition
+
+_ESCAPE = r"\\(?:u[0-9a-fA-F]{4}|[^\W_]|\\)"
+_TOKEN = re.compile(rf"{_ESCAPE}|\w+")
+_GROWING = re.compile(rf"\\(?:u[0-9a-fA-F]{{0,3}})?\Z|(?P<whole>{_ESCAPE})|\w+")
+_LONGEST = 8_192
+_NUMBER = re.compile(r"[0-9]+(?:[eE][0-9]*)?\Z")
+_DIGIT = re.compile(r"[0-9]")
+_WORD = re.compile(r"\w+")
+
+# The words of call syntax and of results, in JSON, XML and Python, that no marker holds.
+_SYNTAX = (
+    *("name", "arguments", "parameters", "function", "tool", "tool_call", "tool_calls", "id", "call_id", "type"),
+    *("tool_call_id", "tool_name", "call", "calls", "args", "kwargs", "action", "action_input", "input", "result"),
+    *("results", "output", "content", "error", "is_error", "code", "status", "exit_code", "true", "false", "null"),
+    *("True", "False", "None", "NaN", "Infinity", "json", "python", "tool_code", "tool_output", "default_api", "print"),
+    *("Action", "Input", "Observation", "Thought", "Final", "Answer", "Question", "assistant", "user", "system"),
+    *("properties", "required", "description", "object", "string", "integer", "number", "boolean", "array", "enum"),
+)
+
+
+class KeptWords:
+    """The words that stay in a recording without content: those of the formats, and those of the tools in question."""
+
+    def __init__(self, tools: Iterable[ToolDefinition] = ()) -> None:
+        self._words = _format_words() | frozenset(_tool_words(tools))
+
+    def __contains__(self, word: str) -> bool:
+        return word in self._words
+
+
+def mask_content(text: str, kept: KeptWords) -> str:
+    """The text, of the same length, with its words masked: `x` for a letter, `1` for a digit."""
+
+    def masked(found: re.Match[str]) -> str:
+        word = found[0]
+        if word[0] == "\\" or word in kept:
+            return word
+        if _NUMBER.match(word):
+            return _DIGIT.sub("1", word)
+        return "".join("_" if sign == "_" else "1" if sign.isdecimal() else "x" for sign in word)
+
+    return _TOKEN.sub(masked, text)
+
+
+def certain_content(text: str) -> int:
+    """Where the word or escape at the text's end begins whose mask depends on what follows; its length if none does.
+
+    A word of more than 8,192 characters is not waited for.
+    """
+    last = None
+    for last in _GROWING.finditer(text):
+        pass
+    if last is None or last.end() != len(text) or last.end() - last.start() > _LONGEST:
+        return len(text)
+    return len(text) if last["whole"] else last.start()
+
+
+@cache
+def _format_words() -> frozenset[str]:
+    markers = (marker for known in formats() for marker in markers_of(known))
+    return frozenset(word for marker in markers for word in _WORD.findall(marker)) | frozenset(_SYNTAX)
+
+
+def _tool_words(tools: Iterable[ToolDefinition]) -> Iterator[str]:
+    for tool in tools:
+        yield from _WORD.findall(tool.name)
+        yield from _member_words(tool.parameters)
+
+
+def _member_words(schema: Json) -> Iterator[str]:
+    """The words of every member's name in a schema: keywords, and the parameters that it describes."""
+    open_ = [schema]
+    while open_:
+        value = open_.pop()
+        if isinstance(value, dict):
+            for name, inner in value.items():
+                yield from _WORD.findall(name)
+                open_.append(inner)
+        elif isinstance(value, list):
+            open_ += value

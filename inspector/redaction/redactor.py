@@ -1,0 +1,236 @@
+"""Takes secrets, or all content, out of what is about to be written to a disk; every text keeps its length."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from inspector.model import (
+    CallHeader,
+    Chunk,
+    ExternalId,
+    Generation,
+    GenerationError,
+    Json,
+    Part,
+    Provenance,
+    ResultHeader,
+    ToolDefinition,
+    Trace,
+    Turn,
+)
+from inspector.redaction.masking import KeptWords, mask_content
+from inspector.redaction.replacing import FILLER, all_secrets, replaced
+from inspector.redaction.shapes import SECRET_HEADERS
+from inspector.redaction.streams import ContentStream, SecretStream, TextStream
+
+_SCHEME = re.compile(r"(?:Bearer|Basic|Token|Digest|AWS4-HMAC-SHA256)\s+", re.IGNORECASE)
+_SIGN = re.compile(r"\S")
+
+
+class Redactor:
+    """Replaces secrets by `*`: keys that their shape gives away, what stands behind words like `api_key`, and matches
+    of `patterns`, a user's own regular expressions: their first group, or the whole match where they have none.
+
+    Without `keep_content` every word is masked besides (see `masking`): structure, sizes and times are left. Texts
+    keep their length in code points, so that every range stays true. To redact twice changes nothing. ValueError, in a
+    sentence, for a pattern that is no regular expression or matches nothing at all. Not for several threads at once.
+    """
+
+    def __init__(self, patterns: Sequence[str] = (), *, keep_content: bool = True) -> None:
+        self._patterns = tuple(map(_compiled, patterns))
+        self._keep_content = keep_content
+        self.count = 0
+        """Secrets replaced so far."""
+
+    def text(self, text: str) -> str:
+        """The text, of the same length, without secrets."""
+        return self._text(text, None if self._keep_content else KeptWords())
+
+    def header(self, name: str, value: str) -> str:
+        """A header's value: all of it gone where the header is a secret one, but for its scheme (`Bearer`)."""
+        if name.lower() not in SECRET_HEADERS:
+            return self._secrets(value)
+        scheme = _SCHEME.match(value)
+        start = scheme.end() if scheme else 0
+        if value[start:].strip(FILLER):
+            self.count += 1
+        return value[:start] + _SIGN.sub(FILLER, value[start:])
+
+    def url(self, url: str) -> str:
+        """An address, or a path with its query."""
+        return self._secrets(url)
+
+    def turn(self, turn: Turn) -> Turn:
+        """A turn: its parts, what is said of calls and results, and its generation's facts."""
+        return self._turn(turn, self._kept(turn.generation.tools if turn.generation else ()))
+
+    def trace(self, trace: Trace) -> Trace:
+        """A trace with all its turns."""
+        tools = (tool for turn in trace.turns if turn.generation for tool in turn.generation.tools)
+        kept = self._kept(tools)
+        return replace(
+            trace,
+            turns=tuple(self._turn(turn, kept) for turn in trace.turns),
+            name=self._text(trace.name, kept),
+            external_ids=tuple(map(self._id, trace.external_ids)),
+            parent=trace.parent and replace(trace.parent, external_id=self._id(trace.parent.external_id)),
+            provenance=self._provenance(trace.provenance),
+        )
+
+    def generation(self, generation: Generation) -> Generation:
+        """The facts of a generation: the request's settings, the tools offered, and the error."""
+        return self._generation(generation, self._kept(generation.tools))
+
+    def new_turn(self, tools: Iterable[ToolDefinition] = ()) -> "TurnRedactor":
+        """For a turn whose chunks are still arriving; `tools` are those that its request offered."""
+        return TurnRedactor(self, self._kept(tools))
+
+    def new_stream(self, kept: KeptWords | None = None) -> TextStream:
+        """For one part's text, piece by piece."""
+        return SecretStream(self._patterns) if kept is None else ContentStream(kept)
+
+    def _kept(self, tools: Iterable[ToolDefinition]) -> KeptWords | None:
+        return None if self._keep_content else KeptWords(tools)
+
+    def _text(self, text: str, kept: KeptWords | None) -> str:
+        return self._secrets(text) if kept is None else mask_content(text, kept)
+
+    def _secrets(self, text: str) -> str:
+        secrets = all_secrets(text, self._patterns)
+        if not secrets:
+            return text
+        clean = replaced(text, secrets)
+        self.count += len(secrets) if clean != text else 0
+        return clean
+
+    def _turn(self, turn: Turn, kept: KeptWords | None) -> Turn:
+        return replace(
+            turn,
+            parts=tuple(Part(part.name, self._text(part.text, kept), part.chunks) for part in turn.parts),
+            calls=tuple(self._call(header) for header in turn.calls),
+            result=turn.result and self._result(turn.result),
+            generation=turn.generation and self._generation(turn.generation, kept),
+        )
+
+    def _call(self, header: CallHeader) -> CallHeader:
+        return replace(header, name=self._named(header.name), id=self._named(header.id))
+
+    def _result(self, header: ResultHeader) -> ResultHeader:
+        return replace(header, call_id=self._named(header.call_id), name=self._named(header.name))
+
+    def _generation(self, generation: Generation, kept: KeptWords | None) -> Generation:
+        return replace(
+            generation,
+            parameters=self._text(generation.parameters, kept),
+            tools=tuple(self._tool(tool, kept) for tool in generation.tools),
+            error=generation.error and self._error(generation.error, kept),
+        )
+
+    def _error(self, error: GenerationError, kept: KeptWords | None) -> GenerationError:
+        return replace(error, message=self._text(error.message, kept))
+
+    def _tool(self, tool: ToolDefinition, kept: KeptWords | None) -> ToolDefinition:
+        return replace(
+            tool,
+            description=self._text(tool.description, kept),
+            parameters=self._json(tool.parameters, kept),
+            raw=self._text(tool.raw, kept),
+        )
+
+    def _json(self, value: Json, kept: KeptWords | None) -> Json:
+        """A schema's texts; names of members stay."""
+        if isinstance(value, str):
+            return self._text(value, kept)
+        if isinstance(value, list):
+            return [self._json(one, kept) for one in value]
+        if isinstance(value, dict):
+            return {name: self._json(one, kept) for name, one in value.items()}
+        return value
+
+    def _id(self, external_id: ExternalId) -> ExternalId:
+        return replace(external_id, value=self._secrets(external_id.value))
+
+    def _provenance(self, provenance: Provenance) -> Provenance:
+        return replace(
+            provenance,
+            file=self._secrets(provenance.file),
+            warnings=tuple(self._secrets(warning) for warning in provenance.warnings),
+        )
+
+    def _named(self, text: str | None) -> str | None:
+        return text and self._secrets(text)
+
+    def counted(self, count: int) -> None:
+        """Count secrets that one of its streams replaced."""
+        self.count += count
+
+
+class TurnRedactor:
+    """The chunks of one turn while they arrive, in the order of their sequence over all parts.
+
+    Held back is a chunk while its text may be a part of a secret that is not yet whole, and what came after it. In
+    all, each part's text is what `Redactor.text` makes of it; but for matches of a user's pattern longer than
+    `streams.PATTERN_TAIL`, which the whole turn, redacted at its end, no longer has.
+    """
+
+    def __init__(self, redactor: Redactor, kept: KeptWords | None) -> None:
+        self._redactor = redactor
+        self._kept = kept
+        self._parts: dict[str, _Growing] = {}
+        self._waiting: list[Chunk] = []
+
+    def feed(self, chunks: Sequence[Chunk]) -> tuple[Chunk, ...]:
+        """The chunks that are certain now, redacted."""
+        arrived: dict[str, list[str]] = {}
+        for chunk in chunks:
+            arrived.setdefault(chunk.part, []).append(chunk.text)
+        for name, pieces in arrived.items():
+            part = self._parts.get(name)
+            if part is None:
+                part = self._parts[name] = _Growing(self._redactor.new_stream(self._kept))
+            part.ready += part.stream.feed("".join(pieces))
+        self._waiting += chunks
+        return self._released()
+
+    def close(self) -> tuple[Chunk, ...]:
+        """The rest."""
+        for part in self._parts.values():
+            part.ready += part.stream.close()
+            self._redactor.counted(part.stream.count)
+        return self._released()
+
+    def _released(self) -> tuple[Chunk, ...]:
+        released = []
+        for chunk in self._waiting:
+            part = self._parts[chunk.part]
+            end = part.taken + len(chunk.text)
+            if end > len(part.ready):
+                break
+            text = part.ready[part.taken : end]
+            part.taken = end
+            released.append(chunk if text == chunk.text else replace(chunk, text=text, token_ids=None, logprobs=None))
+        del self._waiting[: len(released)]
+        for part in self._parts.values():
+            part.ready, part.taken = part.ready[part.taken :], 0
+        return tuple(released)
+
+
+class _Growing:
+    """One part: its stream, and what came out of it that no chunk has taken yet."""
+
+    __slots__ = ("ready", "stream", "taken")
+
+    def __init__(self, stream: TextStream) -> None:
+        self.stream = stream
+        self.ready = ""
+        self.taken = 0
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    try:
+        compiled = re.compile(pattern)
+    except re.error as error:
+        raise ValueError(f"`{pattern}` is no regular expression: {error}") from error
+    if compiled.match(""):
+        raise ValueError(f"`{pattern}` matches nothing at all, and so would redact nothing or everything")
+    return compiled
