@@ -34,7 +34,7 @@ class Secret:
 def find_secrets(text: str) -> list[Secret]:
     """The secrets of a text; they may overlap, and come in no order. Linear in the text."""
     plain = text.encode("ascii", "replace")
-    return [*_keys(text, plain), *_introduced(text, plain.lower())]
+    return [*_keys(text, plain.translate(_RUNS)), *_introduced(plain.lower().decode("ascii"))]
 
 
 def certain_to(text: str) -> int:
@@ -47,14 +47,13 @@ def certain_to(text: str) -> int:
     plain = tail.encode("ascii", "replace")
     word = plain.translate(_RUNS).rfind(b" ") + 1
     ends = [found.end() for found in _open_keys().finditer(tail, word)]
-    lowered = plain.lower()
+    lowered = plain.lower().decode("ascii")
     for shape in INTRODUCED:
-        ends += (open_.start(1) for at in _places(lowered, shape.sign) if (open_ := _open(shape).match(tail, at)))
+        ends += (found.start(1) for found in _open(shape).finditer(lowered))
     return start + min(ends, default=len(tail))
 
 
-def _keys(text: str, plain: bytes) -> Iterator[Secret]:
-    runs = plain.translate(_RUNS)
+def _keys(text: str, runs: bytes) -> Iterator[Secret]:
     at = runs.find(_RUN)
     while at >= 0:
         end = runs.find(b" ", at)
@@ -65,39 +64,33 @@ def _keys(text: str, plain: bytes) -> Iterator[Secret]:
         at = runs.find(_RUN, end)
 
 
-def _introduced(text: str, lowered: bytes) -> Iterator[Secret]:
+def _introduced(lowered: str) -> Iterator[Secret]:
     for shape in INTRODUCED:
-        for at in _places(lowered, shape.sign):
-            if found := _whole(shape).match(text, at):
-                yield Secret(at, *found.span(1))
-
-
-def _places(lowered: bytes, sign: str) -> Iterator[int]:
-    wanted = sign.encode()
-    at = lowered.find(wanted)
-    while at >= 0:
-        yield at
-        at = lowered.find(wanted, at + 1)
+        if shape.sign in lowered:
+            for found in _whole(shape).finditer(lowered):
+                yield Secret(found.start(), *found.span(1))
 
 
 @cache
 def _whole_keys() -> re.Pattern[str]:
-    ways = "|".join(f"{re.escape(one.prefix)}({one.secret}{{{one.at_least},}})" for one in KEYS)
-    return re.compile(f"(?<![A-Za-z0-9])(?:{ways})")
+    ways = "|".join(f"{re.escape(one.prefix)}{one.unless}({one.secret}{{{one.at_least},}})" for one in KEYS)
+    return re.compile(f"(?<![A-Za-z0-9*])(?:{ways})")
 
 
 @cache
 def _open_keys() -> re.Pattern[str]:
     ways = "|".join(rf"{re.escape(one.prefix)}(?={one.secret}{{0,{one.at_least - 1}}}\Z)" for one in KEYS)
-    return re.compile(rf"(?<![A-Za-z0-9])(?:{ways})")
+    return re.compile(rf"(?<![A-Za-z0-9*])(?:{ways})")
 
 
+# Each begins with a plain text, which is searched much faster than a set of characters.
 @cache
 def _whole(shape: Introduced) -> re.Pattern[str]:
-    return re.compile(f"(?i:{shape.pattern}{shape.unless})({shape.secret}{{{shape.at_least},}}){shape.then}")
+    secret = f"({shape.secret}{{{shape.at_least},}}){shape.then}"
+    return re.compile(f"{re.escape(shape.sign)}{shape.pattern}{shape.unless}{secret}", re.DOTALL)
 
 
 @cache
 def _open(shape: Introduced) -> re.Pattern[str]:
     most = _LONGEST_PASSWORD if shape.then else shape.at_least + _SURPLUS
-    return re.compile(rf"(?i:{shape.pattern})({shape.secret}{{0,{most}}})\Z")
+    return re.compile(rf"{re.escape(shape.sign)}{shape.pattern}({shape.secret}{{0,{most}}})\Z", re.DOTALL)

@@ -6,6 +6,7 @@ content that happens to be one of these stays too.
 """
 
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator
 from functools import cache
 
@@ -61,12 +62,10 @@ def certain_content(text: str) -> int:
 
     A word of more than 8,192 characters is not waited for.
     """
-    last = None
-    for last in _GROWING.finditer(text):
-        pass
-    if last is None or last.end() != len(text) or last.end() - last.start() > _LONGEST:
+    last = deque(_GROWING.finditer(text), maxlen=1)
+    if not last or last[0]["whole"] or last[0].end() != len(text) or len(last[0][0]) > _LONGEST:
         return len(text)
-    return len(text) if last["whole"] else last.start()
+    return last[0].start()
 
 
 @cache

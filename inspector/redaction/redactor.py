@@ -28,12 +28,13 @@ _SIGN = re.compile(r"\S")
 
 
 class Redactor:
-    """Replaces secrets by `*`: keys that their shape gives away, what stands behind words like `api_key`, and matches
-    of `patterns`, a user's own regular expressions: their first group, or the whole match where they have none.
+    """Replaces secrets by `*`: keys that give themselves away, and what stands behind words like `api_key`.
 
-    Without `keep_content` every word is masked besides (see `masking`): structure, sizes and times are left. Texts
-    keep their length in code points, so that every range stays true. To redact twice changes nothing. ValueError, in a
-    sentence, for a pattern that is no regular expression or matches nothing at all. Not for several threads at once.
+    `patterns` are a user's own regular expressions: what their first group matches goes too, or the whole match where
+    they have none. Without `keep_content` every word is masked besides (see `masking`): structure, sizes and times are
+    left. Texts keep their length in code points, so that every range stays true. To redact twice changes nothing.
+    ValueError, in a sentence, for a pattern that is no regular expression or matches nothing at all. Not for several
+    threads at once.
     """
 
     def __init__(self, patterns: Sequence[str] = (), *, keep_content: bool = True) -> None:
@@ -208,7 +209,7 @@ class TurnRedactor:
                 break
             text = part.ready[part.taken : end]
             part.taken = end
-            released.append(chunk if text == chunk.text else replace(chunk, text=text, token_ids=None, logprobs=None))
+            released.append(chunk if text == chunk.text else _redacted(chunk, text))
         del self._waiting[: len(released)]
         for part in self._parts.values():
             part.ready, part.taken = part.ready[part.taken :], 0
@@ -224,6 +225,11 @@ class _Growing:
         self.stream = stream
         self.ready = ""
         self.taken = 0
+
+
+def _redacted(chunk: Chunk, text: str) -> Chunk:
+    """The chunk with another text; token ids would tell the old one."""
+    return Chunk(chunk.sequence, chunk.part, text, chunk.offset_s)
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:

@@ -25,7 +25,8 @@ def replaced(text: str, secrets: Iterable[Secret]) -> str:
     ranges = list(_joined(secrets))
     if not ranges:
         return text
-    pieces, at = [], 0
+    pieces: list[str] = []
+    at = 0
     for start, end in ranges:
         pieces += (text[at:start], _filler(text[start:end]))
         at = end

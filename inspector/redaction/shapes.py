@@ -11,7 +11,8 @@ _WORD = "[A-Za-z0-9_-]"
 _DOTTED = "[A-Za-z0-9_.-]"
 _CAPITALS = "[A-Z0-9]"
 _HEX = "[a-f0-9]"
-_BASE64 = "[A-Za-z0-9+/=_.~-]"
+_BASE64 = "[a-z0-9+/=_.~-]"
+_QUERY = "[a-z0-9+/=%_.~-]"
 _VALUE = r"[^\s\"'\\<>,;&(){}\[\]*]"
 
 
@@ -19,26 +20,28 @@ _VALUE = r"[^\s\"'\\<>,;&(){}\[\]*]"
 class Key:
     """A key that its `prefix` gives away where it begins a word; at least `at_least` characters of `secret` follow.
 
-    The prefix stays legible, the whole run of `secret` characters behind it goes.
+    The prefix stays legible, the whole run of `secret` characters behind it goes; `unless` is a look ahead that leaves
+    it to another shape.
     """
 
     name: str
     prefix: str
     at_least: int = 20
     secret: str = _WORD
+    unless: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Introduced:
-    """A secret that words introduce: what `pattern` finds at `sign` stays, the run of `secret` behind it goes.
+    """A secret that words introduce: `sign`, and what `pattern` finds behind it, stay; the run of `secret` then goes.
 
-    `sign` is what is looked for, in lower case; `pattern` is matched there without case. `then` must follow the run;
-    `unless` is a look ahead that keeps what is plainly no secret.
+    It is looked for in lower case, where every sign beyond ASCII is a `?`. `then` must follow the run; `unless` is a
+    look ahead that keeps what is plainly no secret.
     """
 
     name: str
     sign: str
-    pattern: str
+    pattern: str = ""
     secret: str = _VALUE
     at_least: int = 6
     then: str = ""
@@ -52,7 +55,7 @@ KEYS: tuple[Key, ...] = (
     Key("OpenAI service account", "sk-svcacct-", 16),
     Key("Langfuse", "sk-lf-", 16),
     Key("Helicone", "sk-helicone-", 16),
-    Key("OpenAI and those who took its shape", "sk-", 18),
+    Key("OpenAI and those who took its shape", "sk-", 18, unless="(?!ant-|or-v1-|proj-|svcacct-|lf-|helicone-)"),
     Key("Stripe secret", "sk_live_", 16),
     Key("Stripe test", "sk_test_", 16),
     Key("Stripe restricted", "rk_live_", 16),
@@ -104,37 +107,31 @@ _GAP = r"""(?:\\{0,3}["'])?\s{0,4}(?:=>|:=|[:=])\s{0,4}(?:\\{0,3}["'])?"""
 _NO_VALUE = r"(?!(?:bearer|basic|token|null|none|true|false|string|object|\$)\b)"
 
 
-def _after(sign: str, *before: str) -> str:
-    """The sign behind one of some words, with or without a stroke between them."""
-    behind = "|".join(f"(?<={word}{stroke})" for word in before for stroke in ("", "_", "-"))
-    return f"(?:{behind}){sign}"
-
-
-def _named(name: str, sign: str, pattern: str, at_least: int = 6) -> Introduced:
-    return Introduced(name, sign, f"{pattern}{_GAP}", _VALUE, at_least, unless=_NO_VALUE)
+def _named(name: str, sign: str, *before: str, more: str = "", at_least: int = 6) -> Introduced:
+    """What stands behind a name that ends in `sign`, with one of the words `before` that, a stroke between or none."""
+    behind = "|".join(f"(?<={word}{stroke}{sign})" for word in before for stroke in ("", "_", "-"))
+    return Introduced(name, sign, f"(?:{behind}){more}{_GAP}", at_least=at_least, unless=_NO_VALUE)
 
 
 def _introduced() -> Iterator[Introduced]:
-    pem = r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----"
-    yield Introduced("PEM private key", "-----begin ", pem, r"[A-Za-z0-9+/=\s\\]", 16)
-    address = r"""://[^\s/@:"'<>*?#]{0,100}:"""
+    body = r"[a-z0-9+/=\s\\]"
+    yield Introduced("PEM private key", "-----begin ", "[a-z0-9 ]{0,40}private key-----", body, 16)
+    address = r"""[^\s/@:"'<>*?#]{0,100}:"""
     yield Introduced("password in an address", "://", address, r"""[^\s/@"'<>\\*]""", 1, then="@")
-    yield Introduced("bearer token", "bearer ", r"(?<!\w)bearer ", _BASE64, 12)
-    yield Introduced("basic credentials", "basic ", r"(?<!\w)basic ", "[A-Za-z0-9+/=]", 12)
-    keys = ("api", "secret", "access", "private", "account", "subscription", "encryption", "signing", "goog-api")
-    yield _named("key by its name", "key", _after("key", *keys) + "(?:[_-]?id)?")
+    yield Introduced("bearer token", "bearer ", r"(?<!\w.{7})", _BASE64, 12)
+    behind = """(?:(?<=[:="'].{6})|(?<=[:="'] .{6}))"""  # not in prose: basic understanding
+    yield Introduced("basic credentials", "basic ", behind, "[a-z0-9+/=]", 12)
+    keys = ("api", "secret", "access", "private", "account", "subscription", "encryption", "signing")
+    yield _named("key by its name", "key", *keys, more="(?:[_-]?id)?")
     tokens = ("access", "auth", "refresh", "id", "session", "bearer", "api", "bot", "security", "csrf")
-    yield _named("token by its name", "token", _after("token", *tokens))
-    secrets = ("client", "app", "webhook", "signing", "shared", "jwt")
-    yield _named("secret by its name", "secret", _after("secret", *secrets))
-    yield _named("password by its name", "password", "password")
-    yield _named("password by its name", "passwd", "passwd")
-    yield _named("authorization", "authorization", "authorization", 12)
-    yield Introduced("signature", "signature=", r"(?:(?<=[?&])|(?<=amz-)|(?<=goog-))signature=", _BASE64, 8)
-    yield Introduced("signature", "sig=", r"(?<=[?&])sig=", r"[A-Za-z0-9+/=%_.~-]", 8)
-    for name in ("key", "token", "code", "secret", "auth"):
-        yield Introduced("query parameter", f"{name}=", f"(?<=[?&]){name}=", r"[A-Za-z0-9+/=%_.~-]", 8)
-    yield Introduced("Telegram bot", "bot", r"(?<![A-Za-z0-9])bot\d{6,12}:", _WORD, 30)
+    yield _named("token by its name", "token", *tokens)
+    yield _named("secret by its name", "secret", "client", "app", "webhook", "signing", "shared", "jwt")
+    yield _named("password by its name", "passw", more="(?:or)?d")
+    yield _named("authorization", "authorization", at_least=12)
+    for mark in "?&":
+        name = "(?:key|token|code|secret|auth|sig|(?:x-(?:amz|goog)-)?signature|x-amz-(?:credential|security-token))="
+        yield Introduced("query parameter", mark, name, _QUERY, 8)
+    yield Introduced("Telegram bot", "bot", r"(?<![a-z0-9].{3})\d{6,12}:", "[a-z0-9_-]", 30)
 
 
 INTRODUCED = tuple(_introduced())

@@ -11,7 +11,7 @@ from inspector.redaction.replacing import all_secrets, replaced
 PATTERN_TAIL = 256
 """Code points that are held back for a user's patterns, of which nothing is known: so long a match is found live."""
 
-_LONGEST_KEPT = 8_192
+_LONGEST_KEPT = 8_192  # code points of a secret that goes on and on; then its middle is forgotten
 
 
 class TextStream(Protocol):
@@ -60,10 +60,13 @@ class SecretStream:
         secrets = [one for one in all_secrets(text, self._patterns) if one.introduced or not self._is_cut]
         self.count += sum(known <= one.start < end for one in secrets)
         released = replaced(text[:end], secrets)[known:]
-        keep = min([end - TAIL, *(one.introduced for one in secrets if one.end >= end)])
-        keep = max(keep, end - _LONGEST_KEPT, 0)
+        growing = min((one for one in secrets if one.end >= end), key=lambda one: one.introduced, default=None)
+        keep = max(end - TAIL, 0) if growing is None else min(max(end - TAIL, 0), growing.introduced)
+        seen = text[keep:end]
+        if growing is not None and len(seen) > _LONGEST_KEPT:  # all characters of a secret are of one kind
+            seen = text[keep : growing.start + TAIL] + text[end - TAIL : end]
         self._is_cut = self._is_cut or keep > 0
-        self._seen, self._held = text[keep:end], text[end:]
+        self._seen, self._held = seen, text[end:]
         return released
 
 

@@ -1,0 +1,180 @@
+"""Secrets go, in headers, addresses, bodies and streams; everything else stays, and every text keeps its length."""
+
+import json
+import re
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inspector.model import (
+    Chunk,
+    ErrorPhase,
+    ExternalId,
+    Generation,
+    GenerationError,
+    Part,
+    Provenance,
+    ResultHeader,
+    Role,
+    ToolDefinition,
+    Trace,
+    Turn,
+)
+from inspector.redaction.redactor import Redactor
+from inspector.redaction.streams import SecretStream
+from tests.redaction.secrets_made_up import INTRODUCED, KEYS, STAYS, filled
+from tests.strategies import texts
+
+_KEYS = pytest.mark.parametrize(("prefix", "secret"), KEYS.values(), ids=KEYS)
+_INTRODUCED = pytest.mark.parametrize(("before", "secret", "after"), INTRODUCED.values(), ids=INTRODUCED)
+_PLACES = {
+    "alone": ("", ""),
+    "prose": ("Use ", " for it."),
+    "address": ("https://example.com/v1/models?x=", "&alt=sse"),
+    "JSON": ('{"note": "', '"}'),
+    "escaped JSON": ('{\\"note\\": \\"', '\\"}'),
+    "call": ('<tool_call>\n{"name": "f", "arguments": {"a": "', '"}}\n</tool_call>'),
+    "YAML": ("- ", "\n- next"),
+}
+
+
+@_KEYS
+@pytest.mark.parametrize("place", _PLACES)
+def test_key_goes_wherever_it_stands(prefix: str, secret: str, place: str) -> None:
+    before, after = _PLACES[place]
+    redacted = Redactor().text(f"{before}{prefix}{secret}{after}")
+    assert redacted.startswith(before)
+    assert redacted.endswith(after)
+    kept = redacted[len(before) : len(redacted) - len(after)]
+    assert len(kept) == len(prefix + secret)
+    assert re.fullmatch(r"[A-Za-z0-9_.-]{0,20}\*+", kept)
+    assert secret not in redacted
+
+
+@_KEYS
+def test_key_in_a_header_goes(prefix: str, secret: str) -> None:
+    redactor = Redactor()
+    assert redactor.header("Authorization", f"Bearer {prefix}{secret}") == "Bearer " + "*" * len(prefix + secret)
+    assert secret not in redactor.header("X-Custom", prefix + secret)
+    assert redactor.count == 2
+
+
+@_INTRODUCED
+def test_introduced_secret_goes(before: str, secret: str, after: str) -> None:
+    assert Redactor().text(before + secret + after) == before + filled(secret) + after
+
+
+@pytest.mark.parametrize("text", STAYS)
+def test_what_is_no_secret_stays(text: str) -> None:
+    assert Redactor().text(text) == text
+
+
+def test_json_stays_json() -> None:
+    rows = {
+        name: "".join(parts) for name, parts in (INTRODUCED | {key: (*both, "") for key, both in KEYS.items()}).items()
+    }
+    assert json.loads(Redactor().text(json.dumps(rows))).keys() == rows.keys()
+
+
+@_INTRODUCED
+def test_cut_anywhere_gives_the_same(before: str, secret: str, after: str) -> None:
+    text = f"Look: {before}{secret}{after} and on."
+    for cut in range(len(text) + 1):
+        assert _streamed([text[:cut], text[cut:]]) == Redactor().text(text)
+    assert _streamed(list(text)) == Redactor().text(text)
+
+
+@_KEYS
+def test_key_cut_anywhere_goes(prefix: str, secret: str) -> None:
+    text = f"Look: {prefix}{secret} and on."
+    for cut in range(len(text) + 1):
+        assert _streamed([text[:cut], text[cut:]]) == Redactor().text(text)
+    assert _streamed(list(text)) == Redactor().text(text)
+
+
+_SHAPED = st.sampled_from(
+    [
+        *("".join(one) for one in INTRODUCED.values()),
+        *("".join(one) for one in KEYS.values()),
+        *STAYS,
+        *(one[0] for one in INTRODUCED.values()),
+        *("sk-", "://", "a:b@c", "api_key", "=", " ", "\n", '"', "token", "x" * 30, "1" * 30, "Bearer "),
+    ]
+)
+
+
+@given(st.lists(_SHAPED | texts(max_size=2), max_size=6).map("".join), st.lists(st.integers(0, 400), max_size=12))
+def test_chunks_do_not_matter(text: str, cuts: list[int]) -> None:
+    places = sorted({0, len(text), *(cut for cut in cuts if cut < len(text))})
+    pieces = [text[start:end] for start, end in pairwise(places)]
+    whole = Redactor().text(text)
+    assert _streamed(pieces) == whole
+    assert len(whole) == len(text)
+    assert Redactor().text(whole) == whole
+
+
+def test_a_long_secret_goes_to_its_end() -> None:
+    text = "Bearer " + "Ab1" * 20_000 + " end"
+    pieces = [text[at : at + 7] for at in range(0, len(text), 7)]
+    assert _streamed(pieces) == "Bearer " + "*" * 60_000 + " end"
+
+
+def test_plain_text_is_not_held_back() -> None:
+    stream = SecretStream()
+    assert stream.feed("The weather in Oslo is fine, ") == "The weather in Oslo is fine, "
+    assert stream.feed("take sk-") == "take sk-"
+    assert stream.feed("A1b2") == ""
+    assert stream.feed(" no key") == "A1b2 no key"
+
+
+def test_chunks_keep_their_order_over_all_parts() -> None:
+    secret = "".join(KEYS["sk-"])
+    chunks = [
+        Chunk(0, "text", f"key {secret[:9]}", 0.1, token_ids=(1,)),
+        Chunk(1, "reasoning", "I wonder.", 0.2, token_ids=(2,)),
+        Chunk(2, "text", f"{secret[9:]} is it", 0.3, token_ids=(3,)),
+    ]
+    turn = Redactor().new_turn()
+    assert turn.feed(chunks[:2]) == ()
+    out = (*turn.feed(chunks[2:]), *turn.close())
+    assert [chunk.sequence for chunk in out] == [0, 1, 2]
+    assert "".join(chunk.text for chunk in out if chunk.part == "text") == f"key sk-{'*' * 36} is it"
+    assert [chunk.token_ids for chunk in out] == [None, (2,), None]
+
+
+def test_own_patterns_go_too() -> None:
+    redactor = Redactor([r"customer-(\d+)", "Oslo"])
+    assert redactor.text("customer-4711 in Oslo") == "customer-**** in ****"
+    assert redactor.count == 2
+
+
+@pytest.mark.parametrize(("pattern", "words"), [("(", "no regular expression"), ("a*", "matches nothing at all")])
+def test_bad_pattern_is_refused_in_words(pattern: str, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        Redactor([pattern])
+
+
+def test_everything_a_trace_says_is_redacted() -> None:
+    secret = "".join(KEYS["sk-proj-"])
+    tool = ToolDefinition(
+        "f", f"Use {secret}", {"type": "object", "default": secret}, f'{{"name": "f", "x": "{secret}"}}'
+    )
+    generation = Generation(
+        tools=(tool,), parameters=f'{{"user": "{secret}"}}', error=GenerationError(ErrorPhase.HTTP, f"bad {secret}")
+    )
+    turn = Turn(Role.ASSISTANT, (Part("text", secret),), result=ResultHeader(secret, secret), generation=generation)
+    trace = Trace(
+        (turn,),
+        name=secret,
+        external_ids=(ExternalId("x", secret),),
+        provenance=Provenance(file=f"/a/{secret}", warnings=(secret,)),
+    )
+    assert secret in repr(trace)
+    assert secret not in repr(Redactor().trace(trace))
+
+
+def _streamed(pieces: list[str]) -> str:
+    stream = SecretStream()
+    return "".join([*(stream.feed(piece) for piece in pieces), stream.close()])
