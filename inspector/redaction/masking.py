@@ -1,13 +1,14 @@
 """Recordings without content: every word becomes a filler of its length, what holds the structure stays.
 
 What stays: every sign that is no letter and no digit, so all of JSON's, Python's and XML's structure; escapes; the
-words of markers and of call syntax; the names of the tools that were offered, and of their parameters. A word of the
-content that happens to be one of these stays too.
+words of markers and of call syntax; names of JSON members that are one word; the names of the tools that were offered,
+and of their parameters. A word of the content that happens to be one of these stays too.
 """
 
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import cache
 
 from inspector.formats.markers import markers_of
@@ -15,8 +16,11 @@ from inspector.formats.registry import formats
 from inspector.model import Json, ToolDefinition
 
 _ESCAPE = r"\\(?:u[0-9a-fA-F]{4}|[^\W_]|\\)"
-_TOKEN = re.compile(rf"{_ESCAPE}|\w+")
-_GROWING = re.compile(rf"\\(?:u[0-9a-fA-F]{{0,3}})?\Z|(?P<whole>{_ESCAPE})|\w+")
+_MEMBER = r"""(?P<member>(?<=["'])\w{1,64}(?=\\?["']\s{0,2}:))"""
+_MEMBER_NAME = re.compile(_MEMBER)
+_OPEN_MEMBER = r"""["'](?:\w{1,64}(?:\\?["']?\s{0,2})?)?\Z"""
+_TOKEN = re.compile(rf"{_ESCAPE}|{_MEMBER}|\w+")
+_GROWING = re.compile(rf"\\(?:u[0-9a-fA-F]{{0,3}})?\Z|{_OPEN_MEMBER}|(?P<whole>{_ESCAPE})|\w+")
 _LONGEST = 8_192
 _NUMBER = re.compile(r"[0-9]+(?:[eE][0-9]*)?\Z")
 _DIGIT = re.compile(r"[0-9]")
@@ -33,14 +37,23 @@ _SYNTAX = (
 )
 
 
+@dataclass(frozen=True, slots=True)
 class KeptWords:
-    """The words that stay in a recording without content: those of the formats, and those of the tools in question."""
+    """The words that stay in a recording without content."""
 
-    def __init__(self, tools: Iterable[ToolDefinition] = ()) -> None:
-        self._words = _format_words() | frozenset(_tool_words(tools))
+    words: frozenset[str]
 
     def __contains__(self, word: str) -> bool:
-        return word in self._words
+        return word in self.words
+
+    def with_members(self, text: str) -> "KeptWords":
+        """These, and the names of the text's JSON members wherever they stand: a schema's `required` repeats them."""
+        return KeptWords(self.words.union(_MEMBER_NAME.findall(text)))
+
+
+def kept_words(tools: Iterable[ToolDefinition] = ()) -> KeptWords:
+    """The words of the formats, and those of the tools in question."""
+    return KeptWords(_format_words().union(_tool_words(tools)))
 
 
 def mask_content(text: str, kept: KeptWords) -> str:
@@ -48,7 +61,7 @@ def mask_content(text: str, kept: KeptWords) -> str:
 
     def masked(found: re.Match[str]) -> str:
         word = found[0]
-        if word[0] == "\\" or word in kept:
+        if word[0] == "\\" or found["member"] or word in kept:
             return word
         if _NUMBER.match(word):
             return _DIGIT.sub("1", word)

@@ -14,11 +14,12 @@ from inspector.model import (
     Part,
     Provenance,
     ResultHeader,
+    Role,
     ToolDefinition,
     Trace,
     Turn,
 )
-from inspector.redaction.masking import KeptWords, mask_content
+from inspector.redaction.masking import KeptWords, kept_words, mask_content
 from inspector.redaction.replacing import FILLER, all_secrets, replaced
 from inspector.redaction.shapes import SECRET_HEADERS
 from inspector.redaction.streams import ContentStream, SecretStream, TextStream
@@ -45,7 +46,7 @@ class Redactor:
 
     def text(self, text: str) -> str:
         """The text, of the same length, without secrets."""
-        return self._text(text, None if self._keep_content else KeptWords())
+        return self._text(text, None if self._keep_content else kept_words())
 
     def header(self, name: str, value: str) -> str:
         """A header's value: all of it gone where the header is a secret one, but for its scheme (`Bearer`)."""
@@ -91,7 +92,7 @@ class Redactor:
         return SecretStream(self._patterns) if kept is None else ContentStream(kept)
 
     def _kept(self, tools: Iterable[ToolDefinition]) -> KeptWords | None:
-        return None if self._keep_content else KeptWords(tools)
+        return None if self._keep_content else kept_words(tools)
 
     def _text(self, text: str, kept: KeptWords | None) -> str:
         return self._secrets(text) if kept is None else mask_content(text, kept)
@@ -107,11 +108,16 @@ class Redactor:
     def _turn(self, turn: Turn, kept: KeptWords | None) -> Turn:
         return replace(
             turn,
-            parts=tuple(Part(part.name, self._text(part.text, kept), part.chunks) for part in turn.parts),
+            parts=tuple(Part(part.name, self._part(turn, part, kept), part.chunks) for part in turn.parts),
             calls=tuple(self._call(header) for header in turn.calls),
             result=turn.result and self._result(turn.result),
             generation=turn.generation and self._generation(turn.generation, kept),
         )
+
+    def _part(self, turn: Turn, part: Part, kept: KeptWords | None) -> str:
+        if kept is None or turn.role is Role.ASSISTANT:  # what a model says must come out the same live
+            return self._text(part.text, kept)
+        return self._text(part.text, kept.with_members(part.text))
 
     def _call(self, header: CallHeader) -> CallHeader:
         return replace(header, name=self._named(header.name), id=self._named(header.id))

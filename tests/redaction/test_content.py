@@ -1,0 +1,67 @@
+"""Recordings without content: structure, sizes and faults of the stream stay, its words go."""
+
+import re
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import sample_traces
+from inspector.importers.reading import read_source
+from inspector.inspection import Inspection, inspect_trace
+from inspector.model import Trace
+from inspector.redaction.masking import kept_words
+from inspector.redaction.redactor import Redactor
+from inspector.redaction.streams import ContentStream
+from tests.strategies import texts
+
+_SAMPLES = sorted(Path(sample_traces.__file__).parent.glob("*.jsonl"))
+# What a value says is gone: an address is none any more, a value can be neither wrong nor made up.
+_OF_VALUES = ("S207", "T406", "T411", "T410")
+
+
+@pytest.mark.parametrize("path", _SAMPLES, ids=lambda path: path.stem)
+def test_samples_keep_their_structure_and_their_story(path: Path) -> None:
+    for trace in read_source(path).records:
+        assert isinstance(trace, Trace)
+        masked = Redactor(keep_content=False).trace(trace)
+        before = inspect_trace(trace)
+        after = inspect_trace(masked, format=before.format)
+        assert _kinds(after) == _kinds(before)
+        assert _codes(after) == _codes(before)
+        assert [step.outcome for step in after.chain.steps] == [step.outcome for step in before.chain.steps]
+        assert [len(part.text) for turn in masked.turns for part in turn.parts] == [
+            len(part.text) for turn in trace.turns for part in turn.parts
+        ]
+
+
+def test_words_and_numbers_are_gone() -> None:
+    text = 'Call 0047 123 for {"name": "get_weather", "arguments": {"city": "Tromsø\\n", "days": 3.5, "on": true}}'
+    masked = Redactor(keep_content=False).text(text)
+    assert (
+        masked
+        == 'xxxx 1111 111 xxx {"name": "xxx_xxxxxxx", "arguments": {"city": "xxxxxx\\n", "days": 1.1, "on": true}}'
+    )
+
+
+@given(texts(max_size=8) | st.text(), st.lists(st.integers(0, 60), max_size=6))
+def test_chunks_do_not_matter(text: str, cuts: list[int]) -> None:
+    whole = Redactor(keep_content=False).text(text)
+    stream = ContentStream(kept_words())
+    places = sorted({0, len(text), *(cut for cut in cuts if cut < len(text))})
+    pieces = [stream.feed(text[start:end]) for start, end in pairwise(places)]
+    assert "".join([*pieces, stream.close()]) == whole
+    one_by_one = ContentStream(kept_words())
+    assert "".join([*map(one_by_one.feed, text), one_by_one.close()]) == whole
+    assert len(whole) == len(text)
+    assert Redactor(keep_content=False).text(whole) == whole
+
+
+def _kinds(inspection: Inspection) -> list[list[str]]:
+    return [[span.kind for span in part.spans] for part in inspection.parts]
+
+
+def _codes(inspection: Inspection) -> list[str]:
+    return sorted(one.rule.code for one in inspection.diagnostics if not re.match("|".join(_OF_VALUES), one.rule.code))
