@@ -43,7 +43,6 @@ class Answering:
         self._redacts = desk.redactor.new_turn()
         self._reading: LiveReading | None = None
         self._sequence = 0
-        self._words = 0
         self._left = desk.max_answer_bytes
         begun = begun_generation(self._request, placement, started_s=self._started_s)
         kept = desk.redactor.turn(Turn(Role.ASSISTANT, (), generation=begun))
@@ -144,7 +143,6 @@ class Answering:
     def _send(self, chunks: tuple[Chunk, ...]) -> None:
         if chunks:
             self._desk.outlet.tell(ChunksArrived(self._placement.key, self._turn, chunks))
-            self._words += len([chunk for chunk in chunks if not chunk.part.startswith(WIRE_PREFIX)])
             self._read(lambda reading: reading.take(chunks))
 
     def _read_calls(self, events: Sequence[WireEvent]) -> None:
@@ -188,7 +186,7 @@ class Answering:
             first_token_s=_first_token_s(generation),
             duration_s=tape.duration_s,
             output_tokens=generation.usage.output_tokens,
-            chunks=self._words,
+            chunks=sum(len(part.chunks) for part in turn.parts if part.chunks and not part.name.startswith(WIRE_PREFIX)),
             faults=faults,
         )
 

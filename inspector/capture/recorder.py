@@ -25,7 +25,7 @@ from inspector.wire.content_encoding import MAX_BODY_BYTES
 MAX_WAITING_BYTES = 256 << 20
 """What may wait for the recorder's thread."""
 
-_GATHER_S = 0.05
+_GATHER_S = 0.1
 _TIDY_S = 30.0
 _IDLE_S = 30 * 60.0
 
