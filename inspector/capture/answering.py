@@ -175,6 +175,7 @@ class Answering:
 
     def _facts(self, turn: Turn, faults: dict[str, int]) -> ExchangeFacts:
         head, tape, generation = self._tape.head, self._tape, turn.generation or Generation()
+        words = [part.chunks for part in turn.parts if part.chunks and not part.name.startswith(WIRE_PREFIX)]
         return ExchangeFacts(
             head.method,
             self._desk.redactor.url(head.target),
@@ -186,7 +187,7 @@ class Answering:
             first_token_s=_first_token_s(generation),
             duration_s=tape.duration_s,
             output_tokens=generation.usage.output_tokens,
-            chunks=sum(len(part.chunks) for part in turn.parts if part.chunks and not part.name.startswith(WIRE_PREFIX)),
+            chunks=sum(map(len, words)),
             faults=faults,
         )
 
