@@ -111,6 +111,10 @@ class Answering:
         self._desk.traces.close_answer(placement.key)
         outlet.exchange_ended(self._facts(kept, dict(reading.faults) if reading is not None else {}))
 
+    def abandon(self) -> None:
+        """Recording it failed: its turn stays as it is, and its trace may end without it."""
+        self._desk.traces.close_answer(self._placement.key)
+
     def _take(self, events: list[WireEvent]) -> None:
         """Put events together, and tell of the chunks among them."""
         decoder = self._decoder
