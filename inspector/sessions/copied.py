@@ -14,18 +14,26 @@ Each is an object with `message` (its number in the request, from 1), `role`, `p
 """
 
 _COPIED = frozenset({TurnFlag.COPIED_CONTEXT})
+_WRITTEN_BY_CLIENT = frozenset({TurnFlag.SYNTHETIC})
 
 
 def marked_history(turns: Sequence[Turn]) -> tuple[Turn, ...]:
     """The turns that begin a trace: those up to the last answer among them are copied, but for the system prompt."""
-    answers = [at for at, turn in enumerate(turns) if turn.role is Role.ASSISTANT]
+    answers = [at for at, turn in enumerate(turns[:-1]) if turn.role is Role.ASSISTANT]
     end = answers[-1] + 1 if answers else 0
-    return tuple(_copied(turn) if at < end and turn.role is not Role.SYSTEM else turn for at, turn in enumerate(turns))
+    copied = [_flagged(turn, _COPIED) if turn.role is not Role.SYSTEM else turn for turn in turns[:end]]
+    return (*copied, *marked_answers(turns[end:]))
 
 
 def marked_answers(turns: Sequence[Turn]) -> tuple[Turn, ...]:
-    """The turns that go on with a trace: an answer among them was not given here."""
-    return tuple(_copied(turn) if turn.role is Role.ASSISTANT else turn for turn in turns)
+    """The turns that go on with a trace: an answer among them was not given here.
+
+    One at the very end is the beginning of the answer to come, which the client wrote itself: it is synthetic.
+    """
+    marked = [_flagged(turn, _COPIED) if turn.role is Role.ASSISTANT else turn for turn in turns]
+    if turns and turns[-1].role is Role.ASSISTANT:
+        marked[-1] = _flagged(turns[-1], _WRITTEN_BY_CLIENT)
+    return tuple(marked)
 
 
 def with_resent(turns: tuple[Turn, ...], resent: Sequence[tuple[int, Turn]]) -> tuple[Turn, ...]:
@@ -38,8 +46,8 @@ def with_resent(turns: tuple[Turn, ...], resent: Sequence[tuple[int, Turn]]) -> 
     return (replace(turns[0], parts=(*turns[0].parts, part)), *turns[1:])
 
 
-def _copied(turn: Turn) -> Turn:
-    return replace(turn, flags=turn.flags | _COPIED)
+def _flagged(turn: Turn, flags: frozenset[TurnFlag]) -> Turn:
+    return replace(turn, flags=turn.flags | flags)
 
 
 def _written(number: int, turn: Turn) -> Json:

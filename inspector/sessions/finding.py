@@ -118,17 +118,23 @@ def _is_repetition(asked: Asked, point: Point) -> bool:
 
 
 def _of_last_messages(tracks: Tracks, asked: Asked) -> Place | None:
-    """The trace whose last two messages stand in the request, though what lies before them was cut or written anew."""
+    """The trace whose last two messages stand in the request, though what lies before them was cut or written anew.
+
+    An answer with calls that have ids may stand for both.
+    Two messages may be alike in any two conversations; without an id the first must be known as well.
+    """
     messages, roles = asked.prints.messages, asked.prints.roles
     for at in range(len(messages) - 1, 0, -1):
         if roles[at] is not Role.ASSISTANT:
             continue
         track = tracks.window(asked.scope, messages[at - 1], messages[at])
+        track = track or tracks.window(asked.scope, b"", messages[at])
         if track is None:
             continue
-        if messages[0] in track.known or len(messages) > track.size:
+        if messages[0] in track.known or (asked.by_id and len(messages) > track.size):
             return Place(Relation.CONTINUES, track, at + 1, edited=True)
-        return Place(Relation.BEGINS, track, why=ParentWhy.RESUME)  # a summary stands before what was kept
+        if asked.by_id:
+            return Place(Relation.BEGINS, track, why=ParentWhy.RESUME)  # a summary stands before what was kept
     return None
 
 

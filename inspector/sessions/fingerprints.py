@@ -7,10 +7,10 @@ written anew, its cache marks moved. None of that makes it another message.
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 
-from inspector.model import Json, Role, Turn
+from inspector.model import Json, Part, Role, Turn
 from inspector.sessions.raw_prompts import said_in
 from inspector.wire.events import WIRE_PREFIX
 from inspector.wire.json_text import parse_json
@@ -21,6 +21,8 @@ _REASONING = re.compile(
     r"|<\|channel\|>analysis<\|message\|>.*?<\|end\|>)",
     re.DOTALL,
 )
+_REMINDER_END = "</system-reminder>"
+_REMINDER = re.compile(f"<system-reminder>.*?{_REMINDER_END}", re.DOTALL)  # Claude Code's, in one request or some
 _CLOSER = "</think>"
 _CLOCK = re.compile(
     r"\d+|\b(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\b"
@@ -90,11 +92,14 @@ def linked(chain: bytes, message: bytes) -> bytes:
 def message_digest(turn: Turn, *, raw: bool = False) -> bytes:
     """A message's digest: its role, what it says, its calls with their ids, and the call that it answers.
 
-    Left out are reasoning, what only the wire knows, further choices, and outer white space. Arguments count by value.
+    Left out are reasoning, what only the wire knows, further choices, outer white space, and reminders that a client
+    puts into the user's words for some requests. Arguments count by value.
     """
     said = [said_in(turn, one) if raw else one for one in _said(turn)]
     if turn.role is Role.ASSISTANT and said:
         said[0] = _without_reasoning(said[0])
+    elif said and _REMINDER_END in said[0]:
+        said[0] = _without_reminders(said[0])
     called = {header.part: header for header in turn.calls}
     calls = [
         [header.name, header.id, _arguments(part.text)]
@@ -103,6 +108,12 @@ def message_digest(turn: Turn, *, raw: bool = False) -> bytes:
     ]
     answers = turn.result.call_id if turn.result is not None else None
     return _digest([turn.role.value, [text for one in said if (text := one.strip())], calls, answers])
+
+
+def joined(begun: Turn, answer: Turn) -> Turn:
+    """An answer as one message with the beginning of its text, which the request held already."""
+    text = "".join(part.text for turn in (begun, answer) if (part := turn.part("text")) is not None)
+    return replace(answer, parts=(Part("text", text), *(part for part in answer.parts if part.name != "text")))
 
 
 def says_nothing(turn: Turn) -> bool:
@@ -147,6 +158,11 @@ def _without_reasoning(text: str) -> str:
         return text[match.end() :]
     end = text.find(_CLOSER)
     return text[end + len(_CLOSER) :] if end >= 0 and text.find("<think>", 0, end) < 0 else text
+
+
+def _without_reminders(text: str) -> str:
+    end = text.rfind(_REMINDER_END) + len(_REMINDER_END)  # behind the last no opener finds its end: that stays linear
+    return _REMINDER.sub("", text[:end]) + text[end:]
 
 
 def _without_cache_mark(block: str) -> str:

@@ -6,11 +6,12 @@ from hashlib import sha256
 
 from inspector.model import ExternalId, Json, Trace, Turn
 from inspector.sessions.book import Placement, SessionBook
-from inspector.sessions.exchange import Exchange, ExchangeEnd, Headers, header_of
+from inspector.sessions.exchange import Exchange, Headers, header_of
+from inspector.sessions.requests import request_of
 from inspector.sessions.turns import answer_turn
 from inspector.wire.assembly import DecodedTurn, TurnAssembly
 from inspector.wire.content_encoding import ContentDecoder
-from inspector.wire.providers import decoder_for, parse_request, read_request
+from inspector.wire.providers import decoder_for, parse_request
 from inspector.wire.request import DecodedRequest
 
 _NO_BODY = "the request's body was not kept, so nobody knows what it asked"
@@ -110,12 +111,13 @@ class _Gathering:
         turn = answer_turn(
             asked.request,
             decoded,
-            ExchangeEnd.NOT_STORED if exchange.answer is None else exchange.end,
+            exchange.end,
             placement=placement,
             started_s=exchange.head.at_s,
             ended_s=exchange.ended_s,
             status=exchange.status,
             message=exchange.message,
+            is_stored=exchange.answer is not None,
         )
         self._book.answered(placement, replace(decoded, turn=turn))
         growing = self._growing[placement.key]
@@ -162,7 +164,7 @@ def _read(exchange: Exchange, record: str) -> _Asked | SkippedExchange:
         return SkippedExchange(record, _NO_BODY)
     body = unpacked(exchange.body, exchange.head.headers)
     json = parse_request(body)
-    request = read_request(exchange.head.target, json)
+    request = request_of(exchange.head, json)
     return SkippedExchange(record, _NO_MODEL) if request is None else _Asked(exchange, record, body, json, request)
 
 

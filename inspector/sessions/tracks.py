@@ -121,9 +121,9 @@ class Tracks:
 
     def forget_idle(self, before_s: float) -> list[str]:
         """Forget what nothing happened to since; the keys of all that were forgotten since this was asked last."""
-        idle = [one for one in self._by_key.values() if not one.in_flight and (one.last_s or before_s) < before_s]
-        for track in idle:
-            self.forget(track)
+        for track in tuple(self._by_key.values()):
+            if not track.in_flight and track.last_s is not None and track.last_s < before_s:
+                self.forget(track)
         forgotten, self._forgotten = self._forgotten, []
         return forgotten
 
@@ -138,6 +138,10 @@ class Tracks:
         """An answer was recorded whose conversation is `chain`."""
         self.mark(track, chain, own=True)
         self._answers[track.client, chain] = track
+        self.mark_response(track, chain, response_id)
+
+    def mark_response(self, track: Track, chain: bytes, response_id: str) -> None:
+        """A response of this id, if it has one, may be named as what a request goes on from."""
         if response_id:
             self._responses[response_id] = (track, chain)
             track.responses.append(response_id)

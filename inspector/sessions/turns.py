@@ -30,13 +30,15 @@ def answer_turn(
     ended_s: float | None = None,
     status: int | None = None,
     message: str = "",
+    is_stored: bool = True,
 ) -> Turn:
     """The turn of an answer with all the facts of its generation, the same whether it is recorded or imported.
 
     `decoded` is the answer as far as it came, its times relative to `started_s`, when the request was sent. `ended_s`
     is when the exchange ended; both are seconds since 1970-01-01 UTC, None where nobody kept them. `status` is None
-    where no answer began. `message` is the error's own words. What the server said of its own failure comes before
-    how the connection ended; an answer that was complete before its connection broke has no error.
+    where no answer began. `message` is the error's own words. `is_stored` says whether the answer's body was kept.
+    What the server said of its own failure comes before how the connection ended; an answer that was complete before
+    its connection broke has no error.
     """
     learned = decoded.turn.generation or Generation()
     generation = replace(
@@ -52,7 +54,10 @@ def answer_turn(
         error=learned.error,
         body=learned.body,
     )
-    return replace(decoded.turn, generation=_ended(generation, end, status, message))
+    generation = _ended(generation, end, status, message)
+    if not is_stored or end is ExchangeEnd.NOT_STORED:
+        generation = replace(generation, body=BodyState.NOT_STORED)
+    return replace(decoded.turn, generation=generation)
 
 
 def begun_generation(request: DecodedRequest, placement: Placement, *, started_s: float | None = None) -> Generation:
@@ -78,8 +83,6 @@ def _first_token(turn: Turn, started_s: float) -> Instant | None:
 
 def _ended(generation: Generation, end: ExchangeEnd, status: int | None, message: str) -> Generation:
     """The facts with the end of the exchange taken into account."""
-    if end is ExchangeEnd.NOT_STORED:
-        generation = replace(generation, body=BodyState.NOT_STORED)
     is_http_error = status is not None and status >= 400
     if is_http_error and (generation.error is None or not generation.error.message):
         words = message or f"The server answered with status {status} and said no more."

@@ -3,7 +3,7 @@
 import json
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
@@ -76,7 +76,7 @@ def test_a_sliding_window_of_messages_holds_each_turn_once_too() -> None:
         held += [turn.parts[0].text for turn in placement.turns]
     assert held == [f"question {number}" for number in range(100)]
     assert len(book) == 1
-    assert book.size < 8 * 200
+    assert book.size < 6 * 200  # and not the whole window for each request
 
 
 def test_the_longest_idle_trace_is_forgotten_and_its_digests_with_it() -> None:
@@ -149,6 +149,19 @@ def test_spans_of_another_trace_that_ask_the_same_are_not_a_repetition() -> None
         placement = ask(book, [user("Hi")], headers=headers)
         keys.append(placement.key)
     assert keys == ["1", "2", "2"]
+
+
+def test_a_response_without_words_can_be_gone_on_from() -> None:
+    book = new_book()
+    keys = []
+    for continues, response_id in (("", "resp_1"), ("resp_1", "resp_2"), ("resp_2", "resp_3")):
+        body: dict[str, Json] = {"model": "m", "input": f"after {continues}", "previous_response_id": continues}
+        request = read_request("/v1/responses", body)
+        assert request is not None
+        placement = book.place(RequestHead("POST", "/v1/responses"), request, json.dumps(body).encode(), body)
+        book.answered(placement, replace(answer(""), response_id=response_id))
+        keys.append(placement.key)
+    assert keys == ["1", "1", "1"]
 
 
 def test_every_name_is_unique_without_being_told_any() -> None:
@@ -253,3 +266,11 @@ def test_every_request_reads_whole_from_its_trace(data: st.DataObject) -> None:
         assert held[one.key] >= set(said)
         book.answered(one, answer(asked.answer))
         held[one.key].add(("assistant", asked.answer))
+
+
+def test_two_last_messages_that_are_alike_do_not_join_strangers() -> None:
+    book = new_book()
+    book.answered(ask(book, [user("Rome?"), assistant("By air?"), user("yes")]), answer("Done."))
+    other = ask(book, [user("Oslo?"), assistant("By sea?"), user("yes"), assistant("Done."), user("Thanks.")])
+    assert other.begins is not None
+    assert other.begins.parent is None

@@ -1,12 +1,22 @@
 """Transcripts of exchanges with every API: which traces they make."""
 
+import gzip
 import json
+from dataclasses import replace
 from pathlib import Path
+from random import Random
 
+import brotli  # type: ignore[import-untyped]  # it has no types
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from inspector.sessions.gathering import traces_of
+from inspector.json_text import write_json
+from inspector.model import Json, Trace
+from inspector.sessions.exchange import Exchange, RequestHead
+from inspector.sessions.gathering import SkippedExchange, traces_of
 from tests.sessions.transcripts import plain, read_case
+from tests.strategies import json_values
 
 CASES = sorted((Path(__file__).parent.parent / "cases" / "sessions").glob("*.exchanges"))
 
@@ -18,3 +28,107 @@ def test_exchanges_make_their_traces(case: Path, *, update_goldens: bool) -> Non
     if update_goldens:
         golden.write_text(text, encoding="ascii")
     assert text == golden.read_text(encoding="ascii"), "pytest --update-goldens rewrites the expected traces"
+
+
+def traces(exchanges: list[Exchange]) -> list[Trace]:
+    found = list(traces_of(exchanges))
+    assert not [one for one in found if isinstance(one, SkippedExchange)]
+    return [one for one in found if isinstance(one, Trace)]
+
+
+def case(name: str) -> list[Exchange]:
+    return read_case(next(one for one in CASES if one.stem == name))
+
+
+def packed(exchange: Exchange) -> Exchange:
+    """The same, its request sent in gzip and its answer in br, byte by byte."""
+    head = replace(exchange.head, headers=(*exchange.head.headers, ("content-encoding", "gzip")))
+    assert exchange.body is not None
+    assert exchange.answer is not None
+    body = brotli.compress(b"".join(raw for _, raw in exchange.answer))
+    pieces = tuple((exchange.ended_s, body[at : at + 1]) for at in range(len(body)))
+    headers = (*exchange.headers, ("Content-Encoding", "br"))
+    return replace(exchange, head=head, body=gzip.compress(exchange.body), headers=headers, answer=pieces)
+
+
+@pytest.mark.parametrize("name", ["chat_continues", "messages", "gemini", "fork", "responses_previous_id"])
+def test_encodings_do_not_matter(name: str) -> None:
+    exchanges = case(name)
+    assert plain(traces(list(map(packed, exchanges)))) == plain(traces(exchanges))
+
+
+def test_an_answer_whose_encoding_is_damaged_is_kept_as_far_as_it_goes_and_told() -> None:
+    exchange = packed(case("clients_apart")[0])
+    assert exchange.answer is not None
+    (trace,) = traces([replace(exchange, answer=exchange.answer[:-4])])
+    assert trace.provenance.warnings == ("exchange 1: The body ends before its br data does.",)
+
+
+@pytest.mark.parametrize("name", ["chat_continues", "fork", "subagents", "same_words_later"])
+def test_the_order_in_a_log_does_not_matter_where_times_are_known(name: str) -> None:
+    exchanges = [replace(one, record=f"entry {number}") for number, one in enumerate(case(name), 1)]
+    shuffled = Random(3).sample(exchanges, len(exchanges))
+    assert plain(traces(shuffled)) == plain(traces(exchanges))
+
+
+@pytest.mark.parametrize("name", ["chat_continues", "fork", "agent_repeats"])
+def test_without_times_the_order_of_the_log_counts(name: str) -> None:
+    timed = case(name)
+    timeless = [replace(one, head=replace(one.head, at_s=None), ended_s=None) for one in timed]
+    shapes = [[[turn.role for turn in trace.turns] for trace in traces(one)] for one in (timed, timeless)]
+    assert shapes[0] == shapes[1]
+
+
+def test_the_same_log_gives_the_same_ids_and_a_longer_one_too() -> None:
+    exchanges = case("subagents")
+    ids = [trace.external_ids for trace in traces(exchanges)]
+    assert [trace.external_ids for trace in traces(exchanges)] == ids
+    assert [trace.external_ids for trace in traces(exchanges[:3])] == ids
+    assert len(set(ids)) == len(ids)
+
+
+def test_two_conversations_that_begin_alike_at_one_moment_have_ids_of_their_own() -> None:
+    exchange = case("clients_apart")[0]
+    other = replace(exchange, head=replace(exchange.head, client="other"))
+    first, second = (trace.external_ids[0].value for trace in traces([exchange, other]))
+    assert second == f"{first}-2"
+
+
+PATHS = [
+    "/v1/chat/completions",
+    "/v1/completions",
+    "/v1/responses",
+    "/v1/messages",
+    "/api/chat",
+    "/api/generate",
+    "/v1/models/m:generateContent",
+    "",
+]
+FIELDS = ["messages", "prompt", "input", "contents", "system", "instructions", "previous_response_id", "conversation"]
+
+
+@pytest.mark.invariants
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(PATHS),
+            st.dictionaries(st.sampled_from(FIELDS), json_values(), max_size=3),
+            st.binary(max_size=40),
+        ),
+        max_size=3,
+    )
+)
+def test_no_exchange_makes_it_raise_and_none_gets_lost(asked: list[tuple[str, dict[str, Json], bytes]]) -> None:
+    exchanges = [
+        Exchange(RequestHead("POST", path), write_json(body).encode(), 200, answer=((None, raw),))
+        for path, body, raw in asked
+    ]
+    found = list(traces_of(exchanges))
+    answers = sum(turn.generation is not None for one in found if isinstance(one, Trace) for turn in one.turns)
+    assert answers + sum(isinstance(one, SkippedExchange) for one in found) == len(exchanges)
+
+
+@pytest.mark.parametrize("body", [b"", b"\xff\xfe", b"[1]", b"{", b"[" * 100_000])
+def test_a_body_that_is_no_request_is_skipped(body: bytes) -> None:
+    exchange = Exchange(RequestHead("POST", "/v1/chat/completions"), body, 200, record="entry 7")
+    assert list(traces_of([exchange])) == [SkippedExchange("entry 7", "this is no request to a model")]
