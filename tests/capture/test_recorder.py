@@ -55,7 +55,7 @@ def exchange(body: Path, *pieces: bytes, client: str = "") -> Exchange:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.stem)
 @pytest.mark.parametrize("size", [None, 1, 7])
 def test_what_is_recorded_is_what_an_import_of_the_same_exchanges_gives(case: Path, size: int | None) -> None:
-    exchanges = read_case(case)
+    exchanges = [one for one in read_case(case) if one.body is not None]  # a recorder sees every body
     imported = [one for one in traces_of(exchanges) if isinstance(one, Trace)]
 
     def cut(raw: bytes) -> Iterable[bytes]:

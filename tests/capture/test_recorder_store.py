@@ -40,7 +40,7 @@ def inspected(trace: Trace) -> tuple[Trace, Inspection]:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.stem)
 def test_a_recorded_session_is_kept_and_inspected_as_an_imported_one(case: Path, store: Store) -> None:
-    exchanges = read_case(case)
+    exchanges = [one for one in read_case(case) if one.body is not None]  # a recorder sees every body
     imported = [one for one in traces_of(exchanges) if isinstance(one, Trace)]
     sink = StoreSink(store)
     recorder = Recorder(sink)
