@@ -12,9 +12,8 @@ from inspector.model import Provenance, Trace
 from inspector.sessions.gathering import traces_of
 from storage import Store, StoreSink, open_store
 from tests.capture.recordings import Call, play, until, user
+from tests.capture.test_recorder import CASES
 from tests.sessions.transcripts import read_case
-
-CASES = sorted((Path(__file__).parent.parent / "cases" / "sessions").glob("*.exchanges"))
 
 
 @pytest.fixture
@@ -40,7 +39,7 @@ def inspected(trace: Trace) -> tuple[Trace, Inspection]:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.stem)
 def test_a_recorded_session_is_kept_and_inspected_as_an_imported_one(case: Path, store: Store) -> None:
-    exchanges = [one for one in read_case(case) if one.body is not None]  # a recorder sees every body
+    exchanges = read_case(case)
     imported = [one for one in traces_of(exchanges) if isinstance(one, Trace)]
     sink = StoreSink(store)
     recorder = Recorder(sink)
