@@ -43,7 +43,6 @@ class Answering:
         self._redacts = desk.redactor.new_turn()
         self._reading: LiveReading | None = None
         self._sequence = 0
-        self._words = 0
         self._left = desk.max_answer_bytes
         begun = begun_generation(self._request, placement, started_s=self._started_s)
         kept = desk.redactor.turn(Turn(Role.ASSISTANT, (), generation=begun))
@@ -112,6 +111,10 @@ class Answering:
         self._desk.traces.close_answer(placement.key)
         outlet.exchange_ended(self._facts(kept, dict(reading.faults) if reading is not None else {}))
 
+    def abandon(self) -> None:
+        """Recording it failed: its turn stays as it is, and its trace may end without it."""
+        self._desk.traces.close_answer(self._placement.key)
+
     def _take(self, events: list[WireEvent]) -> None:
         """Put events together, and tell of the chunks among them."""
         decoder = self._decoder
@@ -144,7 +147,6 @@ class Answering:
     def _send(self, chunks: tuple[Chunk, ...]) -> None:
         if chunks:
             self._desk.outlet.tell(ChunksArrived(self._placement.key, self._turn, chunks))
-            self._words += len([chunk for chunk in chunks if not chunk.part.startswith(WIRE_PREFIX)])
             self._read(lambda reading: reading.take(chunks))
 
     def _read_calls(self, events: Sequence[WireEvent]) -> None:
@@ -177,6 +179,7 @@ class Answering:
 
     def _facts(self, turn: Turn, faults: dict[str, int]) -> ExchangeFacts:
         head, tape, generation = self._tape.head, self._tape, turn.generation or Generation()
+        words = [part.chunks for part in turn.parts if part.chunks and not part.name.startswith(WIRE_PREFIX)]
         return ExchangeFacts(
             head.method,
             self._desk.redactor.url(head.target),
@@ -188,7 +191,7 @@ class Answering:
             first_token_s=_first_token_s(generation),
             duration_s=tape.duration_s,
             output_tokens=generation.usage.output_tokens,
-            chunks=self._words,
+            chunks=sum(map(len, words)),
             faults=faults,
         )
 

@@ -60,10 +60,9 @@ class Intake:
         return tape
 
     def admits(self, size: int) -> bool:
-        """Whether there is room for so many bytes; they count as waiting then, else as dropped."""
+        """Whether there is room for so many bytes; they count as waiting then."""
         waiting = self.waiting_bytes + size
         if waiting > self._max_bytes or self.is_closed:
-            self.dropped_bytes += size
             return False
         self.waiting_bytes = waiting
         if not self._is_awake:
@@ -141,6 +140,7 @@ class Tape:
         size = self._request_bytes = self._request_bytes + len(raw)
         if self.request_lost or size > MAX_REQUEST_BYTES or not self._intake.admits(len(raw) + _PER_PIECE):
             self.request_lost += len(raw)
+            self._intake.dropped_bytes += len(raw)
         else:
             self.request.append(raw)
         if size == self._expected and not self._asked:
@@ -157,6 +157,7 @@ class Tape:
         if self._is_full or not self._intake.admits(len(raw) + _PER_PIECE):
             self._is_full = True  # what would come after a gap cannot be read
             self.answer_lost += len(raw)
+            self._intake.dropped_bytes += len(raw)
         else:
             self._answer.append((raw, at_s))
 

@@ -1,21 +1,13 @@
 """What an exchange's request asks for, if it asks a model for words at all."""
 
-import re
 from dataclasses import dataclass
 
 from inspector.model import Json
 from inspector.sessions.exchange import RequestHead, header_of
+from inspector.sessions.requests import request_of
 from inspector.wire.content_encoding import ContentDecoder
-from inspector.wire.providers import find_api, parse_request, read_request
+from inspector.wire.providers import find_api, parse_request
 from inspector.wire.request import DecodedRequest
-
-# Last words of paths whose requests look like a conversation but make no answer: Anthropic's `count_tokens`, OpenAI's
-# `input_tokens`, Gemini's `:countTokens` and `:embedContent`, vLLM's `/tokenize`, Ollama's `/api/embed`.
-_NO_ANSWER = re.compile(
-    r"[/:](?:count_?tokens|input_tokens|(?:de)?tokeni[sz]e|(?:batch)?embed\w*|moderations|(?:re)?rank|score|pooling"
-    r"|classify|render|batches|files)/?(?:[?#].*)?\Z",
-    re.IGNORECASE | re.DOTALL,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +26,12 @@ def read_asked(head: RequestHead, sent: bytes, *, lost_bytes: int = 0) -> Asked 
     Without `lost_bytes` the body is whole. One that cannot be read, but goes where a model answers, is a request of
     which only the path is known. Never raises.
     """
-    if _NO_ANSWER.search(head.target):
-        return None
     if lost_bytes:
         return _by_path(head, b"", f"The request's body was not kept: {lost_bytes} bytes of it were dropped.")
     content = ContentDecoder(header_of(head.headers, "content-encoding"))
     body = content.feed(sent) + content.close()
     json = parse_request(body)
-    request = read_request(head.target, json)
+    request = request_of(head, json)
     if request is not None:
         return Asked(request, body, json, content.fault)
     return _by_path(head, body, content.fault or "The request's body is no JSON object.") if sent else None

@@ -79,20 +79,24 @@ class OpenTraces:
         if trace is None:
             return
         trace.is_over = True
-        self.close_answer(key, 0)
+        self._end_if_silent(key, trace)
 
-    def close_answer(self, key: str, answers: int = 1) -> None:
-        """So many of the trace's answers have ended."""
-        trace = self._open[key]
-        trace.open_answers -= answers
-        if trace.is_over and not trace.open_answers:
-            del self._open[key]
-            self._outlet.tell(TraceEnded(key))
+    def close_answer(self, key: str) -> None:
+        """One of the trace's answers has ended."""
+        trace = self._open.get(key)
+        if trace is not None:
+            trace.open_answers -= 1
+            self._end_if_silent(key, trace)
 
     def end_all(self) -> None:
         """End every trace."""
         for key in tuple(self._open):
             self.end(key)
+
+    def _end_if_silent(self, key: str, trace: OpenTrace) -> None:
+        if trace.is_over and trace.open_answers <= 0:
+            del self._open[key]
+            self._outlet.tell(TraceEnded(key))
 
     def _learn_tools(self, trace: OpenTrace, turn: Turn) -> None:
         try:

@@ -25,7 +25,7 @@ from inspector.wire.content_encoding import MAX_BODY_BYTES
 MAX_WAITING_BYTES = 256 << 20
 """What may wait for the recorder's thread."""
 
-_GATHER_S = 0.05
+_GATHER_S = 0.1
 _TIDY_S = 30.0
 _IDLE_S = 30 * 60.0
 
@@ -62,8 +62,9 @@ class Recorder:
         self._intake = Intake(max_waiting_bytes)
         self._running: dict[Tape, Recording] = {}
         self._idle_s, self._clock = idle_s, clock
+        self._tidy_s = min(_TIDY_S, idle_s)
         self._tidied_at_s = clock()
-        self._told_drops = 0
+        self._told_drops = (0, 0)
         self.other_exchanges = 0
         self._thread = Thread(target=self._run, name="weaklink-recorder", daemon=True)
         self._thread.start()
@@ -72,6 +73,11 @@ class Recorder:
     def dropped_bytes(self) -> int:
         """How many bytes were dropped because too much waited."""
         return self._intake.dropped_bytes
+
+    @property
+    def dropped_exchanges(self) -> int:
+        """How many exchanges were not recorded at all because too much waited."""
+        return self._intake.dropped_exchanges
 
     @property
     def refused_events(self) -> int:
@@ -95,7 +101,7 @@ class Recorder:
 
     def _run(self) -> None:
         while not self._intake.is_closed:
-            self._intake.wait(_GATHER_S, _TIDY_S)
+            self._intake.wait(_GATHER_S, self._tidy_s)
             self._take_up()
             self._tidy()
         self._take_up()
@@ -131,6 +137,7 @@ class Recorder:
                     recording.end()
         except Exception as error:  # noqa: BLE001  # all other recordings depend on this thread
             del self._running[tape]
+            recording.abandon()
             self._outlet.trouble("An exchange could not be recorded", error)
             return
         if what is Happened.ENDED:
@@ -140,14 +147,15 @@ class Recorder:
     def _tidy(self) -> None:
         """Now and then, end the traces to which nothing happened for long."""
         now_s = self._clock()
-        if now_s - self._tidied_at_s < min(_TIDY_S, self._idle_s):
+        if now_s - self._tidied_at_s < self._tidy_s:
             return
         self._tidied_at_s = now_s
         for key in self._desk.book.forget_idle(now_s - self._idle_s):
             self._desk.traces.end(key)
 
     def _tell_drops(self) -> None:
-        dropped = self._intake.dropped_bytes
+        dropped = self._intake.dropped_exchanges, self._intake.dropped_bytes
         if dropped != self._told_drops:
             self._told_drops = dropped
-            self._outlet.trouble("More comes than can be recorded", more=f": {dropped} bytes were dropped so far")
+            more = f": {dropped[0]} exchanges and {dropped[1]} bytes of others were dropped so far"
+            self._outlet.trouble("More comes than can be recorded", more=more)

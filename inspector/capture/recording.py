@@ -58,3 +58,8 @@ class Recording:
         end = tape.end or ExchangeEnd.NOT_STORED
         facts = ExchangeFacts(tape.head.method, target, end, status=tape.status, duration_s=tape.duration_s)
         self._desk.outlet.exchange_ended(facts)
+
+    def abandon(self) -> None:
+        """Something in it failed: nothing more of the exchange is recorded."""
+        if self._answer is not None:
+            self._answer.abandon()

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+import msgspec
+
 from inspector.model.generation import Generation
 
 
@@ -16,10 +18,10 @@ class Role(StrEnum):
     TOOL = "tool"
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
+class Chunk(msgspec.Struct, frozen=True, gc=False):
     """One arrival on the wire. A chunk is not a token.
 
+    A msgspec structure and no dataclass: one is made for every arrival, and it costs a fifth of the time.
     `sequence` counts the arrivals of a turn from 0, over all its parts. `offset_s` is seconds since the turn's
     generation started, None where no time was kept; `token_ids` and `logprobs` likewise.
     """

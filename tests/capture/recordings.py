@@ -1,8 +1,11 @@
 """Exchanges played to a recorder as a proxy would tell of them, and what sink and watch were told."""
 
+import json
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, Self, TypeAlias
 
 from inspector.capture.events import (
     ChunksArrived,
@@ -16,7 +19,8 @@ from inspector.capture.recorder import Recorder
 from inspector.capture.watch import ExchangeFacts
 from inspector.diagnostics import Diagnostic
 from inspector.model import Chunk, Span, ToolCall, Trace, Turn
-from inspector.sessions.exchange import Exchange, ExchangeEnd, ExchangeObserver
+from inspector.sessions.exchange import Exchange, ExchangeEnd, ExchangeObserver, Headers, RequestHead
+from tests.sessions.transcripts import EPOCH_S
 
 DEADLINE_S = 20.0
 
@@ -61,7 +65,8 @@ class ToldSink:
                 arrivals = sorted(
                     (one for part in value.parts for one in part.arrivals()), key=lambda one: one.sequence
                 )
-                assert self.chunks.pop((key, turn)) == arrivals
+                told = self.chunks.pop((key, turn))
+                assert told in (arrivals, [])  # a body that came whole has none until it has ended
             case TraceEnded(key):
                 assert not [one for one in self.open if one[0] == key]
                 self.ended.add(key)
@@ -70,7 +75,7 @@ class ToldSink:
         assert not self.open
         assert self.ended == self.traces.keys()
 
-    def whole(self) -> list[Trace]:
+    def recorded(self) -> list[Trace]:
         """The traces with their turns, in the order in which they began."""
         return [
             replace(trace, turns=tuple(turn for _, turn in sorted(self.turns[key].items())))
@@ -104,37 +109,89 @@ class ToldWatch:
         assert message.endswith(".")
         self.troubles.append(message)
 
+    def has(self, code: str) -> bool:
+        return code in self.codes
+
     @property
     def codes(self) -> list[str]:
         return [one.rule.code for one in self.faults]
 
 
-def play(
-    recorder: Recorder, exchanges: Iterable[Exchange], *, cut: Callable[[bytes], Iterable[bytes]] = lambda raw: [raw]
-) -> None:
+@dataclass(slots=True)
+class Call:
+    """One exchange told step by step; times are seconds since its request was sent."""
+
+    recorder: Recorder
+    messages: list[dict[str, Any]]
+    client: str = "client"
+    path: str = "/v1/chat/completions"
+    headers: Headers = ()
+    at_s: float = EPOCH_S
+    more: dict[str, Any] = field(default_factory=dict)
+    observer: ExchangeObserver = field(init=False)
+
+    def __post_init__(self) -> None:
+        body = json.dumps({"model": "hermes-4", "stream": True, "messages": self.messages, **self.more}).encode()
+        headers = (*self.headers, ("Content-Length", str(len(body))))
+        head = RequestHead("POST", self.path, headers, client=self.client, at_s=self.at_s)
+        self.observer = self.recorder.began(head)
+        self.observer.request_arrived(body)
+
+    def answered(self, status: int = 200, *, kind: str = "text/event-stream", encoding: str = "") -> Self:
+        headers = (("Content-Type", kind), *((("Content-Encoding", encoding),) if encoding else ()))
+        self.observer.answer_began(status, headers, self.at_s + 0.5)
+        return self
+
+    def sent(self, *pieces: bytes, at: float = 1.0) -> Self:
+        for raw in pieces:
+            self.observer.answer_arrived(raw, self.at_s + at)
+        return self
+
+    def said(self, *words: str, at: float = 1.0) -> Self:
+        return self.sent(*map(words_event, words), at=at)
+
+    def done(self, finish: str = "stop") -> None:
+        self.sent(delta_event({}, finish), b"data: [DONE]\n\n").ended(ExchangeEnd.COMPLETE)
+
+    def ended(self, end: ExchangeEnd, *, message: str = "", at: float = 2.0) -> None:
+        self.observer.ended(end, self.at_s + at, message)
+
+
+def user(text: str) -> dict[str, Any]:
+    return {"role": "user", "content": text}
+
+
+def words_event(words: str) -> bytes:
+    return delta_event({"content": words})
+
+
+def delta_event(delta: dict[str, Any], finish: str | None = None) -> bytes:
+    choice = {"index": 0, "delta": delta, "finish_reason": finish}
+    return f"data: {json.dumps({'id': 'chatcmpl-1', 'model': 'hermes-4', 'choices': [choice]})}\n\n".encode()
+
+
+Cut: TypeAlias = Callable[[bytes], Iterable[bytes]]
+
+
+def whole(raw: bytes) -> Iterable[bytes]:
+    return [raw]
+
+
+def play(recorder: Recorder, exchanges: Iterable[Exchange], *, cut: Cut = whole) -> None:
     """Tell of exchanges in the order in which everything in them happened; `cut` cuts each piece of a body."""
     moments: list[tuple[float, int, Callable[[], None]]] = []
     for exchange in exchanges:
         observed: list[ExchangeObserver] = []
         start_s = exchange.head.at_s or 0.0
-        moments.append((start_s, 0, lambda e=exchange, o=observed: _ask(recorder, e, o, cut)))
+        moments.append((start_s, 0, partial(_ask, recorder, exchange, observed, cut)))
         for at_s, raw in exchange.answer or ():
-            moments.append((at_s or start_s, 1, lambda a=at_s, r=raw, o=observed: _tell(o[0], cut(r), a)))
-        end = ExchangeEnd.NOT_STORED if exchange.answer is None else exchange.end
-        moments.append(
-            (
-                exchange.ended_s or start_s,
-                2,
-                lambda e=exchange, o=observed, end=end: o[0].ended(end, e.ended_s, e.message),
-            )
-        )
+            moments.append((at_s or start_s, 1, partial(_tell, observed, cut(raw), at_s)))
+        moments.append((exchange.ended_s or start_s, 2, partial(_end, observed, exchange)))
     for _, _, happen in sorted(moments, key=lambda one: one[:2]):
         happen()
 
 
-def _ask(
-    recorder: Recorder, exchange: Exchange, observed: list[ExchangeObserver], cut: Callable[[bytes], Iterable[bytes]]
-) -> None:
+def _ask(recorder: Recorder, exchange: Exchange, observed: list[ExchangeObserver], cut: Cut) -> None:
     body = exchange.body or b""
     headers = (*exchange.head.headers, ("Content-Length", str(len(body))))
     observer = recorder.began(replace(exchange.head, headers=headers))
@@ -145,6 +202,11 @@ def _ask(
         observer.answer_began(exchange.status, exchange.headers, exchange.head.at_s)
 
 
-def _tell(observer: ExchangeObserver, pieces: Iterable[bytes], at_s: float | None) -> None:
+def _tell(observed: list[ExchangeObserver], pieces: Iterable[bytes], at_s: float | None) -> None:
     for raw in pieces:
-        observer.answer_arrived(raw, at_s)
+        observed[0].answer_arrived(raw, at_s)
+
+
+def _end(observed: list[ExchangeObserver], exchange: Exchange) -> None:
+    end = ExchangeEnd.NOT_STORED if exchange.answer is None else exchange.end
+    observed[0].ended(end, exchange.ended_s, exchange.message)

@@ -1,5 +1,6 @@
-"""The recorder over transcripts: what it tells is what an import of the same exchanges gives."""
+"""The recorder over transcripts: what it tells is what an import of the same exchanges gives, however they are cut."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -7,22 +8,38 @@ import pytest
 
 from inspector.capture.recorder import Recorder
 from inspector.model import Trace
-from inspector.sessions.exchange import Exchange
+from inspector.sessions.exchange import Exchange, RequestHead
 from inspector.sessions.gathering import traces_of
-from tests.capture.recordings import ToldSink, ToldWatch, play
-from tests.sessions.transcripts import plain, read_case
+from inspector.wire.decoder import decode_answer
+from inspector.wire.providers import decoder_for, parse_request
+from tests.capture.recordings import Cut, ToldSink, ToldWatch, play, whole
+from tests.sessions.transcripts import EPOCH_S, plain, read_case
 
-CASES = sorted((Path(__file__).parent.parent / "cases" / "sessions").glob("*.exchanges"))
+DATA = Path(__file__).parent.parent / "cases"
+LOGS_ONLY = {"body_not_kept"}  # only a log knows how an answer ended that it has not
+CASES = sorted(path for path in (DATA / "sessions").glob("*.exchanges") if path.stem not in LOGS_ONLY)
+REQUESTS: dict[str, tuple[str, bytes]] = {
+    "openai_chat": ("/v1/chat/completions", b'{"model": "m", "stream": true, "messages": []}'),
+    "messages": ("/v1/messages", b'{"model": "m", "stream": true, "messages": []}'),
+    "completions": ("/v1/completions", b'{"model": "m", "stream": true, "prompt": "a"}'),
+    "responses": ("/v1/responses", b'{"model": "m", "stream": true, "input": "a"}'),
+    "ollama.chat": ("/api/chat", b'{"model": "m", "messages": []}'),
+    "ollama.generate": ("/api/generate", b'{"model": "m", "prompt": "a"}'),
+    "generate_content": ("/v1beta/models/m:streamGenerateContent", b'{"contents": []}'),
+}
+BODIES = sorted(path for api in REQUESTS for path in (DATA / "wire" / api).glob("*.body"))
+NAMES = [f"{path.parent.name}/{path.stem}" for path in BODIES]
 
 
-def recorded(exchanges: list[Exchange], cut=lambda raw: [raw]) -> tuple[ToldSink, ToldWatch]:  # type: ignore[no-untyped-def]
+def recorded(exchanges: Iterable[Exchange], cut: Cut = whole) -> list[Trace]:
     sink, watch = ToldSink(), ToldWatch()
     recorder = Recorder(sink, watch=watch)
     play(recorder, exchanges, cut=cut)
     recorder.close()
     sink.close()
     assert watch.troubles == []
-    return sink, watch
+    assert recorder.failures == 0
+    return sink.recorded()
 
 
 def facts_of(traces: list[Trace]) -> list[dict[str, Any]]:
@@ -30,9 +47,47 @@ def facts_of(traces: list[Trace]) -> list[dict[str, Any]]:
     return [{**one, "own_id": "", "record": "", "warnings": []} for one in plain(traces)]
 
 
+def exchange(body: Path, *pieces: bytes, client: str = "") -> Exchange:
+    target, request = REQUESTS[body.parent.name]
+    head = RequestHead("POST", target, client=client, at_s=EPOCH_S)
+    return Exchange(head, request, 200, (), tuple((EPOCH_S + 1, raw) for raw in pieces), ended_s=EPOCH_S + 2)
+
+
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.stem)
-def test_what_is_recorded_is_what_an_import_of_the_same_exchanges_gives(case: Path) -> None:
+@pytest.mark.parametrize("size", [None, 1, 7])
+def test_what_is_recorded_is_what_an_import_of_the_same_exchanges_gives(case: Path, size: int | None) -> None:
     exchanges = read_case(case)
     imported = [one for one in traces_of(exchanges) if isinstance(one, Trace)]
-    sink, _ = recorded(exchanges)
-    assert facts_of(sink.whole()) == facts_of(imported)
+
+    def cut(raw: bytes) -> Iterable[bytes]:
+        return [raw[at : at + (size or len(raw))] for at in range(0, len(raw), size or len(raw))] if raw else [raw]
+
+    assert facts_of(recorded(exchanges, cut)) == facts_of(imported)
+
+
+@pytest.mark.parametrize("body", BODIES, ids=NAMES)
+def test_an_answer_of_any_api_is_recorded_as_its_decoder_reads_it(body: Path) -> None:
+    raw = body.read_bytes()
+    target, request = REQUESTS[body.parent.name]
+    decoder = decoder_for(target, parse_request(request), status=200)
+    decoded = decode_answer(decoder, [(EPOCH_S + 1, raw)], started_s=EPOCH_S).turn
+    (found,) = recorded([exchange(body, raw)])
+    assert (found.turns[-1].parts, found.turns[-1].calls) == (decoded.parts, decoded.calls)
+
+
+@pytest.mark.parametrize("body", BODIES, ids=NAMES)
+def test_an_answer_that_comes_byte_by_byte_is_recorded_as_if_it_came_at_once(body: Path) -> None:
+    raw = body.read_bytes()
+    sizes = (max(len(raw), 1), 1, 2, 7)
+    cuts = [[raw[at : at + size] for at in range(0, len(raw), size)] for size in sizes]
+    (found,) = {trace.turns for trace in recorded(exchange(body, *cut, client=f"{len(cut)}") for cut in cuts)}
+    assert found
+
+
+@pytest.mark.parametrize("api", REQUESTS)
+def test_no_cut_matters(api: str) -> None:
+    body = next(path for path in BODIES if path.parent.name == api and path.stem not in ("whole", "empty"))
+    raw = body.read_bytes()
+    cuts = [exchange(body, raw[:at], raw[at:], client=f"{at}") for at in range(len(raw) + 1)]
+    (found,) = {trace.turns for trace in recorded(cuts)}
+    assert found == recorded([exchange(body, raw)])[0].turns

@@ -1,0 +1,169 @@
+"""What is known of an answer while its model still speaks, and what one line of an exchange tells in the end."""
+
+from inspector.capture.events import ChunksArrived
+from inspector.capture.recorder import Recorder
+from inspector.model import SpanKind
+from inspector.sessions.exchange import ExchangeEnd, RequestHead
+from tests.capture.recordings import Call, ToldSink, ToldWatch, delta_event, until, user
+
+TOOL = {
+    "type": "function",
+    "function": {
+        "name": "get_weather",
+        "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+    },
+}
+
+
+def test_a_fault_of_a_call_in_the_text_is_known_before_the_stream_ends() -> None:
+    watch = ToldWatch()
+    recorder = Recorder(ToldSink(), watch=watch)
+    call = Call(recorder, [user("Weather?")]).answered()
+    call.said("Let me see. <tool_", "call>\n{'name': 'get_weather', ", "'arguments': {}}\n</tool", "_call>", " And now")
+    until(lambda: watch.has("J103"))
+    assert [(span.kind, [one.name for one in calls]) for _, _, span, calls in watch.spans] == [
+        (SpanKind.TEXT, []),
+        (SpanKind.TOOL_CALL, ["get_weather"]),
+    ]
+    assert watch.ended == []
+    call.done()
+    recorder.close()
+    assert [facts.faults for facts in watch.ended] == [{"J103": 1, "F307": 1}]
+
+
+def test_arguments_are_checked_against_the_tools_of_the_request_when_the_next_call_begins() -> None:
+    watch = ToldWatch()
+    recorder = Recorder(ToldSink(), watch=watch)
+    call = Call(recorder, [user("Weather?")], more={"tools": [TOOL]}).answered()
+    first = {"index": 0, "id": "a", "function": {"name": "get_weather", "arguments": ""}}
+    second = {"index": 1, "id": "b", "function": {"name": "get_weather", "arguments": '{"city'}}
+    call.sent(delta_event({"tool_calls": [first]}))
+    call.sent(delta_event({"tool_calls": [{"index": 0, "function": {"arguments": '{"city": 5}'}}]}))
+    call.sent(delta_event({"tool_calls": [second]}))
+    until(lambda: watch.has("S202"))
+    assert watch.codes == ["S202"]
+    call.done("tool_calls")
+    recorder.close()
+    assert watch.codes[1:] == ["J102", "S201"]
+    assert [part for _, part, _, _ in watch.spans] == ["call:0", "call:1"]
+
+
+def test_arguments_that_go_on_after_the_next_call_has_begun_are_read_when_they_are_whole() -> None:
+    watch = ToldWatch()
+    recorder = Recorder(ToldSink(), watch=watch)
+    call = Call(recorder, [user("Weather?")], more={"tools": [TOOL]}).answered()
+    for index, piece in ((0, '{"ci'), (1, '{"city": "Oslo"'), (0, 'ty": "Rome"}'), (1, "}")):
+        named = {"index": index, "id": f"{index}", "function": {"name": "get_weather", "arguments": piece}}
+        call.sent(delta_event({"tool_calls": [named]}))
+    call.done("tool_calls")
+    recorder.close()
+    assert watch.codes == []
+    assert [calls[0].arguments for _, _, _, calls in watch.spans] == [{"city": "Rome"}, {"city": "Oslo"}]
+
+
+def test_calls_in_the_text_are_checked_against_the_tools_that_the_system_prompt_defines() -> None:
+    watch = ToldWatch()
+    recorder = Recorder(ToldSink(), watch=watch)
+    tools = '<tools>\n{"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object", '
+    tools += '"properties": {"city": {"type": "string"}}, "required": ["city"]}}}\n</tools>'
+    call = Call(recorder, [{"role": "system", "content": tools}, user("Weather?")]).answered()
+    call.said('<tool_call>\n{"name": "get_weather", "arguments": {"town": "Oslo"}}\n</tool_call>')
+    until(lambda: watch.has("S201"))
+    call.done()
+    recorder.close()
+
+
+def test_the_format_of_a_model_without_a_known_name_is_told_from_its_first_words() -> None:
+    watch = ToldWatch()
+    recorder = Recorder(ToldSink(), watch=watch)
+    call = Call(recorder, [user("Weather?")], more={"model": "mine"}).answered()
+    call.said("<|python", "_tag|>{'name': 'get_weather', ", "'parameters': {}}<|eom_id|>")
+    until(lambda: bool(watch.faults))
+    call.done()
+    recorder.close()
+    assert [calls[0].name for _, _, _, calls in watch.spans if calls] == ["get_weather"]
+
+
+def test_chunks_arrive_while_the_stream_runs_with_the_time_since_their_request() -> None:
+    sink = ToldSink()
+    recorder = Recorder(sink)
+    call = Call(recorder, [user("Hi")]).answered().said("Go", "od", at=1.5)
+    until(lambda: any(isinstance(one, ChunksArrived) for one in sink.events))
+    ((chunks,),) = ([one.chunks for one in sink.events if isinstance(one, ChunksArrived)],)
+    assert [(one.sequence, one.part, one.text, one.offset_s) for one in chunks] == [
+        (0, "text", "Go", 1.5),
+        (1, "text", "od", 1.5),
+    ]
+    call.done()
+    recorder.close()
+    sink.close()
+
+
+def test_an_exchange_is_told_in_one_line_of_facts() -> None:
+    watch = ToldWatch()
+    recorder = Recorder(ToldSink(), watch=watch)
+    call = Call(recorder, [user("Hi")]).answered().said("Good", " day", at=1.5)
+    call.sent(b'data: {"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 7}}\n\n')
+    call.done()
+    recorder.close()
+    (facts,) = watch.ended
+    assert (facts.method, facts.target, facts.model) == ("POST", "/v1/chat/completions", "hermes-4")
+    assert (facts.status, facts.end, facts.turn) == (200, ExchangeEnd.COMPLETE, 2)
+    assert (facts.first_token_s, facts.duration_s) == (1.5, 2.0)
+    assert (facts.output_tokens, facts.chunks, dict(facts.faults)) == (7, 2, {})
+
+
+def test_two_answers_of_one_trace_run_at_once() -> None:
+    sink = ToldSink()
+    recorder = Recorder(sink)
+    first = Call(recorder, [user("Hi")], headers=(("X-Session-Id", "s"),)).answered()
+    second = Call(recorder, [user("Hi")], headers=(("X-Session-Id", "s"),)).answered()
+    first.said("one")
+    second.said("two")
+    second.done()
+    first.said("!")
+    first.done()
+    recorder.close()
+    sink.close()
+    (trace,) = sink.recorded()
+    assert [turn.parts[0].text for turn in trace.turns] == ["Hi", "one!", "two"]
+
+
+def test_the_history_of_a_conversation_is_told_once() -> None:
+    sink = ToldSink()
+    recorder = Recorder(sink)
+    messages = [user("0")]
+    for number in range(50):
+        call = Call(recorder, messages).answered().said(f"answer {number}")
+        call.done()
+        messages += [{"role": "assistant", "content": f"answer {number}"}, user(f"{number + 1}")]
+    recorder.close()
+    (trace,) = sink.recorded()
+    assert len(trace.turns) == 100
+    assert len(sink.events) < 400
+
+
+def test_a_request_that_asks_no_model_is_counted_and_not_recorded() -> None:
+    sink, watch = ToldSink(), ToldWatch()
+    recorder = Recorder(sink, watch=watch)
+    models = recorder.began(RequestHead("GET", "/v1/models"))
+    models.answer_began(200, (), None)
+    models.answer_arrived(b"{}", None)
+    models.ended(ExchangeEnd.COMPLETE, None)
+    for path in ("/v1/messages/count_tokens?beta=true", "/v1/embeddings", "/tokenize", "/m:countTokens"):
+        Call(recorder, [user("Hi")], path=path).answered(kind="application/json").sent(b'{"input_tokens": 3}').ended(
+            ExchangeEnd.COMPLETE
+        )
+    recorder.close()
+    assert sink.events == []
+    assert recorder.other_exchanges == 5
+    assert [(facts.key, facts.status) for facts in watch.ended] == [("", 200)] * 5
+
+
+def test_a_trace_ends_when_nothing_happens_to_it_for_long() -> None:
+    sink = ToldSink()
+    recorder = Recorder(sink, idle_s=0.2)
+    Call(recorder, [user("Hi")]).answered().said("Good day").done()
+    until(lambda: bool(sink.ended))
+    recorder.close()
+    sink.close()

@@ -1,0 +1,75 @@
+"""Recorded into a real store: seen while it runs, and in the end what an import of the same exchanges is."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from inspector.capture.recorder import Recorder
+from inspector.inspection import Inspection, inspect_trace
+from inspector.model import Provenance, Trace
+from inspector.sessions.gathering import traces_of
+from storage import Store, StoreSink, open_store
+from tests.capture.recordings import Call, play, until, user
+from tests.capture.test_recorder import CASES
+from tests.sessions.transcripts import read_case
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with open_store(tmp_path / "recorded.db") as opened:
+        yield opened
+
+
+def bare(trace: Trace) -> Trace:
+    """A trace without what names it, which is another's for each recording."""
+    named = tuple(
+        replace(turn, generation=replace(turn.generation, retry_of=turn.generation.retry_of and "first"))
+        if turn.generation
+        else turn
+        for turn in trace.turns
+    )
+    return replace(trace, turns=named, external_ids=trace.external_ids[1:], parent=None, provenance=Provenance())
+
+
+def inspected(trace: Trace) -> tuple[Trace, Inspection]:
+    return bare(trace), inspect_trace(bare(trace))
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.stem)
+def test_a_recorded_session_is_kept_and_inspected_as_an_imported_one(case: Path, store: Store) -> None:
+    exchanges = read_case(case)
+    imported = [one for one in traces_of(exchanges) if isinstance(one, Trace)]
+    sink = StoreSink(store)
+    recorder = Recorder(sink)
+    play(recorder, exchanges, cut=lambda raw: [raw[:9], raw[9:]])
+    recorder.close()
+    sink.close()
+    kept = sorted((store.inspected(summary.id) for summary in store.traces()), key=lambda one: repr(bare(one[0])))
+    assert [bare(trace) for trace, _ in kept] == sorted(map(bare, imported), key=repr)
+    for trace, inspection in kept:
+        assert inspection == inspect_trace(trace)
+        assert inspected(trace) in [inspected(one) for one in imported]
+
+
+def test_a_running_answer_is_seen_in_the_store_from_another_connection(store: Store, tmp_path: Path) -> None:
+    sink = StoreSink(store)
+    recorder = Recorder(sink)
+    first = Call(recorder, [user("Hi")], headers=(("X-Session-Id", "s"),)).answered().said("Good", " da")
+    with open_store(tmp_path / "recorded.db") as other:
+
+        def running() -> list[str]:
+            open_turns = [turn for one in other.traces() for turn in other.open_turns(one.id)]
+            return [part.text for turn in open_turns for part in turn.parts]
+
+        until(lambda: running() == ["Good da"])
+        second = Call(recorder, [user("Hi")], headers=(("X-Session-Id", "s"),)).answered().said("Hello")
+        until(lambda: running() == ["Good da", "Hello"])
+        second.said(" there").done()
+        until(lambda: running() == ["Good da"])
+        first.said("y").done()
+        recorder.close()
+        sink.close()
+        (summary,) = other.traces()
+        assert [turn.parts[0].text for turn in other.trace(summary.id).turns] == ["Hi", "Good day", "Hello there"]
