@@ -169,6 +169,8 @@ class Answering:
     def _with_losses(self, turn: Turn) -> Turn:
         if self._content is not None and self._content.fault:
             self._lost.append(self._content.fault)
+        if self._tape.end is ExchangeEnd.NOT_STORED and self._tape.message:
+            self._lost.append(self._tape.message)
         dropped = self._tape.answer_lost
         if dropped:
             self._lost.append(f"More came than the recorder could read: {dropped} bytes of the answer were dropped.")

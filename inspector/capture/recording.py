@@ -9,16 +9,16 @@ from inspector.sessions.exchange import ExchangeEnd
 
 
 class Recording:
-    """Takes up one exchange. `is_other` says that it asks no model for an answer: nothing of it is kept."""
+    """Takes up one exchange. `is_unrecorded`: it asks no model for an answer, or failed, so that no more of it is kept."""
 
     def __init__(self, tape: Tape, desk: Desk) -> None:
         self._tape, self._desk = tape, desk
-        self.is_other = False
+        self.is_unrecorded = False
         self._answer: Answering | None = None
 
     def ask(self, *, at_end: bool = False) -> None:
         """Read the request, if it is whole by now, and give it its place in a trace; `at_end` no more of it comes."""
-        if self._answer is not None or self.is_other:
+        if self._answer is not None or self.is_unrecorded:
             return
         tape = self._tape
         asked = read_asked(tape.head, b"".join(tape.request), lost_bytes=tape.request_lost)
@@ -27,7 +27,7 @@ class Recording:
             return
         tape.request = []
         if asked is None:
-            self.is_other = True
+            self.is_unrecorded = True
             return
         placement = self._desk.book.place(tape.head, asked.request, asked.body, asked.json)
         self._answer = Answering(tape, self._desk, asked, placement)
@@ -40,9 +40,12 @@ class Recording:
 
     def arrive(self) -> None:
         """Read what arrived of the answer."""
+        if self._answer is None and not self.is_unrecorded and self._tape.has_much:
+            self.ask(at_end=True)  # so much is not held for a request that does not come to its end
+            self.begin_answer()
         if self._answer is not None:
             self._answer.arrive(self._tape.take_answer())
-        elif self.is_other:
+        elif self.is_unrecorded:
             self._tape.take_answer()
 
     def end(self) -> None:
@@ -61,5 +64,7 @@ class Recording:
 
     def abandon(self) -> None:
         """Something in it failed: nothing more of the exchange is recorded."""
-        if self._answer is not None:
-            self._answer.abandon()
+        answer, self._answer = self._answer, None
+        self.is_unrecorded = True
+        if answer is not None:
+            answer.abandon()
