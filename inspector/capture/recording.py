@@ -7,9 +7,11 @@ from inspector.capture.desk import Desk
 from inspector.capture.watch import ExchangeFacts
 from inspector.sessions.exchange import ExchangeEnd
 
+_AT_ONCE = 2_048  # pieces of one answer that are told together, where many waited
+
 
 class Recording:
-    """Takes up one exchange. `is_unrecorded`: it asks no model for an answer, or failed, so that no more of it is kept."""
+    """Takes up one exchange. `is_unrecorded`: it asks no model for an answer, or failed; nothing more of it is kept."""
 
     def __init__(self, tape: Tape, desk: Desk) -> None:
         self._tape, self._desk = tape, desk
@@ -44,7 +46,7 @@ class Recording:
             self.ask(at_end=True)  # so much is not held for a request that does not come to its end
             self.begin_answer()
         if self._answer is not None:
-            self._answer.arrive(self._tape.take_answer())
+            self._read(self._answer)
         elif self.is_unrecorded:
             self._tape.take_answer()
 
@@ -53,7 +55,7 @@ class Recording:
         self.ask(at_end=True)
         if self._answer is not None:
             self._answer.begin()
-            self._answer.arrive(self._tape.take_answer())
+            self._read(self._answer)
             self._answer.end()
             return
         tape = self._tape
@@ -68,3 +70,8 @@ class Recording:
         self.is_unrecorded = True
         if answer is not None:
             answer.abandon()
+
+    def _read(self, answer: Answering) -> None:
+        pieces = self._tape.take_answer()
+        for at in range(0, len(pieces), _AT_ONCE):
+            answer.arrive(pieces[at : at + _AT_ONCE])
