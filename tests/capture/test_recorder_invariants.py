@@ -1,11 +1,14 @@
 """Whatever bytes come, cut and ended anyhow: the recorder has no failure, and every turn that begins ends."""
 
+from collections import Counter
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspector.capture.recorder import Recorder
+from inspector.inspection import inspect_trace
 from inspector.sessions.exchange import Exchange, ExchangeEnd, RequestHead
-from tests.capture.recordings import ToldSink, ToldWatch, play
+from tests.capture.recordings import Call, ToldSink, ToldWatch, play, user
 from tests.capture.test_recorder import BODIES, REQUESTS
 from tests.sessions.transcripts import EPOCH_S
 from tests.strategies import texts
@@ -62,3 +65,21 @@ def test_nothing_that_comes_makes_the_recorder_fail(played: list[Exchange]) -> N
     assert (watch.troubles, recorder.failures, recorder.refused_events) == ([], 0, 0)
     assert len(watch.ended) == len(played)
     assert sum(not facts.key for facts in watch.ended) == recorder.unrecorded_exchanges
+
+
+@settings(max_examples=300)
+@given(texts(), st.lists(st.integers(1, 40), min_size=1, max_size=8), st.sampled_from(["hermes-4", "mine", "glm-4.5"]))
+def test_what_is_told_of_a_running_answer_is_what_the_inspection_finds(said: str, sizes: list[int], model: str) -> None:
+    sink, watch = ToldSink(), ToldWatch()
+    recorder = Recorder(sink, watch=watch)
+    call = Call(recorder, [user("Hi")], more={"model": model}).answered()
+    at = 0
+    for size in (*sizes, len(said)):
+        call.said(said[at : at + size])
+        at += size
+    call.done()
+    recorder.close()
+    (trace,) = sink.recorded()
+    found = [one for one in inspect_trace(trace).diagnostics if one.location.turn == 2 and one.rule.code[0] in "JSFC"]
+    assert watch.ended[0].faults == Counter(one.rule.code for one in found)
+    assert {(one.rule.code, one.range) for one in watch.faults} >= {(one.rule.code, one.range) for one in found}
