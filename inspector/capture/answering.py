@@ -43,6 +43,7 @@ class Answering:
         self._redacts = desk.redactor.new_turn()
         self._reading: LiveReading | None = None
         self._sequence = 0
+        self._last_s: float | None = None
         self._left = desk.max_answer_bytes
         begun = begun_generation(self._request, placement, started_s=self._started_s)
         kept = desk.redactor.turn(Turn(Role.ASSISTANT, (), generation=begun))
@@ -77,6 +78,7 @@ class Answering:
             pieces = [(self._content.feed(raw), at_s) for raw, at_s in pieces]
         if self._started_s is None:
             pieces = [(raw, None) for raw, _ in pieces]
+        self._last_s = pieces[-1][1]
         events: list[WireEvent] = []
         feed = decoder.feed
         for raw, at_s in pieces:
@@ -125,14 +127,13 @@ class Answering:
         self._assembly.extend(events)
         if not decoder.streamed:
             return
-        started_s = self._started_s or 0.0
-        sequence = self._sequence
+        started_s, sequence = self._started_s, self._sequence
         chunks = [
             Chunk(
                 number,
                 grew.part,
                 grew.text,
-                None if grew.at_s is None else grew.at_s - started_s,
+                None if grew.at_s is None or started_s is None else grew.at_s - started_s,
                 grew.token_ids,
                 grew.logprobs,
             )
@@ -160,7 +161,7 @@ class Answering:
         if self._content is not None:
             last = self._content.close()
             if last:
-                self._take(self._decoder.feed(last))
+                self._take(self._decoder.feed(last, self._last_s))
         self._take(self._decoder.close())
         self._send(self._redacts.close())
         assembly = self._assembly or TurnAssembly(self._decoder.api, streamed=self._decoder.streamed)
@@ -169,6 +170,8 @@ class Answering:
     def _with_losses(self, turn: Turn) -> Turn:
         if self._content is not None and self._content.fault:
             self._lost.append(self._content.fault)
+        if self._tape.end is ExchangeEnd.NOT_STORED and self._tape.message:
+            self._lost.append(self._tape.message)
         dropped = self._tape.answer_lost
         if dropped:
             self._lost.append(f"More came than the recorder could read: {dropped} bytes of the answer were dropped.")

@@ -17,6 +17,7 @@ MAX_REQUEST_BYTES = 64 << 20
 
 _PER_PIECE = 128  # what a piece costs beside its bytes
 _PER_EXCHANGE = 4096
+_WITHOUT_BODY = frozenset({"GET", "HEAD", "OPTIONS"})
 _MUCH = 4 << 20  # so much waiting hurries the recorder on
 
 Piece: TypeAlias = tuple[bytes, float | None]
@@ -45,7 +46,7 @@ class Intake:
         self.dropped_exchanges = 0
         self.is_closed = False
         self._max_bytes = max_bytes
-        self._is_awake = False
+        self.is_awake = False
         self._wake, self._hurry = Event(), Event()
 
     def begin(self, head: RequestHead) -> ExchangeObserver:
@@ -65,19 +66,20 @@ class Intake:
         if waiting > self._max_bytes or self.is_closed:
             return False
         self.waiting_bytes = waiting
-        if not self._is_awake:
-            self._is_awake = True
-            self._wake.set()
         if waiting > _MUCH:
             self._hurry.set()
         return True
 
+    def wake(self) -> None:
+        """Something was put in line; to be called behind that, where the thread is not awake."""
+        self.is_awake = True
+        self._wake.set()
+
     def note(self, what: Happened, tape: "Tape") -> None:
         """Put in line what happened to an exchange."""
         self.happenings.append((what, tape))
-        if not self._is_awake:
-            self._is_awake = True
-            self._wake.set()
+        if not self.is_awake:
+            self.wake()
 
     def wait(self, gather_s: float, idle_s: float) -> None:
         """Return soon after something came: after `gather_s`, earlier where much waits; after `idle_s` at the latest.
@@ -88,7 +90,7 @@ class Intake:
             self._hurry.wait(gather_s)
         self._wake.clear()
         self._hurry.clear()
-        self._is_awake = False  # before anything is taken: what comes now wakes again
+        self.is_awake = False  # before anything is taken: what comes now wakes again
         self.waiting_bytes = 0
 
     def hurry(self) -> None:
@@ -160,6 +162,8 @@ class Tape:
             self._intake.dropped_bytes += len(raw)
         else:
             self._answer.append((raw, at_s))
+            if not self._intake.is_awake:
+                self._intake.wake()
 
     def ended(self, end: ExchangeEnd, at_s: float | None, message: str = "") -> None:
         """Nothing follows."""
@@ -181,8 +185,14 @@ class Tape:
 
     @property
     def has_whole_request(self) -> bool:
-        """Whether as much of the request came as its head announced; never, where it announced nothing."""
-        return self._asked
+        """Whether as much of the request came as its head announced; unknown, hence false, where it announced none."""
+        has_no_body = not self._request_bytes and (self._expected == 0 or self.head.method.upper() in _WITHOUT_BODY)
+        return self._asked or has_no_body
+
+    @property
+    def has_much(self) -> bool:
+        """Whether much of the answer waits."""
+        return sum(len(raw) + _PER_PIECE for raw, _ in self._answer) > _MUCH
 
 
 class _Deaf:

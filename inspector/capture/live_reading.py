@@ -32,7 +32,6 @@ class LiveReading:
         self._tools = tools
         self._segmenter: Segmenter | None = None
         self._text: list[str] = []
-        self._held = 0  # code points of text before its format is known
         self._calls: dict[str, CallHeader] = {}
         self._arguments: dict[str, list[str]] = {}
         self._told: set[tuple[str, str, int, int]] = set()
@@ -78,7 +77,6 @@ class LiveReading:
         if self._segmenter is not None:
             self._tell(self._segmenter, self._segmenter.feed(text))
             return
-        self._held += len(text)
         begun = "".join(self._text)
         self._text = [begun]
         chosen = self._choice.begin(begun)

@@ -65,7 +65,7 @@ class Recorder:
         self._tidy_s = min(_TIDY_S, idle_s)
         self._tidied_at_s = clock()
         self._told_drops = (0, 0)
-        self.other_exchanges = 0
+        self._unrecorded = 0
         self._thread = Thread(target=self._run, name="weaklink-recorder", daemon=True)
         self._thread.start()
 
@@ -78,6 +78,11 @@ class Recorder:
     def dropped_exchanges(self) -> int:
         """How many exchanges were not recorded at all because too much waited."""
         return self._intake.dropped_exchanges
+
+    @property
+    def unrecorded_exchanges(self) -> int:
+        """How many exchanges ended without a place in the record: they ask no model, or recording them failed."""
+        return self._unrecorded
 
     @property
     def refused_events(self) -> int:
@@ -136,13 +141,11 @@ class Recorder:
                 case Happened.ENDED:
                     recording.end()
         except Exception as error:  # noqa: BLE001  # all other recordings depend on this thread
-            del self._running[tape]
             recording.abandon()
             self._outlet.trouble("An exchange could not be recorded", error)
-            return
         if what is Happened.ENDED:
             del self._running[tape]
-            self.other_exchanges += recording.is_other
+            self._unrecorded += recording.is_unrecorded
 
     def _tidy(self) -> None:
         """Now and then, end the traces to which nothing happened for long."""

@@ -7,18 +7,20 @@ from inspector.capture.desk import Desk
 from inspector.capture.watch import ExchangeFacts
 from inspector.sessions.exchange import ExchangeEnd
 
+_AT_ONCE = 2_048  # pieces of one answer that are told together, where many waited
+
 
 class Recording:
-    """Takes up one exchange. `is_other` says that it asks no model for an answer: nothing of it is kept."""
+    """Takes up one exchange. `is_unrecorded`: it asks no model for an answer, or failed; nothing more of it is kept."""
 
     def __init__(self, tape: Tape, desk: Desk) -> None:
         self._tape, self._desk = tape, desk
-        self.is_other = False
+        self.is_unrecorded = False
         self._answer: Answering | None = None
 
     def ask(self, *, at_end: bool = False) -> None:
         """Read the request, if it is whole by now, and give it its place in a trace; `at_end` no more of it comes."""
-        if self._answer is not None or self.is_other:
+        if self._answer is not None or self.is_unrecorded:
             return
         tape = self._tape
         asked = read_asked(tape.head, b"".join(tape.request), lost_bytes=tape.request_lost)
@@ -27,7 +29,7 @@ class Recording:
             return
         tape.request = []
         if asked is None:
-            self.is_other = True
+            self.is_unrecorded = True
             return
         placement = self._desk.book.place(tape.head, asked.request, asked.body, asked.json)
         self._answer = Answering(tape, self._desk, asked, placement)
@@ -40,9 +42,12 @@ class Recording:
 
     def arrive(self) -> None:
         """Read what arrived of the answer."""
+        if self._answer is None and not self.is_unrecorded and self._tape.has_much:
+            self.ask(at_end=True)  # so much is not held for a request that does not come to its end
+            self.begin_answer()
         if self._answer is not None:
-            self._answer.arrive(self._tape.take_answer())
-        elif self.is_other:
+            self._read(self._answer)
+        elif self.is_unrecorded:
             self._tape.take_answer()
 
     def end(self) -> None:
@@ -50,7 +55,7 @@ class Recording:
         self.ask(at_end=True)
         if self._answer is not None:
             self._answer.begin()
-            self._answer.arrive(self._tape.take_answer())
+            self._read(self._answer)
             self._answer.end()
             return
         tape = self._tape
@@ -61,5 +66,12 @@ class Recording:
 
     def abandon(self) -> None:
         """Something in it failed: nothing more of the exchange is recorded."""
-        if self._answer is not None:
-            self._answer.abandon()
+        answer, self._answer = self._answer, None
+        self.is_unrecorded = True
+        if answer is not None:
+            answer.abandon()
+
+    def _read(self, answer: Answering) -> None:
+        pieces = self._tape.take_answer()
+        for at in range(0, len(pieces), _AT_ONCE):
+            answer.arrive(pieces[at : at + _AT_ONCE])

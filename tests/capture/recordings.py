@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Self, TypeAlias
 
+import msgspec
+
 from inspector.capture.events import (
     ChunksArrived,
     RecordEvent,
@@ -66,6 +68,8 @@ class ToldSink:
                     (one for part in value.parts for one in part.arrivals()), key=lambda one: one.sequence
                 )
                 told = self.chunks.pop((key, turn))
+                if all(one.offset_s is None for one in told):  # where only the server dates them, it does so at the end
+                    arrivals = [msgspec.structs.replace(one, offset_s=None) for one in arrivals]
                 assert told in (arrivals, [])  # a body that came whole has none until it has ended
             case TraceEnded(key):
                 assert not [one for one in self.open if one[0] == key]

@@ -80,7 +80,7 @@ def test_what_a_stuck_sink_keeps_waiting_is_bounded_and_the_turn_says_what_is_mi
     assert watch.ended[0].faults == {}
 
 
-def test_after_a_gap_other_exchanges_are_recorded_whole() -> None:
+def test_after_a_gap_unrecorded_exchanges_are_recorded_whole() -> None:
     sink = StuckSink()
     recorder = Recorder(sink, max_waiting_bytes=100_000)
     call = Call(recorder, [user("Hi")]).answered()
@@ -145,6 +145,7 @@ def test_a_redactor_that_fails_loses_its_exchange_and_no_other() -> None:
     assert [trace.turns[0].parts[0].text for trace in sink.recorded() if trace.turns] == ["plain"]
     assert sink.ended == sink.traces.keys()
     assert watch.troubles == ["An exchange could not be recorded: ValueError: this cannot be redacted."]
+    assert [bool(facts.key) for facts in watch.ended] == [False, True]
 
 
 def test_an_answer_beyond_its_bound_keeps_its_beginning() -> None:
@@ -173,6 +174,22 @@ def test_a_request_beyond_its_bound_is_recorded_by_its_path_and_its_answer() -> 
     turn = sink.recorded()[0].turns[-1]
     assert turn.parts[0].text == "Good day"
     assert said_of(turn) == f"The request's body was not kept: {len(piece)} bytes of it were dropped."
+
+
+def test_an_answer_is_not_held_for_a_request_that_does_not_come_to_its_end() -> None:
+    sink, watch = ToldSink(), ToldWatch()
+    recorder = Recorder(sink, watch=watch)
+    observer = recorder.began(RequestHead("POST", "/v1/chat/completions"))
+    observer.request_arrived(b'{"model": "m", "messages": [{"role": "user", ')
+    observer.answer_began(200, (("Content-Type", "text/event-stream"),), None)
+    for _ in range(500):
+        observer.answer_arrived(words_event("word " * 2_000), None)
+    until(lambda: bool(sink.chunks))
+    observer.ended(ExchangeEnd.CLIENT_LEFT, None)
+    recorder.close()
+    turn = sink.recorded()[0].turns[-1]
+    assert turn.parts[0].text.count("word") == 1_000_000
+    assert said_of(turn) == "The request's body is no JSON object."
 
 
 class _Picky:

@@ -131,9 +131,12 @@ def test_closing_ends_what_runs_where_it_is() -> None:
     good, none = sink.recorded()
     assert good.turns[-1].parts[0].text == "Good da"
     assert none.turns[-1].parts[0].text == ""
-    assert {trace.turns[-1].generation and trace.turns[-1].generation.body for trace in (good, none)} == {
-        BodyState.NOT_STORED
-    }
+    for trace in (good, none):
+        generation, why = trace.turns[-1].generation, trace.turns[-1].part(RECORDING_PART)
+        assert generation is not None
+        assert generation.body is BodyState.NOT_STORED
+        assert why is not None
+        assert why.text == "The recorder was closed while the exchange went on."
 
 
 def test_a_request_whose_body_is_no_json_says_so_in_the_turn_of_its_answer() -> None:

@@ -1,5 +1,7 @@
 """What is known of an answer while its model still speaks, and what one line of an exchange tells in the end."""
 
+from threading import Thread
+
 from inspector.capture.events import ChunksArrived
 from inspector.capture.recorder import Recorder
 from inspector.model import SpanKind
@@ -156,7 +158,7 @@ def test_a_request_that_asks_no_model_is_counted_and_not_recorded() -> None:
         )
     recorder.close()
     assert sink.events == []
-    assert recorder.other_exchanges == 5
+    assert recorder.unrecorded_exchanges == 5
     assert [(facts.key, facts.status) for facts in watch.ended] == [("", 200)] * 5
 
 
@@ -165,5 +167,40 @@ def test_a_trace_ends_when_nothing_happens_to_it_for_long() -> None:
     recorder = Recorder(sink, idle_s=0.2)
     Call(recorder, [user("Hi")]).answered().said("Good day").done()
     until(lambda: bool(sink.ended))
+    recorder.close()
+    sink.close()
+
+
+def test_many_threads_lose_no_chunk() -> None:
+    sink, watch = ToldSink(), ToldWatch()
+    recorder = Recorder(sink, watch=watch)
+
+    def speak(number: int) -> None:
+        for turn in range(5):
+            call = Call(recorder, [user(f"{turn}")], client=f"{number}").answered()
+            for word in range(500):
+                call.said(f"{number}.{turn}.{word} ")
+            call.done()
+
+    threads = [Thread(target=speak, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    recorder.close()
+    sink.close()
+    said = sorted(trace.turns[-1].parts[0].text for trace in sink.recorded())
+    assert said == sorted("".join(f"{n}.{t}.{w} " for w in range(500)) for n in range(8) for t in range(5))
+    assert (recorder.dropped_bytes, sum(facts.chunks for facts in watch.ended)) == (0, 8 * 5 * 500)
+
+
+def test_what_comes_after_a_pause_wakes_the_recorder_each_time() -> None:
+    sink = ToldSink()
+    recorder = Recorder(sink)
+    call = Call(recorder, [user("Hi")]).answered()
+    for count in range(1, 12):
+        call.said("word ")
+        until(lambda: sum(map(len, sink.chunks.values())) == count)  # noqa: B023  # it is called at once
+    call.done()
     recorder.close()
     sink.close()
