@@ -40,7 +40,7 @@ class Answering:
         self._decoder: Decoder | None = None
         self._content: ContentDecoder | None = None
         self._assembly: TurnAssembly | None = None
-        self._redacts = desk.redactor.new_turn()
+        self._redacts = desk.redactor.new_turn(asked.request.tools)
         self._reading: LiveReading | None = None
         self._sequence = 0
         self._last_s: float | None = None

@@ -21,7 +21,7 @@ class LoggedTrace:
     The trace begins with its first turn, so that a recording of nothing leaves nothing.
     """
 
-    def __init__(self, sink: Sink, trace: Trace, redactor: Redacts | None, *, owns_sink: bool) -> None:
+    def __init__(self, sink: Sink, trace: Trace, redactor: Redacts, *, owns_sink: bool) -> None:
         self.sink = sink
         self.redactor = redactor
         self.mistakes = Mistakes()
@@ -75,7 +75,7 @@ class LoggedTrace:
     def _next(self) -> int:
         if not self._turns and not self._closed:
             started = replace(self._trace, started=self._trace.started or Instant(now_s()))
-            self._tell(TraceStarted(self.key, started if self.redactor is None else self.redactor.trace(started)))
+            self._tell(TraceStarted(self.key, self.redactor.trace(started)))
         self._turns += 1
         return self._turns
 
@@ -85,7 +85,7 @@ class LoggedTrace:
         self.sink.accept(event)
 
     def _safe(self, turn: Turn) -> Turn:
-        return turn if self.redactor is None else self.redactor.turn(turn)
+        return self.redactor.turn(turn)
 
     def _safe_facts(self, role: Role, generation: Generation | None) -> Generation | None:
         return None if generation is None else self._safe(Turn(role, (), generation=generation)).generation

@@ -62,7 +62,6 @@ class LoggedTurn:
         self._started_s = now_s()
         self._generation = Generation(requested_model=model, started=Instant(self._started_s))
         self._assembly = TurnAssembly("", started_s=self._started_s)
-        self._redactor = None if recording.redactor is None else recording.redactor.new_turn()
         self._detokenizer = None if tokenizer is None else Detokenizer(tokenizer)
         self._tokenizer = tokenizer
         self._api = ""
@@ -72,6 +71,7 @@ class LoggedTurn:
         self._lock = RLock()
         self._has_prompt = bool(prompt)
         self._learn(tools, parameters)
+        self._redactor = recording.redactor.new_turn(self._generation.tools)
         self._begin(prompt)
 
     @property
@@ -215,9 +215,7 @@ class LoggedTurn:
                 raise SinkError("The turn has ended, so nothing more is kept of it.")
             self._assembly.extend(events)
             chunks = [self._chunk(event) for event in events if isinstance(event, PartGrew)]
-            self._recording.chunks(
-                self._number, tuple(chunks) if self._redactor is None else self._redactor.feed(tuple(chunks))
-            )
+            self._recording.chunks(self._number, self._redactor.feed(tuple(chunks)))
 
     def _keep_prompt(self, prompt: str) -> None:
         self._extend([PartGrew(PROMPT_PART, prompt[-_PROMPT_TAIL:], now_s())])
@@ -237,8 +235,7 @@ class LoggedTurn:
             self._ended = True
             ended_s = now_s()
             self._assembly.extend(facts)
-            if self._redactor is not None:
-                self._recording.chunks(self._number, self._redactor.close())
+            self._recording.chunks(self._number, self._redactor.close())
             turn = self._assembly.decoded().turn
             learned = turn.generation or Generation()
             generation = replace(

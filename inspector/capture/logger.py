@@ -17,6 +17,7 @@ from inspector.capture.redacting import Redacts
 from inspector.capture.sinks import open_sink
 from inspector.formats.registry import find_format
 from inspector.model import Json, Outcome, Part, Provenance, ResultHeader, Role, ToolDefinition, Trace, Turn
+from inspector.redaction.redactor import Redactor
 from inspector.wire.json_text import compact_json
 
 SOURCE = "logger"
@@ -36,7 +37,7 @@ class TraceLogger:
 
     `place_or_sink` is what `open_sink` takes (None: the default database), or a sink, which several loggers may share
     and which stays open. `tools` are offered with every turn that names none of its own. `redactor` replaces secrets
-    before anything leaves the process; None records all as it is.
+    before anything leaves the process (None: a `Redactor`, which knows the shapes of keys; `KeepsAll` keeps all).
 
     Opening raises what `open_sink` does, UnknownFormatError, and TypeError for tools that are none. After that nothing
     is raised into the agent and nothing waits for a disk or a network: `mistakes` counts what could not be recorded,
@@ -61,7 +62,7 @@ class TraceLogger:
         owns_sink = place_or_sink is None or isinstance(place_or_sink, str | Path)
         sink = open_sink(place_or_sink) if owns_sink else place_or_sink  # type: ignore[arg-type]  # owns_sink says which
         trace = Trace((), name=name, model=model, format=chosen, provenance=Provenance(SOURCE))
-        self._recording = LoggedTrace(sink, trace, redactor, owns_sink=owns_sink)  # type: ignore[arg-type]  # the same
+        self._recording = LoggedTrace(sink, trace, redactor or Redactor(), owns_sink=owns_sink)  # type: ignore[arg-type]  # the same
         self._closing = Closing(self, self._recording.close)
 
     @property

@@ -16,8 +16,9 @@ from inspector.capture.events import Sink
 from inspector.capture.open_traces import OpenTraces
 from inspector.capture.outlet import Outlet
 from inspector.capture.recording import Recording
-from inspector.capture.redacting import KeepsAll, Redacts
+from inspector.capture.redacting import Redacts
 from inspector.capture.watch import Watch
+from inspector.redaction.redactor import Redactor
 from inspector.sessions.book import SessionBook
 from inspector.sessions.exchange import ExchangeEnd, ExchangeObserver, RequestHead
 from inspector.wire.content_encoding import MAX_BODY_BYTES
@@ -34,9 +35,9 @@ class Recorder:
     """Records exchanges of any provider; see `inspector.sessions.exchange.Observes`.
 
     `sink` takes the events; it is not closed, since others may share it. `redactor` takes out secrets before anything
-    reaches sink or watch. `book` says which requests belong to one trace. `watch` is told of spans, faults and ended
-    exchanges while they happen; without one nothing is read for faults. A trace ends when nothing happened to it for
-    `idle_s` seconds, or when the recorder is closed.
+    reaches sink or watch; the default knows the shapes of keys, `KeepsAll` keeps all. `book` says which requests belong
+    to one trace. `watch` is told of spans, faults and ended exchanges while they happen; without one nothing is read
+    for faults. A trace ends when nothing happened to it for `idle_s` seconds, or when the recorder is closed.
 
     Bounds: 64 MiB of a request and `max_answer_bytes` of an answer are kept, and at most `max_waiting_bytes` wait for
     the thread; what is more is dropped for the record only, `dropped_bytes` counts it, and the turn says it. `close`
@@ -55,7 +56,7 @@ class Recorder:
         max_answer_bytes: int = MAX_BODY_BYTES,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        redacts = redactor or KeepsAll()
+        redacts = redactor or Redactor()
         self._outlet = Outlet(sink, watch, time.monotonic)
         traces = OpenTraces(self._outlet, redacts)
         self._desk = Desk(book or SessionBook(), traces, self._outlet, redacts, max_answer_bytes)

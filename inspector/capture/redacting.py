@@ -1,9 +1,9 @@
-"""What a recorder needs of whoever takes secrets out of a recording, and the one that takes out nothing."""
+"""What a recorder needs of whoever takes secrets out of a recording, and those that a recording can choose from."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from inspector.model import Chunk, Trace, Turn
+from inspector.model import Chunk, ToolDefinition, Trace, Turn
 
 
 class RedactsChunks(Protocol):
@@ -21,6 +21,9 @@ class RedactsChunks(Protocol):
 class Redacts(Protocol):
     """Takes secrets out of what is recorded; see `inspector.redaction`."""
 
+    count: int
+    """How many were taken out so far."""
+
     def url(self, url: str) -> str:
         """An address, or a path with its query."""
         ...
@@ -33,13 +36,15 @@ class Redacts(Protocol):
         """The facts of a trace, and its turns."""
         ...
 
-    def new_turn(self) -> RedactsChunks:
-        """Whoever takes the secrets out of the chunks of one turn."""
+    def new_turn(self, tools: Iterable[ToolDefinition] = ()) -> RedactsChunks:
+        """Whoever takes the secrets out of the chunks of one turn, whose request offered `tools`."""
         ...
 
 
 class KeepsAll:
     """Takes out nothing."""
+
+    count = 0
 
     def url(self, url: str) -> str:
         """The address as it is."""
@@ -53,7 +58,7 @@ class KeepsAll:
         """The trace as it is."""
         return trace
 
-    def new_turn(self) -> RedactsChunks:
+    def new_turn(self, tools: Iterable[ToolDefinition] = ()) -> RedactsChunks:
         """Whoever hands on all chunks."""
         return _KeepsChunks()
 

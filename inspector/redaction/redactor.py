@@ -19,6 +19,7 @@ from inspector.model import (
     Trace,
     Turn,
 )
+from inspector.redaction.everything import texts_of
 from inspector.redaction.masking import KeptWords, kept_words, mask_content
 from inspector.redaction.replacing import FILLER, all_secrets, replaced
 from inspector.redaction.shapes import SECRET_HEADERS
@@ -68,6 +69,8 @@ class Redactor:
 
     def trace(self, trace: Trace) -> Trace:
         """A trace with all its turns."""
+        if self._keep_content and not self._has_secrets("\n".join(texts_of(trace))):
+            return trace
         tools = (tool for turn in trace.turns if turn.generation for tool in turn.generation.tools)
         kept = self._kept(tools)
         return replace(
@@ -90,6 +93,9 @@ class Redactor:
     def new_stream(self, kept: KeptWords | None = None) -> TextStream:
         """For one part's text, piece by piece."""
         return SecretStream(self._patterns) if kept is None else ContentStream(kept)
+
+    def _has_secrets(self, text: str) -> bool:
+        return bool(all_secrets(text, self._patterns))
 
     def _kept(self, tools: Iterable[ToolDefinition]) -> KeptWords | None:
         return None if self._keep_content else kept_words(tools)

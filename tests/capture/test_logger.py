@@ -5,7 +5,7 @@ import gc
 import logging
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from threading import Barrier, Thread
@@ -370,6 +370,8 @@ def test_one_thread_may_feed_a_turn_that_another_began() -> None:
 class Stars:
     """Redacts the letter `k`; holds back nothing."""
 
+    count = 0
+
     def url(self, url: str) -> str:
         return url
 
@@ -380,7 +382,7 @@ class Stars:
     def trace(self, trace):  # type: ignore[no-untyped-def]
         return trace
 
-    def new_turn(self) -> "Stars":
+    def new_turn(self, tools: Iterable[ToolDefinition] = ()) -> "Stars":
         return self
 
     def feed(self, chunks):  # type: ignore[no-untyped-def]

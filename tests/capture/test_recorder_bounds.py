@@ -1,6 +1,6 @@
 """Whatever sink, watch, plug-ins and sizes do, observers return at once and the recording goes on."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from threading import Event
 
 import pytest
@@ -10,7 +10,7 @@ from inspector.capture.arrivals import MAX_REQUEST_BYTES
 from inspector.capture.events import RecordEvent, TurnEnded
 from inspector.capture.losses import RECORDING_PART
 from inspector.capture.recorder import Recorder
-from inspector.model import BodyState, Chunk, Span, ToolCall, Trace, Turn
+from inspector.model import BodyState, Chunk, Span, ToolCall, ToolDefinition, Trace, Turn
 from inspector.sessions.exchange import ExchangeEnd, RequestHead
 from tests.capture.recordings import Call, ToldSink, ToldWatch, until, user, words_event
 
@@ -195,6 +195,8 @@ def test_an_answer_is_not_held_for_a_request_that_does_not_come_to_its_end() -> 
 class _Picky:
     """Fails at one word."""
 
+    count = 0
+
     def url(self, url: str) -> str:
         return url
 
@@ -206,7 +208,7 @@ class _Picky:
     def trace(self, trace: Trace) -> Trace:
         return trace
 
-    def new_turn(self) -> "_Picky":
+    def new_turn(self, tools: Iterable[ToolDefinition] = ()) -> "_Picky":
         return self
 
     def feed(self, chunks: Sequence[Chunk]) -> tuple[Chunk, ...]:

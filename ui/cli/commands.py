@@ -16,6 +16,7 @@ COMMANDS = MappingProxyType(
         "demo": Entry("ui.cli.demo:demo", "See it work: import the sample traces and show what broke, and where."),
         "segment": Entry("ui.cli.segment:segment_text", "Cut one raw model output into spans, calls and diagnostics."),
         "import": Entry("ui.cli.import_paths:import_paths", "Put log files into the database."),
+        "record": Entry("ui.cli.record:record", "Record what agents and models say: a proxy for any model server."),
         "log": Entry("ui.cli.log:log", "Record a model's output from a pipe or a growing file, live."),
         "list": Entry("ui.cli.list_traces:list_traces", "List the traces in the database, with status and break."),
         "show": Entry("ui.cli.show:show", "Show one trace: its turns, its chain, and what is wrong."),

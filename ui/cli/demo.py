@@ -11,6 +11,7 @@ from platformdirs import user_cache_path
 
 from inspector.chain.steps import Status
 from inspector.errors import StoreError
+from inspector.redaction.redactor import Redactor
 from storage import Store, TraceSummary, open_store
 from ui.cli.import_files import files_below, import_file
 from ui.cli.list_traces import minimaps
@@ -59,7 +60,7 @@ def _import_samples(store: Store) -> None:
     with as_file(files("sample_traces")) as folder:
         for path in files_below([str(folder)]):
             if path.endswith(_SUFFIXES):
-                report = import_file(store, path, None)
+                report = import_file(store, path, None, Redactor())
                 if report.refused is not None:
                     sys.stderr.write(f"weaklink: {report.refused}\n")
 

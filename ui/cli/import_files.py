@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from inspector.capture.redacting import Redacts
 from inspector.errors import UnknownFormatError, UnreadableFileError
 from inspector.importers.reading import read_source
 from inspector.importers.source import Skipped
@@ -25,13 +26,14 @@ def files_below(paths: Iterable[str]) -> Iterator[str]:
 
 
 def import_file(
-    store: Store, path: str, source: str | None, *, on_trace: Callable[[], object] = lambda: None
+    store: Store, path: str, source: str | None, redacts: Redacts, *, on_trace: Callable[[], object] = lambda: None
 ) -> FileReport:
-    """Save every trace of a file, or none where the file fails on the way; `on_trace` is called for each.
+    """Save every trace of a file, redacted, or none where the file fails on the way; `on_trace` is called for each.
 
     Raises StoreError where the store refuses.
     """
-    tally = _Tally(on_trace)
+    tally = _Tally(on_trace, redacts)
+    before = redacts.count
     name = source
     try:
         reading = read_source(path, source)
@@ -48,6 +50,7 @@ def import_file(
         tuple(tally.warnings),
         became[Verdict.UNCHANGED],
         became[Verdict.REPLACED],
+        redacts.count - before,
     )
 
 
@@ -56,6 +59,7 @@ class _Tally:
     """Counts what goes through it."""
 
     on_trace: Callable[[], object]
+    redacts: Redacts
     counts: Counts = field(default_factory=Counts)
     skipped: list[Skipped] = field(default_factory=list)
     warnings: dict[str, None] = field(default_factory=dict)
@@ -65,15 +69,16 @@ class _Tally:
             if isinstance(record, Skipped):
                 self.skipped.append(record)
                 continue
+            trace = self.redacts.trace(record)
             try:
-                inspection = inspect_trace(record)
+                inspection = inspect_trace(trace)
             except UnknownFormatError as error:
                 self.skipped.append(Skipped(record.provenance.record, str(error)))
                 continue
-            self.counts += counts_of(record, inspection)
+            self.counts += counts_of(trace, inspection)
             self.warnings.update(dict.fromkeys(record.provenance.warnings))
             self.on_trace()
-            yield record, inspection
+            yield trace, inspection
 
 
 def _walked(folder: str) -> Iterator[str]:

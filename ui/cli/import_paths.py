@@ -12,6 +12,7 @@ from storage import open_store
 from ui.cli.import_files import files_below, import_file
 from ui.cli.options import color_option, database_option, json_option
 from ui.cli.paint import put, screen_width
+from ui.cli.redaction_options import redaction_options, redactor_of
 from ui.reports.import_lines import import_lines
 from ui.reports.import_report import FileReport, report_object
 from ui.views.visible import visible_line
@@ -30,26 +31,38 @@ class _Progress(Protocol):
 @click.command("import")
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True)
 @click.option("--source", metavar="NAME", help="Read every file as one of this source, instead of recognising it.")
+@redaction_options
 @json_option
 @database_option
 @color_option
 @click.pass_context
 def import_paths(
-    ctx: click.Context, paths: tuple[str, ...], source: str | None, where: str | None, *, as_json: bool, color: str
+    ctx: click.Context,
+    paths: tuple[str, ...],
+    source: str | None,
+    where: str | None,
+    patterns: tuple[str, ...],
+    *,
+    no_redact: bool,
+    no_content: bool,
+    as_json: bool,
+    color: str,
 ) -> None:
     """Put log files into the database.
 
     Each PATH is a file or a folder, which is walked; the source of a file is recognised by its content. Importing a
-    file again changes nothing, a longer version of a session replaces the shorter. Each file is one transaction:
-    Ctrl-C keeps the files that are finished. Exits with 2 when nothing could be read.
+    file again changes nothing, a longer version of a session replaces the shorter. Keys, tokens and
+    passwords are replaced before anything is written. Each file is one transaction: Ctrl-C keeps the files that are
+    finished. Exits with 2 when nothing could be read.
     """
+    redacts = redactor_of(patterns, no_redact=no_redact, no_content=no_content)
     files = list(files_below(paths))
     reports: list[FileReport] = []
     try:
         with open_store(where) as store, _progress(len(files)) as progress:
             for path in files:
                 progress.begin(path)
-                reports.append(import_file(store, path, source, on_trace=progress.advance))
+                reports.append(import_file(store, path, source, redacts, on_trace=progress.advance))
             progress.begin("text index")
             store.index_pending()
     except KeyboardInterrupt:

@@ -20,6 +20,7 @@ from ui.cli.log_form import AS, Form
 from ui.cli.log_input import Restarted, followed, from_file, from_stdin
 from ui.cli.log_session import LastTurn, LoggedSession
 from ui.cli.options import color_option, database_option
+from ui.cli.redaction_options import redaction_options, redactor_of
 
 
 @click.command("log")
@@ -37,6 +38,7 @@ from ui.cli.options import color_option, database_option
     "--to", "to", metavar="PLACE", help="A database, a trace file (*.jsonl), or the URL of a running `weaklink record`."
 )
 @click.option("--quiet", "-q", is_flag=True, help="Do not pass standard input on to standard output.")
+@redaction_options
 @database_option
 @color_option
 @click.pass_context
@@ -54,6 +56,9 @@ def log(
     where: str | None,
     follow: bool,
     quiet: bool,
+    patterns: tuple[str, ...],
+    no_redact: bool,
+    no_content: bool,
     color: str,
 ) -> None:
     """Record a model's raw output as one assistant turn, live.
@@ -67,13 +72,14 @@ def log(
         raise click.UsageError("--follow wants a FILE; standard input is followed anyway.")
     if to is not None and ctx.get_parameter_source("where") is ParameterSource.COMMANDLINE:
         raise click.UsageError("--db and --to exclude each other.")
+    redacts = redactor_of(patterns, no_redact=no_redact, no_content=no_content)
     tools = read_tool_file(tool_file) if tool_file else ()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     sink = _sink(where if to is None else to)
     shown = name or ("" if file == STDIN else PurePath(file).name)
 
     def begin() -> LoggedSession:
-        logger = TraceLogger(sink, name=shown, model=model, format="" if format == AUTO else format)
+        logger = TraceLogger(sink, name=shown, model=model, format="" if format == AUTO else format, redactor=redacts)
         chosen = None if form == AUTO else Form(form)
         said = "<stdin>" if file == STDIN else file
         return LoggedSession(

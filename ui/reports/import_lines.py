@@ -90,4 +90,6 @@ def _known(files: Sequence[FileReport]) -> str:
     unchanged, replaced = sum(file.unchanged for file in files), sum(file.replaced for file in files)
     said = [f"{unchanged:,} known already"] if unchanged else []
     said += [f"{replaced:,} grown"] if replaced else []
+    redacted = sum(file.redacted for file in files)
+    said += [f"{counted(redacted, 'secret')} redacted"] if redacted else []
     return f" ({', '.join(said)})" if said else ""

@@ -42,6 +42,7 @@ class FileReport:
     """What became of one file: `source` is None and `refused` a sentence where it is not for us.
 
     Of its traces `unchanged` were in the database as they are, and `replaced` took the place of a version with less.
+    `redacted` counts the secrets that were replaced.
     """
 
     path: str
@@ -52,6 +53,7 @@ class FileReport:
     warnings: tuple[str, ...] = ()
     unchanged: int = 0
     replaced: int = 0
+    redacted: int = 0
 
 
 def counts_of(trace: Trace, inspection: Inspection) -> Counts:
@@ -77,6 +79,7 @@ def report_object(files: Iterable[FileReport]) -> dict[str, Json]:
         "refused": sum(file.refused is not None for file in listed),
         **_counts_object(total),
         "skipped": sum(len(file.skipped) for file in listed),
+        "redacted": sum(file.redacted for file in listed),
     }
     return {"files": [_file_object(file) for file in listed], "totals": totals}
 
@@ -89,6 +92,7 @@ def _file_object(file: FileReport) -> dict[str, Json]:
         **_counts_object(file.counts),
         "skipped": [{"record": skipped.record, "reason": skipped.reason} for skipped in file.skipped],
         "warnings": list(file.warnings),
+        "redacted": file.redacted,
     }
 
 

@@ -30,8 +30,9 @@ def record(
     `client` is one of openai, anthropic or ollama, or any that keeps a client of httpx or httpx2 in `_client`, or such
     a client itself, synchronous or asynchronous. Clients that share an HTTP client, as openai's `with_options` makes
     them, are recorded together. `place_or_sink` is what `open_sink` takes (None: the default database), or a sink,
-    which several clients may share and which stays open. `redactor` replaces secrets before anything is kept; headers
-    are read for the session that a request names and are never kept.
+    which several clients may share and which stays open. `redactor` replaces secrets before anything is kept
+    (None: a `Redactor`, which knows the shapes of keys); headers are read for the session that a request names, and
+    never kept.
 
     What the client sends and gets is not changed, and nothing waits for the record. It ends with `unrecord`, when
     nobody holds the HTTP client any more, or with the process. TypeError for what is no such client, ValueError for one
