@@ -1,5 +1,7 @@
 """The traces that are being recorded: the numbers of their turns, the tools they offer, and when they end."""
 
+from dataclasses import replace
+
 from inspector.capture.events import TraceEnded, TraceStarted, TurnEnded, TurnStarted
 from inspector.capture.outlet import Outlet
 from inspector.capture.redacting import Redacts
@@ -9,6 +11,9 @@ from inspector.formats.format import Format
 from inspector.model import Role, ToolDefinition, Turn
 from inspector.segmentation import Segmenter
 from inspector.sessions.book import Placement
+
+SOURCE = "record"
+"""The source of traces that were recorded as they happened."""
 
 
 class OpenTrace:
@@ -63,7 +68,9 @@ class OpenTraces:
             facts = placement.begins
             trace = self._open[placement.key] = OpenTrace(facts.model if facts is not None else "")
         if placement.begins is not None:
-            self._outlet.tell(TraceStarted(placement.key, self._redactor.trace(placement.begins)))
+            provenance = replace(placement.begins.provenance, source=SOURCE)
+            begins = replace(placement.begins, provenance=provenance)
+            self._outlet.tell(TraceStarted(placement.key, self._redactor.trace(begins)))
         for turn in placement.turns:
             number = trace.next_turn()
             kept = self._redactor.turn(turn)

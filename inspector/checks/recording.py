@@ -27,7 +27,7 @@ def check_recording(turn: Turn, number: int) -> Iterator[Diagnostic]:
         yield Fault(rules.REUSED_CALL_INDEX, Range(0, len(reused.text)), message).at(number, REUSED_INDEX_PART)
     if generation.error is not None:
         status = f" (status {generation.error.status})" if generation.error.status is not None else ""
-        message = f"{_ERROR_WORDS[generation.error.phase]}{status}: `{_short(generation.error.message)}`."
+        message = f"{_ERROR_WORDS[generation.error.phase]}{status}: `{_short(generation.error.message).rstrip('.')}`."
         yield _at_end(turn, number, _ERROR_RULES[generation.error.phase], message)
     elif generation.finish is FinishReason.LENGTH:
         message = "The server stopped here at its length limit; what is open was not finished by the model."

@@ -135,7 +135,7 @@ def _greet(address: BoundAddress, config: ProxyConfig, place: str, color: str) -
 
 def _lost(recorder: Recorder, sink: StoreSink) -> Iterator[str]:
     if recorder.dropped_bytes:
-        yield f"{recorder.dropped_bytes:,} bytes came faster than they could be recorded; the turns they belong to say so."
+        yield f"{recorder.dropped_bytes:,} bytes came faster than they could be recorded; their turns say so."
     if recorder.refused_events:
         yield f"{counted(recorder.refused_events, 'event')} could not be handed to the database."
     if sink.trouble is not None:

@@ -96,7 +96,7 @@ def _seconds(seconds: float) -> str:
 
 def _is_done(facts: ExchangeFacts) -> bool:
     """Whether the answer was whole although the client closed first, as openai's SDK does."""
-    return facts.end is ExchangeEnd.CLIENT_LEFT and "C504" not in facts.faults and facts.output_tokens is not None
+    return facts.end is ExchangeEnd.CLIENT_LEFT and "C504" not in facts.faults
 
 
 def _faults(faults: Mapping[str, int]) -> Iterator[Run]:
