@@ -144,9 +144,12 @@ def decode_exchange(exchange: Exchange, json: Json) -> tuple[DecodedTurn, str]:
         return assembly.decoded(), ""
     unpacking = ContentDecoder(header_of(exchange.headers, "content-encoding"))
     found = []
+    arrived_s: float | None = None
     for at_s, raw in exchange.answer:
-        found += decoder.feed(unpacking.feed(raw), at_s if started_s is not None else None)
-    found += decoder.feed(unpacking.close())
+        arrived_s = at_s if started_s is not None else None
+        found += decoder.feed(unpacking.feed(raw), arrived_s)
+    if rest := unpacking.close():
+        found += decoder.feed(rest, arrived_s)
     found += decoder.close()
     assembly = TurnAssembly(decoder.api, started_s=started_s or 0.0, streamed=decoder.streamed)
     assembly.extend(found)

@@ -51,6 +51,7 @@ __all__ = [
     "running_upstream",
 ]
 
+_TURNS_OF_THE_LOOP = 10
 DEADLINE_S = 20.0
 """How long whoever waits goes on before it fails: far more than a slow machine needs, for no test judges by time."""
 
@@ -145,10 +146,15 @@ class Upstream:
         for task in tasks:
             task.cancel()
         self._loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
-        for connection in list(self._open):
-            connection.transport.abort()
-        self._loop.run_until_complete(asyncio.sleep(0))
+        self._loop.run_until_complete(self._abort_all())
         self._loop.close()
+
+    async def _abort_all(self) -> None:
+        """End every connection, those that are just being accepted too."""
+        for _ in range(_TURNS_OF_THE_LOOP):
+            for connection in list(self._open):
+                connection.transport.abort()
+            await asyncio.sleep(0)
 
     def stop(self) -> None:
         """End every connection and the thread's loop."""

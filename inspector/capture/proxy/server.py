@@ -85,6 +85,7 @@ async def running_proxy(
             finally:
                 proxy.is_stopping = True
                 await runner.cleanup()
+        await asyncio.sleep(0)  # what was closed is let go in the loop's next turn
     finally:
         await runner.cleanup()
 
