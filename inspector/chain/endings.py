@@ -1,6 +1,6 @@
 """Why a trace ended before its work was done, and whether its source counts it as a success."""
 
-from inspector.model import ErrorPhase, FinishReason, Generation, Trace
+from inspector.model import BodyState, ErrorPhase, FinishReason, Generation, Trace
 
 _BY_PHASE = {
     ErrorPhase.CONNECT: "connection",
@@ -42,6 +42,8 @@ def abort_reason(trace: Trace) -> str | None:
     last = _last_generation(trace)
     if last is not None and last.error is not None:
         return _BY_PHASE[last.error.phase]
+    if last is not None and _broke_off(last):
+        return "connection"
     finish = last.finish if last is not None else None
     return _by_exit_status(trace) or (_BY_FINISH.get(finish) if finish is not None else None)
 
@@ -55,6 +57,8 @@ def cut_words(trace: Trace) -> str | None:
         return {"connection": "the connection broke", "client": "the client closed the stream"}.get(
             _BY_PHASE[last.error.phase], "the server broke off"
         )
+    if _broke_off(last):
+        return "the stream ended without an end"
     return {FinishReason.LENGTH: "the output limit was reached", FinishReason.FILTER: "a content filter cut in"}.get(
         last.finish or FinishReason.STOP
     )
@@ -74,6 +78,11 @@ def source_says_success(trace: Trace) -> bool | None:
 
 def _last_generation(trace: Trace) -> Generation | None:
     return next((turn.generation for turn in reversed(trace.turns) if turn.generation is not None), None)
+
+
+def _broke_off(generation: Generation) -> bool:
+    """Whether the stream ended although nobody said that it does: its recorder was killed, or its server."""
+    return generation.body is BodyState.TRUNCATED and generation.finish is None
 
 
 def _by_exit_status(trace: Trace) -> str | None:
