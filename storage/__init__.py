@@ -5,6 +5,7 @@ from storage.filter import FilterError
 from storage.live import StoreSink
 from storage.location import Place, place_of
 from storage.running.following import Following
+from storage.schema import NoDatabaseYetError
 from storage.store import Store, open_store, upgrade_store
 from storage.summaries import Cursor, TraceSummary
 from storage.upkeep import StoreStats
@@ -14,6 +15,7 @@ __all__ = [
     "Cursor",
     "FilterError",
     "Following",
+    "NoDatabaseYetError",
     "Place",
     "Saved",
     "SearchHit",

@@ -204,17 +204,20 @@ def _ending(key: str, number: int, turn: Turn, opened: _OpenTurn | None) -> Iter
     """What was still to be told of a turn, and that it ended."""
     if opened is None:
         yield TurnStarted(key, number, turn.role, turn.generation)
-        opened = _OpenTurn()
-    rest = tuple(sorted(_rest(turn, opened), key=lambda chunk: chunk.sequence))
+    rest = sorted(_rest(turn, opened or _OpenTurn()), key=lambda chunk: chunk.sequence)
     if rest:
-        yield ChunksArrived(key, number, rest)
+        yield ChunksArrived(key, number, tuple(rest))
     yield TurnEnded(key, number, turn)
 
 
 def _rest(turn: Turn, opened: _OpenTurn) -> Iterator[Chunk]:
-    """The arrivals of a turn behind those that were seen; none of a part that was not kept as it arrived."""
+    """The arrivals of a turn behind those that were seen; of a part that came and was kept whole, its last words."""
     for part in turn.parts:
-        if part.chunks is not None:
-            arrivals = list(part.arrivals())[opened.chunks.get(part.name, 0) :]
-            if sum(len(chunk.text) for chunk in arrivals) + opened.characters.get(part.name, 0) == len(part.text):
-                yield from arrivals
+        seen = opened.characters.get(part.name, 0)
+        if part.chunks is None:
+            if 0 < seen < len(part.text):
+                yield Chunk(sum(opened.chunks.values()), part.name, part.text[seen:])
+            continue
+        arrivals = list(part.arrivals())[opened.chunks.get(part.name, 0) :]
+        if sum(len(chunk.text) for chunk in arrivals) + seen == len(part.text):
+            yield from arrivals

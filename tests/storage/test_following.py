@@ -8,7 +8,7 @@ import pytest
 from inspector.capture.events import ChunksArrived, RecordEvent, TraceEnded, TraceStarted, TurnEnded, TurnStarted
 from inspector.capture.gathering import GatheredTrace
 from inspector.model import Part, Role, Trace, Turn
-from storage import FilterError, Following, Store, StoreSink
+from storage import FilterError, Store, StoreSink
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 from tests.storage.test_live import WHOLE, chunks_of, events_of, streamed
 
@@ -111,8 +111,17 @@ def test_turns_that_are_open_beside_each_other_keep_their_numbers(store: Store, 
     give(TraceEnded("k"))
     assert [event.turn for event in told if isinstance(event, TurnEnded)] == [3, 1, 4, 2]
     assert [event.turn for event in told if isinstance(event, TurnStarted)] == [2, 1, 4, 3]
-    assert [len(_text(told, number)) for number in (1, 2, 3, 4)] == [15, 15, len(texts[3]), 15]
+    assert [_text(told, number) for number in (1, 2, 3, 4)] == list(texts.values())
     assert _gathered(told)["1"].turns == tuple(turns.values())
+
+
+def test_the_last_words_of_a_turn_that_was_kept_whole_are_told(store: Store, sink: StoreSink) -> None:
+    following = store.follow()
+    _give(sink, TurnStarted("k", 1, Role.ASSISTANT), ChunksArrived("k", 1, chunks_of("The weather")))
+    told = following.poll()
+    _give(sink, TurnEnded("k", 1, Turn(Role.ASSISTANT, (Part("text", "The weather is fine."),))))
+    told += following.poll()
+    assert _text(told, 1) == "The weather is fine."
 
 
 def test_interleaved_traces_are_told_apart(store: Store, sink: StoreSink) -> None:
