@@ -21,7 +21,7 @@ from storage.filter import parse_filter
 from storage.groups import in_groups
 from storage.inserting import delete_traces
 from storage.listing import page
-from storage.location import Place, place_of
+from storage.location import Place, mark_of, place_of
 from storage.packing.inspections import texts_of
 from storage.reading import find_id, read_inspection, read_trace
 from storage.running.following import Following
@@ -82,6 +82,7 @@ class Store:
     def __init__(self, engine: sa.Engine, place: Place) -> None:
         self._engine = engine
         self.place = place
+        self._mark = mark_of(place)
 
     def __enter__(self) -> Self:
         return self
@@ -110,6 +111,22 @@ class Store:
             for group in drafts:
                 saved += write(connection, group, now_s)
         return saved
+
+    def make_again_if_gone(self) -> bool:
+        """Make a new database where the file of this one was moved away, deleted or replaced; whether it was."""
+        if not self.is_gone():
+            return False
+        check_file(self.place, create=True)
+        prepare_file(self.place)
+        self._engine.dispose()
+        with sentences(self.place):
+            ensure_current(self._engine, self.place, create=True)
+        self._mark = mark_of(self.place)
+        return True
+
+    def is_gone(self) -> bool:
+        """Whether the file that was opened is no longer the one at its place; what is written into it is then lost."""
+        return mark_of(self.place) != self._mark
 
     def keep_running(self, owner: str, steps: Sequence[Step]) -> list[int | None]:
         """Keep what sessions that `owner` records have come to, in one transaction: for `storage.live.StoreSink`.

@@ -40,9 +40,11 @@ def tail(expression: str, where: str | None, *, from_start: bool, as_json: bool,
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     tells: Tells = _Json() if as_json else _Lines(color)
     try:
-        with _opened(where) as store:
-            say(f"following {store.place}; Ctrl-C ends it")
-            _follow(store, expression, tells, from_start=from_start)
+        while True:
+            with _opened(where) as store:
+                say(f"following {store.place}; Ctrl-C ends it")
+                _follow(store, expression, tells, from_start=from_start)
+            from_start = True  # another database has come into its place
     except KeyboardInterrupt:
         return
 
@@ -61,6 +63,7 @@ def _opened(where: str | None) -> Store:
 
 
 def _follow(store: Store, expression: str, tells: Tells, *, from_start: bool) -> None:
+    """Tell what happens, until the database is no longer the one at its place."""
     end_broken_off(store)
     following = store.follow(expression, from_start=from_start)
     reading = TailReading(store, tells)
@@ -73,6 +76,9 @@ def _follow(store: Store, expression: str, tells: Tells, *, from_start: bool) ->
             continue
         time.sleep(_EVERY_S)
         if time.monotonic() - tidied_at_s >= _TIDY_S:
+            if store.is_gone():
+                say("the database was moved away or deleted")
+                return
             end_broken_off(store)
             tidied_at_s = time.monotonic()
 
