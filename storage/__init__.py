@@ -4,6 +4,8 @@ from storage.excerpts import SearchHit, SearchResults
 from storage.filter import FilterError
 from storage.live import StoreSink
 from storage.location import Place, place_of
+from storage.running.following import Following
+from storage.schema import NoDatabaseYetError
 from storage.store import Store, open_store, upgrade_store
 from storage.summaries import Cursor, TraceSummary
 from storage.upkeep import StoreStats
@@ -12,6 +14,8 @@ from storage.writing import Saved, Verdict
 __all__ = [
     "Cursor",
     "FilterError",
+    "Following",
+    "NoDatabaseYetError",
     "Place",
     "Saved",
     "SearchHit",

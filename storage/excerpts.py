@@ -61,6 +61,16 @@ def hit(connection: sa.Connection, trace: TraceSummary, words: Words | None) -> 
     return SearchHit(trace)
 
 
+def holds(connection: sa.Connection, id_: int, terms: Iterable[object]) -> bool:
+    """Whether a trace's texts hold all the words that a filter asks for; reads them, and asks no index."""
+    patterns = {pattern for term in terms if isinstance(term, Words) and (pattern := _pattern(term)) is not None}
+    part = tables.part.c
+    for blob in connection.scalars(sa.select(part.text).where(part.trace_id == id_)) if patterns else ():
+        text = _without_accents(text_from_bytes(from_blob(blob)))
+        patterns -= {pattern for pattern in patterns if pattern.search(text)}
+    return not patterns
+
+
 def first_words(terms: Iterable[object]) -> Words | None:
     """The first words that a filter asks for."""
     return next((term for term in terms if isinstance(term, Words)), None)

@@ -1,51 +1,65 @@
 """The sink that keeps sessions while they are recorded; its client never waits for the disk."""
 
+import logging
 import time
-from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from threading import Event, Lock, Thread
 
-from inspector.capture.events import ChunksArrived, RecordEvent, TraceStarted
+from inspector.capture.events import ChunksArrived, RecordEvent, TraceEnded, TraceStarted
 from inspector.errors import StoreError
 from inspector.inspection import Inspection, inspect_trace
 from inspector.model import Trace
 from storage.running.recovery import new_owner
+from storage.running.room import ROOM_BYTES, Room
 from storage.running.session import Session, Step
 from storage.store import Store, open_store
 
 _EVERY_S, _EVERY_CHUNKS = 0.25, 2_048
 _BEAT_S = 10.0  # how often an idle sink says that it lives; see `storage.running.recovery`
 _LONGEST_PAUSE_S = 5.0
+_REMEMBERED = 10_000  # keys of sessions that have ended, for which late events are left out
+_LOG = logging.getLogger("weaklink")
 
 
 class StoreSink:
     """Keeps recorded sessions in a store, open ones too; see `inspector.capture.events.Sink`.
 
     A thread writes, in one transaction for all sessions, about 250 ms after something came or once 2,048 chunks wait;
-    what ended is then inspected and kept as `Store.save` would. `accept` only puts the event in line: it neither
-    waits nor loses anything. What is bounded is the calls for the writer, of which one at most is pending; while the
-    database refuses to be written, events stay in memory (`backlog` counts them), `trouble` says why, and writing is
-    tried again. `close` ends every session, cutting its open turn.
+    what ended is then inspected and kept as `Store.save` would. `accept` only puts the event in line and never waits
+    for the disk. While the database refuses to be written, `trouble` says why, events wait in memory and writing is
+    tried again; the logging logger `weaklink` is told when that begins and when it is over. A database file that was
+    moved away or deleted is made again, with what is still held of the running sessions.
+
+    What waits is bounded by `room_bytes`, an estimate of its size in memory (see `storage.running.room`). Beyond it
+    chunks are dropped, which their turn's end makes good if there is room for that; else the turn is kept as far as
+    its chunks came, as truncated, and the trace's provenance says so. `dropped` counts the events that were not taken
+    as they were. `close` ends every session, cutting its open turn.
 
     Takes a store, or a place as `open_store` does and then closes what it opened. Sessions that another recorder left
     behind when it was killed are ended first. StoreError where the store cannot be opened.
     """
 
     def __init__(
-        self, store: Store | str | Path | None = None, inspect: Callable[[Trace], Inspection] = inspect_trace
+        self,
+        store: Store | str | Path | None = None,
+        inspect: Callable[[Trace], Inspection] = inspect_trace,
+        *,
+        room_bytes: int = ROOM_BYTES,
     ) -> None:
         self._owns = not isinstance(store, Store)
         self._store = store if isinstance(store, Store) else open_store(store)
         self._inspect = inspect
         self._owner = new_owner()
-        self._events: deque[RecordEvent] = deque()
+        self._room = Room(room_bytes)
         self._chunks_waiting = 0
         self._sessions: dict[str, Session] = {}
         self._ended: list[Session] = []
+        self._over: dict[str, None] = {}
         self._wake, self._full, self._closing = Event(), Event(), Event()
         self._writes = Lock()
+        self._refused = False
         self.trouble: Exception | None = None
         self._store.recover(self._careful)
         self._beat_at_s = time.monotonic()
@@ -55,13 +69,18 @@ class StoreSink:
     @property
     def backlog(self) -> int:
         """How many events wait that no transaction has begun to write."""
-        return len(self._events)
+        return len(self._room)
+
+    @property
+    def dropped(self) -> int:
+        """How many events there was no room for: chunks, or the texts of turns."""
+        return self._room.dropped
 
     def accept(self, event: RecordEvent) -> None:
         """Take one event, in well under a microsecond of waiting; StoreError once the sink is closed."""
         if self._closing.is_set():
             raise StoreError(f"{self._store.place}: the sink is closed")
-        self._events.append(event)
+        self._room.put(event)
         if isinstance(event, ChunksArrived):
             self._chunks_waiting += len(event.chunks)  # a hint: two threads may count as one
             if self._chunks_waiting >= _EVERY_CHUNKS and not self._full.is_set():
@@ -103,37 +122,54 @@ class StoreSink:
             try:
                 self.flush()
             except Exception as error:  # noqa: BLE001  # the writer must live, and tells
-                self.trouble = error
+                self._tell_trouble(error)
                 pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
                 self._wake.set()
             else:
+                self._tell_recovery()
                 pause_s = _EVERY_S
+
+    def _tell_trouble(self, error: Exception) -> None:
+        self.trouble = error
+        if not self._refused:
+            self._refused = True
+            _LOG.warning("What is recorded waits in memory, since it cannot be written: %s.", error)
+
+    def _tell_recovery(self) -> None:
+        if self._refused:
+            self._refused = False
+            lost = f"; {self.dropped:,} events had no room and were dropped" if self.dropped else ""
+            _LOG.warning("What is recorded can be written again%s.", lost)
 
     def _take_events(self) -> None:
         self._wake.clear()  # before the events are taken: one that comes now wakes again
         self._full.clear()
         self._chunks_waiting = 0
-        while self._events:
-            event = self._events.popleft()
+        for event in self._room.take():
             session = self._sessions.get(event.key)
-            if session is not None:
-                session.take(event)
-            else:
-                started = isinstance(event, TraceStarted)
-                session = self._sessions[event.key] = Session(event.trace if started else Trace(()))  # type: ignore[union-attr]  # started says which
-                if not started:
-                    session.take(event)
+            if session is None:
+                if isinstance(event, TraceEnded) or (event.key in self._over and not isinstance(event, TraceStarted)):
+                    continue  # nothing came of it, or it has ended already
+                session = self._sessions[event.key] = Session(Trace(()))
+            session.take(event)
             if session.ended:
                 self._ended.append(self._sessions.pop(event.key))
+                self._over[event.key] = None
+                if len(self._over) > _REMEMBERED:
+                    del self._over[next(iter(self._over))]
 
     def _write(self) -> None:
         """Write what is new of every session."""
         sessions = [*self._ended, *self._sessions.values()]
+        if self._store.make_again_if_gone():
+            for session in sessions:
+                session.forget_written()
         steps = [(session, step) for session in sessions if (step := session.step(self._careful)) is not None]
         now_s = time.monotonic()
         if steps or (sessions and now_s - self._beat_at_s >= _BEAT_S):
             self._keep(steps)
             self._beat_at_s = now_s
+        self._room.written()
 
     def _keep(self, steps: list[tuple[Session, Step]]) -> None:
         ids = self._store.keep_running(self._owner, [step for _, step in steps])

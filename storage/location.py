@@ -40,6 +40,15 @@ def place_of(where: str | Path | None) -> Place:
     return _by_url(text) if "://" in text else _by_path(Path(text).expanduser())
 
 
+def mark_of(place: Place) -> tuple[int, int] | None:
+    """What tells the file at a place from any other that may come into its place; None for a server, and no file."""
+    try:
+        found = place.path.stat() if place.path is not None else None
+    except OSError:
+        return None
+    return (found.st_dev, found.st_ino) if found is not None else None
+
+
 def _by_url(text: str) -> Place:
     scheme = text.partition("://")[0]
     try:

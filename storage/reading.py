@@ -1,12 +1,13 @@
 """Traces and inspections out of the database, equal to what went in."""
 
 from collections import defaultdict
+from dataclasses import replace
 
 import sqlalchemy as sa
 
 from inspector.errors import StoreError
 from inspector.inspection import Inspection
-from inspector.model import Part, Trace
+from inspector.model import Part, Trace, Turn
 from storage import tables
 from storage.packing.blobs import from_blob, text_from_bytes
 from storage.packing.chunks import unpack_chunks
@@ -34,19 +35,26 @@ def find_id(connection: sa.Connection, word: int | str) -> int:
 
 def read_trace(connection: sa.Connection, id_: int) -> Trace:
     """The trace with this id, which must be there."""
-    trace, turn = tables.trace.c, tables.turn.c
+    return replace(read_facts(connection, id_), turns=read_turns(connection, id_))
+
+
+def read_facts(connection: sa.Connection, id_: int) -> Trace:
+    """The trace with this id, which must be there, without its turns."""
+    trace = tables.trace.c
     facts, provenance = connection.execute(sa.select(trace.facts, trace.provenance).where(trace.id == id_)).one()
-    wanted = sa.select(turn.role, turn.facts, turn.toolset_id).where(turn.trace_id == id_).order_by(turn.number)
-    turns = connection.execute(wanted).all()
+    return trace_from(unpack(from_blob(facts)), unpack(from_blob(provenance)), ())
+
+
+def read_turns(connection: sa.Connection, id_: int, *, after: int = 0) -> tuple[Turn, ...]:
+    """The turns of a trace behind its first `after`."""
+    turn = tables.turn.c
+    wanted = sa.select(turn.number, turn.role, turn.facts, turn.toolset_id)
+    turns = connection.execute(wanted.where(turn.trace_id == id_, turn.number > after).order_by(turn.number)).all()
     toolsets = load_toolsets(connection, {one.toolset_id for one in turns if one.toolset_id is not None})
-    parts = _parts(connection, id_)
-    return trace_from(
-        unpack(from_blob(facts)),
-        unpack(from_blob(provenance)),
-        tuple(
-            turn_from(role, unpack(from_blob(said)), tuple(parts[number]), toolsets.get(toolset_id, ()))
-            for number, (role, said, toolset_id) in enumerate(turns, 1)
-        ),
+    parts = _parts(connection, id_, after)
+    return tuple(
+        turn_from(role, unpack(from_blob(said)), tuple(parts[number]), toolsets.get(toolset_id, ()))
+        for number, role, said, toolset_id in turns
     )
 
 
@@ -58,10 +66,10 @@ def read_inspection(connection: sa.Connection, id_: int, texts: Texts | None = N
     return unpack_inspection(from_blob(body), _texts(connection, id_) if texts is None else texts)
 
 
-def _parts(connection: sa.Connection, id_: int) -> dict[int, list[Part]]:
+def _parts(connection: sa.Connection, id_: int, after: int) -> dict[int, list[Part]]:
     part = tables.part.c
     found: dict[int, list[Part]] = defaultdict(list)
-    wanted = sa.select(part.turn, part.name, part.text, part.chunks).where(part.trace_id == id_)
+    wanted = sa.select(part.turn, part.name, part.text, part.chunks).where(part.trace_id == id_, part.turn > after)
     for turn, name, text, chunks in connection.execute(wanted.order_by(part.turn, part.number)):
         columns = None if chunks is None else unpack_chunks(from_blob(chunks))
         found[turn].append(Part(unescaped(name), text_from_bytes(from_blob(text)), columns))

@@ -10,6 +10,11 @@ VERSION_TABLE = "weaklink_version"
 REVISIONS = ("v0001", "v0002", "v0003")
 """Every version of the tables, oldest first; a new one comes with its script in `migrations/versions`."""
 
+
+class NoDatabaseYetError(StoreError):
+    """There is no database at a place, or an empty one, and none was to be made."""
+
+
 _version = sa.table(VERSION_TABLE, sa.column("version_num", sa.String))
 
 
@@ -22,7 +27,7 @@ def check_file(place: Place, *, create: bool) -> None:
         if path.is_dir():
             raise StoreError(f"{place}: this is a folder; name a file in it")
         if not create and not path.exists():
-            raise StoreError(f"{place}: there is no database; `weaklink import` makes one")
+            raise NoDatabaseYetError(f"{place}: there is no database; `weaklink import` makes one")
     except OSError as error:
         raise StoreError(f"{place}: the database cannot be opened: {error.strerror}") from error
 
@@ -31,13 +36,10 @@ def ensure_current(engine: sa.Engine, place: Place, *, create: bool) -> None:
     """Make the tables of a new database if `create`; StoreError for any that this weaklink cannot work with."""
     with engine.connect() as connection:
         state = _state(connection)
-    if state in ("", *REVISIONS[:-1]) and not (create and not state):
-        hint = (
-            "was made by an older weaklink; run `weaklink db upgrade`"
-            if state
-            else "is empty; `weaklink import` fills it"
-        )
-        raise StoreError(f"{place}: the database {hint}")
+    if state == "" and not create:
+        raise NoDatabaseYetError(f"{place}: the database is empty; `weaklink import` fills it")
+    if state in REVISIONS[:-1]:
+        raise StoreError(f"{place}: the database was made by an older weaklink; run `weaklink db upgrade`")
     if state in ("", *REVISIONS):
         write_ahead(engine)
     if state != REVISIONS[-1]:

@@ -21,9 +21,10 @@ from storage.filter import parse_filter
 from storage.groups import in_groups
 from storage.inserting import delete_traces
 from storage.listing import page
-from storage.location import Place, place_of
+from storage.location import Place, mark_of, place_of
 from storage.packing.inspections import texts_of
 from storage.reading import find_id, read_inspection, read_trace
+from storage.running.following import Following
 from storage.running.recovery import broken_off, end_where_it_broke, read_open_turns
 from storage.running.rows import write_steps
 from storage.running.session import Step
@@ -81,6 +82,7 @@ class Store:
     def __init__(self, engine: sa.Engine, place: Place) -> None:
         self._engine = engine
         self.place = place
+        self._mark = mark_of(place)
 
     def __enter__(self) -> Self:
         return self
@@ -110,6 +112,22 @@ class Store:
                 saved += write(connection, group, now_s)
         return saved
 
+    def make_again_if_gone(self) -> bool:
+        """Make a new database where the file of this one was moved away, deleted or replaced; whether it was."""
+        if not self.is_gone():
+            return False
+        check_file(self.place, create=True)
+        prepare_file(self.place)
+        self._engine.dispose()
+        with sentences(self.place):
+            ensure_current(self._engine, self.place, create=True)
+        self._mark = mark_of(self.place)
+        return True
+
+    def is_gone(self) -> bool:
+        """Whether the file that was opened is no longer the one at its place; what is written into it is then lost."""
+        return mark_of(self.place) != self._mark
+
     def keep_running(self, owner: str, steps: Sequence[Step]) -> list[int | None]:
         """Keep what sessions that `owner` records have come to, in one transaction: for `storage.live.StoreSink`.
 
@@ -124,6 +142,17 @@ class Store:
             number = find_id(connection, id)
             with reading(self.place, f"the open turn of trace {number}"):
                 return read_open_turns(connection, number)
+
+    def follow(self, filter: str = "", *, from_start: bool = False) -> Following:  # noqa: A002  # as in `traces`
+        """What happens from now on to the traces that a filter lets through, recorded by whatever process.
+
+        Its `poll` gives the record events since the last call, with a trace's id as their key: a trace that begins, a
+        turn that begins, chunks as they are written, the ended turn, the trace's end. A trace comes with all its turns
+        from now on once the filter lets it through, which may be late; one that was saved whole comes with its end.
+        `from_start` also tells what traces that are running already hold. A trace that is deleted, or turns out to be
+        one that was there already, ends. Raises FilterError.
+        """
+        return Following(self._following, parse_filter(filter), from_start=from_start)
 
     def recover(self, inspect: Callable[[Trace], Inspection] = inspect_trace) -> int:
         """End the running traces whose recorder was killed, their open turns cut; how many there were.
@@ -237,6 +266,11 @@ class Store:
         """How many traces the text index has still to read; asked before writing, which a reader may not be allowed."""
         with self._reads() as connection:
             return count_rows(connection, tables.search_pending)
+
+    @contextmanager
+    def _following(self) -> Iterator[sa.Connection]:
+        with self._reads() as connection, reading(self.place, "a running trace"):
+            yield connection
 
     @contextmanager
     def _reads(self) -> Iterator[sa.Connection]:

@@ -10,14 +10,17 @@ _SAMPLE = 65_536
 class FormatChoice:
     """Chooses a format for one answer of `model`; `spoken` is what the trace's earlier answers were found to speak.
 
+    `named` is the format that the source itself names, which then is not asked for.
+
     Looks at growing beginnings of the text, each twice as long as the one before, hence in linear time.
     """
 
-    def __init__(self, model: str, spoken: Format | None = None) -> None:
+    def __init__(self, model: str, spoken: Format | None = None, *, named: Format | None = None) -> None:
         self._model = model
+        self._named = named
         self._next_look = _FIRST_LOOK
         by_name = detect_format(model=model)
-        self._known = spoken or (by_name.format if by_name.confidence else None)
+        self._known = named or spoken or (by_name.format if by_name.confidence else None)
 
     def begin(self, text: str) -> Format | None:
         """The format of an answer that begins so; None where more of it must come first."""
@@ -32,4 +35,4 @@ class FormatChoice:
 
     def settle(self, text: str) -> Format:
         """The format of the answer now that it is whole."""
-        return detect_format(text[:_SAMPLE], self._model).format
+        return self._named or detect_format(text[:_SAMPLE], self._model).format

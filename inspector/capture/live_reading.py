@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from inspector.capture.format_choice import FormatChoice
-from inspector.capture.outlet import Outlet
+from inspector.capture.watch import Watch
 from inspector.checks.arguments import check_arguments
 from inspector.checks.recording import check_recording
 from inspector.checks.tools import OfferedTools
@@ -14,7 +14,7 @@ from inspector.formats.structured import read_structured_part
 from inspector.model import CallHeader, Chunk, Part, Role, Span, Turn
 from inspector.rules.json_syntax import TRUNCATED_JSON
 from inspector.segmentation import Segmenter
-from inspector.wire.events import WIRE_PREFIX
+from inspector.wire.events import PROMPT_PART, WIRE_PREFIX
 
 
 class LiveReading:
@@ -25,12 +25,13 @@ class LiveReading:
     nothing else does.
     """
 
-    def __init__(self, outlet: Outlet, key: str, turn: int, *, choice: FormatChoice, tools: OfferedTools) -> None:
+    def __init__(self, outlet: Watch, key: str, turn: int, *, choice: FormatChoice, tools: OfferedTools) -> None:
         self._outlet = outlet
         self._key, self._turn = key, turn
         self._choice = choice
         self._tools = tools
         self._segmenter: Segmenter | None = None
+        self._prompt = ""
         self._text: list[str] = []
         self._calls: dict[str, CallHeader] = {}
         self._arguments: dict[str, list[str]] = {}
@@ -48,6 +49,7 @@ class LiveReading:
 
     def take(self, chunks: Sequence[Chunk]) -> None:
         """Read what arrived."""
+        self._prompt += "".join([chunk.text for chunk in chunks if chunk.part == PROMPT_PART])
         text = "".join([chunk.text for chunk in chunks if chunk.part == "text"])
         if text:
             self._take_text(text)
@@ -85,7 +87,7 @@ class LiveReading:
 
     def _begin_text(self, chosen: Format, text: str) -> None:
         self._in_text.clear()
-        self._segmenter = Segmenter(chosen, tools=self._tools, turn=self._turn)
+        self._segmenter = Segmenter(chosen, prompt=self._prompt, tools=self._tools, turn=self._turn)
         self._tell(self._segmenter, self._segmenter.feed(text))
 
     def _end_text(self, part: Part) -> None:

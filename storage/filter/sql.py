@@ -17,6 +17,7 @@ import sqlalchemy as sa
 from storage import tables
 from storage.filter.asked import COLUMNS, ENOUGH, MOST_VALUES, TABLES, Asked, asked, rarest
 from storage.filter.terms import Field, Filter, Key, Words
+from storage.groups import in_groups
 from storage.search import Phrase, count_up_to, holding
 from storage.summaries import Cursor
 
@@ -68,6 +69,15 @@ def plan_of(connection: sa.Connection, wanted: Filter, after: Cursor | None) -> 
     if drives is not None and len(drives.values) > MOST_VALUES:
         drives = None
     return Plan(drives, tuple(_condition(one) for one in fields if one is not drives), words)
+
+
+def matching(connection: sa.Connection, wanted: Filter, ids: Sequence[int]) -> set[int]:
+    """Which of these traces have the fields that the filter asks for; its words are left to the caller."""
+    fields = [_condition(asked(connection, term)) for term in wanted if isinstance(term, Field)]
+    found: set[int] = set()
+    for group in in_groups(ids):
+        found |= set(connection.scalars(sa.select(_trace.id).where(_trace.id.in_(group), *fields)))
+    return found
 
 
 def _walks(plan: Plan, after: Cursor | None) -> list[Page]:

@@ -27,16 +27,25 @@ def piece(chunks: Iterable[Chunk]) -> bytes:
     )
 
 
-def turn_so_far(opened: bytes, pieces: Sequence[bytes]) -> Turn:
-    """The turn of which this opening and these pieces are kept, cut where they end."""
+def opened_turn(opened: bytes) -> Turn:
+    """What an opening says, as a turn without words."""
     role, facts, tools = unpack(from_blob(opened))
-    chunks = [
+    return turn_from(role, facts, (), tuple(map(tool_from, tools)))
+
+
+def chunks_in(blob: bytes) -> list[Chunk]:
+    """The chunks of a piece, each part's in the order they arrived."""
+    return [
         chunk
-        for blob in pieces
         for name, text, columns in unpack(from_blob(blob))
         for chunk in Part(name, text_from_bytes(text), unpack_chunks(columns)).arrivals()
     ]
-    return cut(turn_from(role, facts, parts_of(chunks), tuple(map(tool_from, tools))))
+
+
+def turn_so_far(opened: bytes, pieces: Sequence[bytes]) -> Turn:
+    """The turn of which this opening and these pieces are kept, cut where they end."""
+    chunks = [chunk for blob in pieces for chunk in chunks_in(blob)]
+    return cut(replace(opened_turn(opened), parts=parts_of(chunks)))
 
 
 def cut(turn: Turn) -> Turn:

@@ -4,11 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
-from inspector.capture.events import ChunksArrived, RecordEvent, TraceEnded, TraceStarted, TurnEnded, TurnStarted
+from inspector.capture.events import ChunksArrived, TraceEnded, TraceStarted, TurnEnded, TurnStarted
 from inspector.inspection import Inspection
 from inspector.model import Chunk, Generation, Role, Trace, Turn
 from storage.drafts import Draft, draft
 from storage.running.pieces import cut, opening, parts_of, piece
+from storage.running.room import Gap, Shortened, Waiting, with_warning
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,23 +65,30 @@ class Session:
         self._turns: dict[int, Turn] = {}
         self._open: dict[int, OpenTurn] = {}
         self._closed: list[int] = []
+        self._lossy: set[int] = set()
         self._id: int | None = None
         self._kept = 0
         self._changed = True
         self.ended = False
         self._start(trace)
 
-    def take(self, event: RecordEvent) -> None:
-        """One more event of this session."""
+    def take(self, event: Waiting) -> None:
+        """One more event of this session; what comes for a turn that has ended already is left out, but its new end."""
         match event:
             case TraceStarted(_, trace):
                 self._start(trace)
             case TurnStarted(_, number, role, generation):
-                self._open[number] = OpenTurn(role, generation)
+                self._open_turn(number, role, generation)
             case ChunksArrived(_, number, chunks):
-                self._open.setdefault(number, OpenTurn(Role.ASSISTANT)).chunks += chunks
+                if (opened := self._open_turn(number)) is not None:
+                    opened.chunks += chunks
             case TurnEnded(_, number, turn):
+                self._lossy.discard(number)
                 self._end_turn(number, turn)
+            case Shortened(short):
+                self._take_short(short)
+            case Gap(_, number):
+                self._lossy |= {number} - self._turns.keys()
             case TraceEnded(_, outcome):
                 self._facts = self._facts if outcome is None else replace(self._facts, outcome=outcome)
                 self.end()
@@ -107,9 +115,7 @@ class Session:
     def wrote(self, step: Step, id_: int | None) -> None:
         """That `step` stands under this id; None says that the trace is gone, so that all is to be written anew."""
         if id_ is None:
-            self._id, self._kept, self._changed = None, 0, True
-            for turn in self._open.values():
-                turn.written = turn.pieces = 0
+            self.forget_written()
             return
         self._id = id_
         self._closed = []
@@ -120,6 +126,30 @@ class Session:
         if step.draft is not None:
             self._kept = len(self._turns)
             self._changed = False
+
+    def _open_turn(
+        self, number: int, role: Role = Role.ASSISTANT, generation: Generation | None = None
+    ) -> OpenTurn | None:
+        """The open turn of that number, which begins now where it was not open; None where it has ended already."""
+        if number in self._turns:
+            return None
+        return self._open.setdefault(number, OpenTurn(role, generation))
+
+    def forget_written(self) -> None:
+        """Nothing of the session is in the database any more: all that is held is to be written."""
+        self._id, self._kept, self._changed, self._closed = None, 0, True, []
+        for turn in self._open.values():
+            turn.written = turn.pieces = 0
+
+    def _take_short(self, event: TraceStarted | TurnEnded) -> None:
+        """An event without its texts: what came of its turns stands in their place."""
+        if isinstance(event, TraceStarted):
+            self._lossy.update(range(1, len(event.trace.turns) + 1))
+            self._start(event.trace)
+            return
+        opened = self._open.get(event.turn)
+        self._lossy.add(event.turn)
+        self._end_turn(event.turn, replace(event.value, parts=parts_of(opened.chunks) if opened else ()))
 
     def _start(self, trace: Trace) -> None:
         self._facts = replace(trace, turns=())
@@ -138,7 +168,8 @@ class Session:
         self._changed = True
 
     def _trace(self) -> Trace:
-        return replace(self._facts, turns=tuple(self._turns[number] for number in sorted(self._turns)))
+        trace = replace(self._facts, turns=tuple(self._turns[number] for number in sorted(self._turns)))
+        return with_warning(trace, self._lossy)
 
 
 def _new_pieces(number: int, turn: OpenTurn) -> list[Piece]:

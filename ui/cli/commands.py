@@ -18,6 +18,7 @@ COMMANDS = MappingProxyType(
         "import": Entry("ui.cli.import_paths:import_paths", "Put log files into the database."),
         "record": Entry("ui.cli.record:record", "Record what agents and models say: a proxy for any model server."),
         "log": Entry("ui.cli.log:log", "Record a model's output from a pipe or a growing file, live."),
+        "tail": Entry("ui.cli.tail:tail", "Follow what is being recorded: spans as they close, faults as they appear."),
         "list": Entry("ui.cli.list_traces:list_traces", "List the traces in the database, with status and break."),
         "show": Entry("ui.cli.show:show", "Show one trace: its turns, its chain, and what is wrong."),
         "search": Entry("ui.cli.search:search", "Find words in the texts of the traces in the database."),

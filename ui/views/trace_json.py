@@ -66,6 +66,37 @@ def trace_object(id: int, trace: Trace, inspection: Inspection, *, running: bool
     }
 
 
+def generation_object(generation: Generation) -> JsonObject:
+    """How an assistant turn came about; every key is always there."""
+    usage, error = generation.usage, generation.error
+    return {
+        "api": generation.api,
+        "requested_model": generation.requested_model,
+        "answered_model": generation.answered_model,
+        "parameters": generation.parameters,
+        "tools": [tool.name for tool in generation.tools],
+        "attempt": generation.attempt,
+        "started_at": _instant(generation.started),
+        "first_token_at": _instant(generation.first_token),
+        "ended_at": _instant(generation.ended),
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "reasoning_tokens": usage.reasoning_tokens,
+        "cached_tokens": usage.cached_tokens,
+        "finish_reason": generation.finish_reason,
+        "finish": generation.finish.value if generation.finish else None,
+        "error": {
+            "phase": error.phase.value,
+            "message": error.message,
+            "status": error.status,
+            "code": error.code,
+        }
+        if error
+        else None,
+        "body": generation.body.value,
+    }
+
+
 def moment(at_s: float | None) -> str | None:
     """A moment as ISO 8601 in UTC, to the millisecond; None where it is unknown or no calendar holds it."""
     if at_s is None:
@@ -100,7 +131,7 @@ def _turn_object(turn: Turn, number: int, parts: list[PartInspection]) -> JsonOb
         "role": turn.role.value,
         "source_role": turn.source_role,
         "flags": [flag.value for flag in sorted(turn.flags)],
-        "generation": _generation_object(turn.generation) if turn.generation else None,
+        "generation": generation_object(turn.generation) if turn.generation else None,
         "parts": [_part_object(turn, part) for part in parts],
     }
 
@@ -126,36 +157,6 @@ def _part_object(turn: Turn, part: PartInspection) -> JsonObject:
             }
             for result in part.results
         ],
-    }
-
-
-def _generation_object(generation: Generation) -> JsonObject:
-    usage, error = generation.usage, generation.error
-    return {
-        "api": generation.api,
-        "requested_model": generation.requested_model,
-        "answered_model": generation.answered_model,
-        "parameters": generation.parameters,
-        "tools": [tool.name for tool in generation.tools],
-        "attempt": generation.attempt,
-        "started_at": _instant(generation.started),
-        "first_token_at": _instant(generation.first_token),
-        "ended_at": _instant(generation.ended),
-        "input_tokens": usage.input_tokens,
-        "output_tokens": usage.output_tokens,
-        "reasoning_tokens": usage.reasoning_tokens,
-        "cached_tokens": usage.cached_tokens,
-        "finish_reason": generation.finish_reason,
-        "finish": generation.finish.value if generation.finish else None,
-        "error": {
-            "phase": error.phase.value,
-            "message": error.message,
-            "status": error.status,
-            "code": error.code,
-        }
-        if error
-        else None,
-        "body": generation.body.value,
     }
 
 

@@ -1,0 +1,37 @@
+"""A recorder whose disk fills up and is then emptied: `python -m tests.storage.full_disk DATABASE`.
+
+No file may grow beyond a bound for a while, which the database sees as a disk that takes nothing more.
+"""
+
+import resource
+import sys
+import time
+from dataclasses import replace
+
+from inspector.capture.events import ChunksArrived, TraceEnded, TraceStarted, TurnStarted
+from inspector.model import Chunk, Role
+from storage import StoreSink
+from tests.storage.samples import trace
+
+
+def main(database: str) -> None:
+    sink = StoreSink(database)
+    sink.accept(TraceStarted("k", replace(trace("full"), turns=())))
+    sink.accept(TurnStarted("k", 1, Role.ASSISTANT))
+    sink.flush()
+    unlimited = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (16_384, unlimited[1]))
+    for at in range(20_000):
+        sink.accept(ChunksArrived("k", 1, (Chunk(at, "text", f"{at * 7919 % 100_003} "),)))
+    until = time.monotonic() + 30
+    while sink.trouble is None and time.monotonic() < until:
+        time.sleep(0.01)
+    sys.stdout.write(f"{sink.trouble}\n")
+    resource.setrlimit(resource.RLIMIT_FSIZE, unlimited)
+    sink.accept(TraceEnded("k"))
+    sink.close()
+    sys.stdout.write(f"dropped {sink.dropped}\n")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
