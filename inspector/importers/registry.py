@@ -5,6 +5,7 @@ from importlib.metadata import entry_points
 
 from inspector.importers.bfcl import BfclImporter
 from inspector.importers.chat_completions import ChatCompletionsImporter
+from inspector.importers.claude_code import ClaudeCodeImporter
 from inspector.importers.completions import CompletionsImporter
 from inspector.importers.openai_messages import OpenAiMessagesImporter
 from inspector.importers.raw_text import RawTextImporter
@@ -21,6 +22,7 @@ _BUILT_IN: tuple[Importer, ...] = (
     OpenAiMessagesImporter(),
     ChatCompletionsImporter(),
     BfclImporter(),
+    ClaudeCodeImporter(),
     CompletionsImporter(),
     RawTextImporter(),
 )
