@@ -6,6 +6,7 @@ from importlib.metadata import entry_points
 from inspector.importers.bfcl import BfclImporter
 from inspector.importers.chat_completions import ChatCompletionsImporter
 from inspector.importers.claude_code import ClaudeCodeImporter
+from inspector.importers.claude_code_output import ClaudeCodeOutputImporter
 from inspector.importers.completions import CompletionsImporter
 from inspector.importers.openai_messages import OpenAiMessagesImporter
 from inspector.importers.raw_text import RawTextImporter
@@ -23,6 +24,7 @@ _BUILT_IN: tuple[Importer, ...] = (
     ChatCompletionsImporter(),
     BfclImporter(),
     ClaudeCodeImporter(),
+    ClaudeCodeOutputImporter(),
     CompletionsImporter(),
     RawTextImporter(),
 )
