@@ -7,6 +7,7 @@ from inspector.importers.bfcl import BfclImporter
 from inspector.importers.chat_completions import ChatCompletionsImporter
 from inspector.importers.claude_code import ClaudeCodeImporter
 from inspector.importers.claude_code_output import ClaudeCodeOutputImporter
+from inspector.importers.codex import CodexImporter
 from inspector.importers.completions import CompletionsImporter
 from inspector.importers.openai_messages import OpenAiMessagesImporter
 from inspector.importers.raw_text import RawTextImporter
@@ -25,6 +26,7 @@ _BUILT_IN: tuple[Importer, ...] = (
     BfclImporter(),
     ClaudeCodeImporter(),
     ClaudeCodeOutputImporter(),
+    CodexImporter(),
     CompletionsImporter(),
     RawTextImporter(),
 )
