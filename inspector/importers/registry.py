@@ -9,6 +9,7 @@ from inspector.importers.claude_code import ClaudeCodeImporter
 from inspector.importers.claude_code_output import ClaudeCodeOutputImporter
 from inspector.importers.codex import CodexImporter
 from inspector.importers.completions import CompletionsImporter
+from inspector.importers.harbor_atif import HarborAtifImporter
 from inspector.importers.mini_swe_agent import MiniSweAgentImporter
 from inspector.importers.openai_messages import OpenAiMessagesImporter
 from inspector.importers.raw_text import RawTextImporter
@@ -31,6 +32,7 @@ _BUILT_IN: tuple[Importer, ...] = (
     CodexImporter(),
     SweAgentImporter(),
     MiniSweAgentImporter(),
+    HarborAtifImporter(),
     CompletionsImporter(),
     RawTextImporter(),
 )
