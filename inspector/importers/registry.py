@@ -5,11 +5,17 @@ from importlib.metadata import entry_points
 
 from inspector.importers.bfcl import BfclImporter
 from inspector.importers.chat_completions import ChatCompletionsImporter
+from inspector.importers.claude_code import ClaudeCodeImporter
+from inspector.importers.claude_code_output import ClaudeCodeOutputImporter
+from inspector.importers.codex import CodexImporter
 from inspector.importers.completions import CompletionsImporter
+from inspector.importers.harbor_atif import HarborAtifImporter
+from inspector.importers.mini_swe_agent import MiniSweAgentImporter
 from inspector.importers.openai_messages import OpenAiMessagesImporter
 from inspector.importers.raw_text import RawTextImporter
 from inspector.importers.sharegpt import ShareGptImporter
 from inspector.importers.source import Importer
+from inspector.importers.swe_agent import SweAgentImporter
 from inspector.importers.trace_files import TraceFileImporter
 
 ENTRY_POINT_GROUP = "weaklink.importers"
@@ -21,6 +27,12 @@ _BUILT_IN: tuple[Importer, ...] = (
     OpenAiMessagesImporter(),
     ChatCompletionsImporter(),
     BfclImporter(),
+    ClaudeCodeImporter(),
+    ClaudeCodeOutputImporter(),
+    CodexImporter(),
+    SweAgentImporter(),
+    MiniSweAgentImporter(),
+    HarborAtifImporter(),
     CompletionsImporter(),
     RawTextImporter(),
 )

@@ -1,0 +1,222 @@
+"""One of Codex's rollouts as turns, from its items; its events only add usage, failures and ends.
+
+Items (`response_item`) and events (`event_msg`) are two logs of the same session that overlap. Items that follow each
+other are one answer, until a result stands between them or an event tells of new usage. A forked session begins with
+its parent's rows: what stands before the first turn that began after the fork is copied.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from inspector.importers.identity import instant, text_of
+from inspector.importers.source import JsonObject
+from inspector.model import (
+    BodyState,
+    ErrorPhase,
+    Generation,
+    GenerationError,
+    Json,
+    Outcome,
+    Part,
+    Role,
+    Turn,
+    TurnFlag,
+    Usage,
+)
+from inspector.wire.json_text import compact_json
+from inspector.wire.openai_responses import API
+from inspector.wire.responses_request import read_responses_request
+
+ANSWERS = frozenset({"reasoning", "function_call", "custom_tool_call", "local_shell_call", "web_search_call"})
+"""The kinds of items, beside the assistant's messages, that an answer consists of."""
+
+_WRITTEN_BY_CODEX = re.compile(
+    r"\s*(?:<(?:environment_context|user_instructions|turn_aborted|subagent_notification|skill|model_switch)>"
+    r"|# AGENTS\.md instructions)"
+)
+_INJECTED = frozenset({TurnFlag.INJECTED})
+_UNKNOWN_FORK = "where the copied history of a fork ends is not stored; its answers count as this session's"
+
+
+@dataclass(slots=True)
+class _Answer:
+    """Items of one answer."""
+
+    model: str
+    items: list[Json] = field(default_factory=list)
+    usage: Usage = field(default_factory=Usage)
+    ended: Json = None
+
+    def turn(self) -> Turn:
+        """The assistant's turn."""
+        (turn,) = read_responses_request({"input": list(self.items)}).turns
+        made = Generation(api=API, requested_model=self.model, usage=self.usage, ended=instant(self.ended))
+        return replace(turn, generation=made)
+
+
+@dataclass(slots=True)
+class Rollout:
+    """The rows of one session, in order. `forked_at_s` is when it was forked from another, None where it was not."""
+
+    forked_at_s: float | None = None
+    model: str = ""
+    outcome: Outcome | None = None
+    warnings: list[str] = field(default_factory=list)
+    _turns: list[Turn | _Answer] = field(default_factory=list)
+    _open: _Answer | None = None
+    _last: _Answer | None = None
+    _counted: Json = None
+    _has_failed: bool = False
+    _copied: int | None = None
+
+    def take_instructions(self, text: str) -> None:
+        """Add the system prompt."""
+        if text and not self._turns:
+            self._turns.append(Turn(Role.SYSTEM, (Part("text", text),), "instructions"))
+
+    def take_item(self, item: JsonObject, at: Json) -> None:
+        """Add a `response_item`, written at this time."""
+        kind = text_of(item, "type") or "message"
+        if kind in ANSWERS or (kind == "message" and item.get("role") == "assistant"):
+            if self._open is None:
+                self._open = self._last = _Answer(self.model)
+                self._turns.append(self._open)
+            self._open.items.append(_as_call(item) if kind == "local_shell_call" else item)
+            self._open.ended = at
+            return
+        self._open = None
+        for turn in read_responses_request({"input": [_with_plain_output(item)]}).turns:
+            flags = _INJECTED if turn.role is Role.USER and _is_injected(item, turn) else frozenset()
+            self._turns.append(replace(turn, flags=flags))
+
+    def take_event(self, event: JsonObject) -> None:
+        """Learn from an `event_msg` what the items do not say."""
+        match text_of(event, "type"):
+            case "token_count":
+                self._count(event.get("info"))
+            case "task_started" | "turn_started":
+                self._begin(event)
+            case "task_complete" | "turn_complete":
+                self._complete(event.get("error"))
+            case "error" | "stream_error":
+                self._fail(event)
+            case "turn_aborted":
+                self._abort(text_of(event, "reason") or "interrupted")
+
+    def take_compaction(self, payload: JsonObject) -> None:
+        """Add the words that replaced the history."""
+        self._open = None
+        if words := text_of(payload, "message"):
+            self._turns.append(Turn(Role.USER, (Part("text", words),), "compacted", flags=_INJECTED))
+
+    def turns(self) -> tuple[Turn, ...]:
+        """All turns; those of a fork's history are marked as copied."""
+        made = [turn if isinstance(turn, Turn) else turn.turn() for turn in self._turns]
+        if self.forked_at_s is not None and self._copied is None and made:
+            self.warnings.append(_UNKNOWN_FORK)
+        end = self._copied or 0
+        return (*(replace(turn, flags=turn.flags | {TurnFlag.COPIED_CONTEXT}) for turn in made[:end]), *made[end:])
+
+    def _count(self, info: Json) -> None:
+        total = info.get("total_token_usage") if isinstance(info, dict) else None
+        last = info.get("last_token_usage") if isinstance(info, dict) else None
+        if not isinstance(last, dict) or total == self._counted:
+            return  # Codex repeats the counts when its limits change
+        self._counted, self._open = total, None
+        if self._last is not None:
+            self._last.usage = Usage(
+                _number(last.get("input_tokens")),
+                _number(last.get("output_tokens")),
+                _number(last.get("reasoning_output_tokens")),
+                _number(last.get("cached_input_tokens")),
+            )
+
+    def _begin(self, event: JsonObject) -> None:
+        self._open, self._has_failed = None, False
+        began = instant(event.get("started_at"))
+        if self.forked_at_s is not None and self._copied is None and began and began.at_s >= int(self.forked_at_s):
+            self._copied = len(self._turns)
+
+    def _complete(self, error: Json) -> None:
+        self._open = None
+        if isinstance(error, dict):
+            self._fail(error)
+        self.outcome = Outcome(completed=not isinstance(error, dict))
+
+    def _fail(self, told: JsonObject) -> None:
+        """A request failed; its task may end with the same words once more."""
+        self._open = None
+        if text_of(told, "type") != "stream_error" and self._has_failed:
+            return
+        self._has_failed = text_of(told, "type") != "stream_error"
+        info = told.get("codex_error_info")
+        status = next(_statuses(info), None)
+        code = info if isinstance(info, str) else next(iter(info), None) if isinstance(info, dict) else None
+        phase = ErrorPhase.HTTP if status else ErrorPhase.TRANSPORT
+        self._append_failed(GenerationError(phase, text_of(told, "message") or "the request failed", status, code))
+
+    def _abort(self, reason: str) -> None:
+        """The user stopped the turn: an answer that was on its way is lost, a call that was running is not."""
+        self._open = None
+        last = self._turns[-1] if self._turns else None
+        if isinstance(last, Turn) and last.role is not Role.ASSISTANT:
+            self._append_failed(GenerationError(ErrorPhase.CLIENT_ABORT, reason))
+        self.outcome = Outcome(completed=False, exit_status=reason)
+
+    def _append_failed(self, error: GenerationError) -> None:
+        made = Generation(api=API, requested_model=self.model, error=error, body=BodyState.NOT_STORED)
+        self._turns.append(Turn(Role.ASSISTANT, (Part("text", ""),), "assistant", generation=made))
+
+
+def _as_call(item: JsonObject) -> JsonObject:
+    """A `local_shell_call` in the shape of the other calls: its action is what the model gave."""
+    call_id = item.get("call_id") or item.get("id")
+    return {"type": "function_call", "name": "local_shell", "call_id": call_id, "arguments": item.get("action", "")}
+
+
+def _with_plain_output(item: JsonObject) -> JsonObject:
+    """A result whose output is `{"content": ..., "success": ...}`, as older files have it, with the content alone."""
+    output = item.get("output")
+    return {**item, "output": output["content"]} if isinstance(output, dict) and "content" in output else item
+
+
+def _is_injected(item: JsonObject, turn: Turn) -> bool:
+    """Whether Codex wrote a user's message itself: it says so since 0.160, before that the words tell."""
+    origins = list(_origins(item))
+    if origins:
+        return "user" not in origins
+    return bool(_WRITTEN_BY_CODEX.match(turn.parts[0].text))
+
+
+def _origins(item: JsonObject) -> Iterator[str]:
+    beside = item.get("internal_chat_message_metadata_passthrough")
+    listed = beside.get("content_item_metadata") if isinstance(beside, dict) else None
+    for one in listed if isinstance(listed, list) else ():
+        origin = one.get("provenance") if isinstance(one, dict) else None
+        if isinstance(origin, dict):
+            yield text_of(origin, "type")
+
+
+def _statuses(info: Json) -> Iterator[int]:
+    for told in info.values() if isinstance(info, dict) else ():
+        status = told.get("http_status_code") if isinstance(told, dict) else None
+        if isinstance(status, int):
+            yield status
+
+
+def _number(value: Json) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def is_item(value: JsonObject) -> bool:
+    """Whether a row is an item without an envelope, as files before October 2025 have them."""
+    kind = text_of(value, "type")
+    return kind in ANSWERS or kind.endswith("_call_output") or (kind == "message" and "role" in value)
+
+
+def written(value: Json) -> str:
+    """Instructions as text, whether they stand alone or in an object."""
+    if isinstance(value, dict):
+        return text_of(value, "text")
+    return value if isinstance(value, str) else "" if value is None else compact_json(value)
