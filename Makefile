@@ -29,7 +29,7 @@ demo: install ## Import the sample traces and print what broke, and where
 	$(BIN)/weaklink demo
 
 test: dev system-packages ## Set up all that the tests need and run them
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest --numprocesses auto $(ARGS)
 
 check: lint types test ## All that must hold before a change lands
 

@@ -38,7 +38,7 @@ def body(*events: RecordEvent) -> bytes:
 
 
 @pytest.mark.invariants
-@settings(max_examples=300)
+@settings(max_examples=60)
 @given(events=st.lists(EVENTS, max_size=4))
 def test_every_event_survives(events: list[RecordEvent]) -> None:
     written = body(*events)
