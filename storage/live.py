@@ -16,7 +16,7 @@ from storage.running.room import ROOM_BYTES, Room
 from storage.running.session import Session, Step
 from storage.store import Store, open_store
 
-_EVERY_S, _EVERY_CHUNKS = 0.25, 2_048
+_EVERY_S, _EVERY_CHUNKS = 0.12, 2_048  # a recorder gathers for 0.1 s: at most 250 ms are lost with it
 _BEAT_S = 10.0  # how often an idle sink says that it lives; see `storage.running.recovery`
 _LONGEST_PAUSE_S = 5.0
 _REMEMBERED = 10_000  # keys of sessions that have ended, for which late events are left out
@@ -26,7 +26,7 @@ _LOG = logging.getLogger("weaklink")
 class StoreSink:
     """Keeps recorded sessions in a store, open ones too; see `inspector.capture.events.Sink`.
 
-    A thread writes, in one transaction for all sessions, about 250 ms after something came or once 2,048 chunks wait;
+    A thread writes, in one transaction for all sessions, an eighth of a second after something came or once 2,048 chunks wait;
     what ended is then inspected and kept as `Store.save` would. `accept` only puts the event in line and never waits
     for the disk. While the database refuses to be written, `trouble` says why, events wait in memory and writing is
     tried again; the logging logger `weaklink` is told when that begins and when it is over. A database file that was
