@@ -136,8 +136,8 @@ class Store:
         with sentences(self.place), writing(self._engine) as connection:
             return write_steps(connection, owner, steps, time.time())
 
-    def open_turns(self, id: int | str) -> tuple[Turn, ...]:
-        """The turns of a running trace that have begun and not ended, as far as they are written; cut there."""
+    def open_turns(self, id: int | str) -> dict[int, Turn]:
+        """The turns of a running trace that have begun and not ended, by number; cut where what is written ends."""
         with self._reads() as connection:
             number = find_id(connection, id)
             with reading(self.place, f"the open turn of trace {number}"):

@@ -49,7 +49,8 @@ class Room:
     An event takes its room from `put` until `written` says that all that was taken stands in the database; sizes are
     those of `inspector.capture.waiting.weight`. Chunks find three quarters of the room, the other events all of it.
     Where a turn's end, or a trace's beginning, finds no room, it is shortened to its facts, which find a quarter more;
-    beyond that only the ends of traces are taken. Where nothing waits, one is taken whatever its size. `dropped` counts what was shortened or not taken.
+    beyond that only the ends of traces are taken. Where nothing waits, one is taken whatever its size. `dropped`
+    counts what was shortened or not taken.
     """
 
     def __init__(self, room_bytes: int) -> None:
