@@ -146,5 +146,5 @@ def with_warning(trace: Trace, numbers: Iterable[int]) -> Trace:
         return trace
     named = f"turn {turns[0]}" if len(turns) == 1 else f"turns {', '.join(map(str, turns[:20]))}"
     more = f" and {len(turns) - 20} others" if len(turns) > 20 else ""
-    said = f"The database could not be written for too long: not all of {named}{more} is kept."
+    said = f"Not all of {named}{more} is kept: the database could not be written for too long."
     return replace(trace, provenance=replace(trace.provenance, warnings=(*trace.provenance.warnings, said)))
