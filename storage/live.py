@@ -19,6 +19,7 @@ from storage.store import Store, open_store
 _EVERY_S, _EVERY_CHUNKS = 0.12, 2_048  # a recorder gathers for 0.1 s: at most 250 ms are lost with it
 _BEAT_S = 10.0  # how often an idle sink says that it lives; see `storage.running.recovery`
 _LONGEST_PAUSE_S = 5.0
+_HELD_BYTES = 64 << 20  # turns that are written and held all the same, for the inspection when the next one ends
 _REMEMBERED = 10_000  # keys of sessions that have ended, for which late events are left out
 _LOG = logging.getLogger("weaklink")
 
@@ -30,7 +31,8 @@ class StoreSink:
     what ended is then inspected and kept as `Store.save` would. `accept` only puts the event in line and never waits
     for the disk. While the database refuses to be written, `trouble` says why, events wait in memory and writing is
     tried again; the logging logger `weaklink` is told when that begins and when it is over. A database file that was
-    moved away or deleted is made again, with what is still held of the running sessions.
+    moved away or deleted is made again, with what is still held of the running sessions: beyond 64 MiB, turns that
+    are written are held no longer, and read back when their session is inspected again.
 
     What waits is bounded by `room_bytes`, an estimate of its size in memory (see `storage.running.room`). Beyond it
     chunks are dropped, which their turn's end makes good if there is room for that; else the turn is kept as far as
@@ -164,12 +166,19 @@ class StoreSink:
         if self._store.make_again_if_gone():
             for session in sessions:
                 session.forget_written()
-        steps = [(session, step) for session in sessions if (step := session.step(self._careful)) is not None]
+        steps = [
+            (session, step)
+            for session in sessions
+            if (step := session.step(self._careful, self._store.turns_of_running)) is not None
+        ]
         now_s = time.monotonic()
         if steps or (sessions and now_s - self._beat_at_s >= _BEAT_S):
             self._keep(steps)
             self._beat_at_s = now_s
         self._room.written()
+        if sum(session.weight for session in self._sessions.values()) > _HELD_BYTES:
+            for session in self._sessions.values():
+                session.let_go()
 
     def _keep(self, steps: list[tuple[Session, Step]]) -> None:
         ids = self._store.keep_running(self._owner, [step for _, step in steps])

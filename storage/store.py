@@ -23,7 +23,7 @@ from storage.inserting import delete_traces
 from storage.listing import page
 from storage.location import Place, mark_of, place_of
 from storage.packing.inspections import texts_of
-from storage.reading import find_id, read_inspection, read_trace
+from storage.reading import find_id, read_inspection, read_trace, read_turns
 from storage.running.following import Following
 from storage.running.recovery import broken_off, end_where_it_broke, read_open_turns
 from storage.running.rows import write_steps
@@ -136,8 +136,8 @@ class Store:
         with sentences(self.place), writing(self._engine) as connection:
             return write_steps(connection, owner, steps, time.time())
 
-    def open_turns(self, id: int | str) -> tuple[Turn, ...]:
-        """The turns of a running trace that have begun and not ended, as far as they are written; cut there."""
+    def open_turns(self, id: int | str) -> dict[int, Turn]:
+        """The turns of a running trace that have begun and not ended, by number; cut where what is written ends."""
         with self._reads() as connection:
             number = find_id(connection, id)
             with reading(self.place, f"the open turn of trace {number}"):
@@ -153,6 +153,14 @@ class Store:
         one that was there already, ends. Raises FilterError.
         """
         return Following(self._following, parse_filter(filter), from_start=from_start)
+
+    def turns_of_running(self, id: int) -> tuple[Turn, ...] | None:
+        """The turns of a running trace that have ended; None where it is not running, or not there."""
+        with self._reads() as connection, reading(self.place, f"trace {id}"):
+            live = tables.live.c.trace_id
+            if connection.scalar(sa.select(live).where(live == id)) is None:
+                return None
+            return read_turns(connection, id)
 
     def recover(self, inspect: Callable[[Trace], Inspection] = inspect_trace) -> int:
         """End the running traces whose recorder was killed, their open turns cut; how many there were.

@@ -1,5 +1,6 @@
 """What a list shows of a trace, without reading the trace."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -30,6 +31,7 @@ class TraceSummary:
     trace's own or else the first that answered; `format` the one it was read in. Times are seconds since 1970-01-01
     UTC; `started_at_s`, `duration_s` and the token counts are None where the source does not say. `cursor` is where
     the list goes on behind this trace. `running` says that it is still being recorded: all else is what it has come to.
+    `open_turns` of its turns, which the other counts leave out, have begun and not ended.
     """
 
     id: int
@@ -56,6 +58,7 @@ class TraceSummary:
     broken: Break | None
     cursor: Cursor
     running: bool = False
+    open_turns: int = 0
 
 
 _AS_THEY_ARE = (
@@ -72,15 +75,17 @@ _COLUMNS = [
 def summaries(connection: sa.Connection, ids: Sequence[int]) -> list[TraceSummary]:
     """The summaries of these traces, in this order; those that are not there are left out."""
     found: dict[int, TraceSummary] = {}
-    live = tables.live.c.trace_id
+    live, piece = tables.live.c.trace_id, tables.live_piece.c
     for group in in_groups(ids):
         running = set(connection.scalars(sa.select(live).where(live.in_(group))))
+        begun = sa.select(piece.trace_id).where(piece.trace_id.in_(running), piece.number == 0)
+        still_open = Counter(connection.scalars(begun) if running else ())
         for row in connection.execute(sa.select(*_COLUMNS).where(tables.trace.c.id.in_(group))).mappings():
-            found[row["id"]] = _summary(row, running=row["id"] in running)
+            found[row["id"]] = _summary(row, running=row["id"] in running, open_turns=still_open[row["id"]])
     return [found[id_] for id_ in ids if id_ in found]
 
 
-def _summary(row: sa.RowMapping, *, running: bool) -> TraceSummary:
+def _summary(row: sa.RowMapping, *, running: bool, open_turns: int) -> TraceSummary:
     ids: list[tuple[str, str]] = unpack(from_blob(row["facts"])).get("external_ids", [])
     return TraceSummary(
         **_plain(row),
@@ -90,6 +95,7 @@ def _summary(row: sa.RowMapping, *, running: bool) -> TraceSummary:
         broken=_break(*(row[name] for name in _BREAK)),
         cursor=Cursor(row["sort_at_s"], row["id"]),
         running=running,
+        open_turns=open_turns,
     )
 
 

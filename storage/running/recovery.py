@@ -37,17 +37,27 @@ def end_where_it_broke(
 ) -> int:
     """End a running trace with what is kept of its open turns, cut; the id under which it is kept from now on."""
     begun = read_trace(connection, id_)
-    whole = replace(begun, turns=(*begun.turns, *read_open_turns(connection, id_)))
-    return settle(connection, id_, draft(whole, inspect(whole)), len(begun.turns), now_s)
+    still_open = read_open_turns(connection, id_)
+    whole = replace(begun, turns=_in_order(begun.turns, still_open))
+    kept = min([len(begun.turns), *(number - 1 for number in still_open)])
+    return settle(connection, id_, draft(whole, inspect(whole)), kept, now_s)
 
 
-def read_open_turns(connection: sa.Connection, id_: int) -> tuple[Turn, ...]:
-    """The turns of a running trace that have begun and not ended, cut where the last piece ends."""
+def read_open_turns(connection: sa.Connection, id_: int) -> dict[int, Turn]:
+    """The turns of a running trace that have begun and not ended, by number, cut where the last piece ends."""
     found: defaultdict[int, list[bytes]] = defaultdict(list)
     wanted = sa.select(_piece.turn, _piece.body).where(_piece.trace_id == id_).order_by(_piece.turn, _piece.number)
     for turn, body in connection.execute(wanted):
         found[turn].append(body)
-    return tuple(turn_so_far(pieces[0], pieces[1:]) for pieces in found.values())
+    return {number: turn_so_far(pieces[0], pieces[1:]) for number, pieces in found.items()}
+
+
+def _in_order(ended: tuple[Turn, ...], still_open: dict[int, Turn]) -> tuple[Turn, ...]:
+    """All turns, each open one at its number among those that have ended."""
+    turns = list(ended)
+    for number, turn in sorted(still_open.items()):
+        turns.insert(number - 1, turn)
+    return tuple(turns)
 
 
 def _lives(owner: str) -> bool:

@@ -49,8 +49,8 @@ class Room:
     An event takes its room from `put` until `written` says that all that was taken stands in the database; sizes are
     those of `inspector.capture.waiting.weight`. Chunks find three quarters of the room, the other events all of it.
     Where a turn's end, or a trace's beginning, finds no room, it is shortened to its facts, which find a quarter more;
-    beyond that only the ends of traces are taken. Where nothing waits, one is taken whatever its size. `dropped` counts
-    what was shortened or not taken.
+    beyond that only the ends of traces are taken. Where nothing waits, one is taken whatever its size. `dropped`
+    counts what was shortened or not taken.
     """
 
     def __init__(self, room_bytes: int) -> None:
@@ -146,5 +146,5 @@ def with_warning(trace: Trace, numbers: Iterable[int]) -> Trace:
         return trace
     named = f"turn {turns[0]}" if len(turns) == 1 else f"turns {', '.join(map(str, turns[:20]))}"
     more = f" and {len(turns) - 20} others" if len(turns) > 20 else ""
-    said = f"The database could not be written for too long: not all of {named}{more} is kept."
+    said = f"Not all of {named}{more} is kept: the database could not be written for too long."
     return replace(trace, provenance=replace(trace.provenance, warnings=(*trace.provenance.warnings, said)))

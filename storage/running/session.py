@@ -1,10 +1,11 @@
 """A session while it is recorded: what came, what of it the database holds, and what is to be written next."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from inspector.capture.events import ChunksArrived, TraceEnded, TraceStarted, TurnEnded, TurnStarted
+from inspector.capture.waiting import weight
 from inspector.inspection import Inspection
 from inspector.model import Chunk, Generation, Role, Trace, Turn
 from storage.drafts import Draft, draft
@@ -54,7 +55,7 @@ class OpenTurn:
 
 
 class Session:
-    """One session; holds the whole of it, since each new turn is inspected with all that came before.
+    """One session; each new turn is inspected with all that came before, which is held until `let_go`.
 
     `step` says what is to be written and changes nothing, so that it can be asked again when writing failed; `wrote`
     takes note that it was written.
@@ -62,7 +63,10 @@ class Session:
 
     def __init__(self, trace: Trace) -> None:
         self._facts = trace
-        self._turns: dict[int, Turn] = {}
+        self._turns: dict[int, Turn | None] = {}  # None: it lies in the database alone
+        self._written: list[int] = []
+        self.weight = 0
+        """About how much memory the turns take that have ended; see `inspector.capture.waiting.weight`."""
         self._open: dict[int, OpenTurn] = {}
         self._closed: list[int] = []
         self._lossy: set[int] = set()
@@ -101,15 +105,20 @@ class Session:
             self._end_turn(number, turn.so_far())
         self.ended = self._changed = True
 
-    def step(self, inspect: Callable[[Trace], Inspection]) -> Step | None:
-        """What is to be written now; None where nothing is."""
-        pieces = tuple(piece for number, turn in self._open.items() for piece in _new_pieces(number, turn))
-        if not (self._changed or pieces):
-            return None
+    def step(
+        self, inspect: Callable[[Trace], Inspection], recall: Callable[[int], Sequence[Turn] | None]
+    ) -> Step | None:
+        """What is to be written now; None where nothing is.
+
+        `recall` gives the turns that the database holds of a trace, None where it is no longer there.
+        """
         made: Draft | None = None
         if self._changed:
-            trace = self._trace()
+            trace = self._trace(recall)
             made = draft(trace, inspect(trace))
+        pieces = tuple(piece for number, turn in self._open.items() for piece in _new_pieces(number, turn))
+        if made is None and not pieces:
+            return None
         return Step(self._id, made, self._kept, pieces, tuple(self._closed), self.ended)
 
     def wrote(self, step: Step, id_: int | None) -> None:
@@ -124,7 +133,8 @@ class Session:
             turn.pieces = one.number + 1
             turn.written = len(turn.chunks) if one.number else 0
         if step.draft is not None:
-            self._kept = len(self._turns)
+            self._written = sorted(self._turns)
+            self._kept = len(self._written)
             self._changed = False
 
     def _open_turn(
@@ -135,8 +145,16 @@ class Session:
             return None
         return self._open.setdefault(number, OpenTurn(role, generation))
 
+    def let_go(self) -> None:
+        """Hold no longer what the database holds; it is read again when the session is inspected."""
+        if self._id is not None and not self._changed:
+            self._turns = dict.fromkeys(self._turns)
+            self.weight = 0
+
     def forget_written(self) -> None:
         """Nothing of the session is in the database any more: all that is held is to be written."""
+        self._lossy |= {number for number, turn in self._turns.items() if turn is None}
+        self._turns = {number: turn for number, turn in self._turns.items() if turn is not None}
         self._id, self._kept, self._changed, self._closed = None, 0, True, []
         for turn in self._open.values():
             turn.written = turn.pieces = 0
@@ -163,13 +181,22 @@ class Session:
         if opened is not None and opened.pieces:
             self._closed.append(number)
         if number <= max(self._turns, default=0):
-            self._kept = 0  # not at the end: what lies in the database stands no longer in its place
+            # Not at the end: what lies in the database behind it stands no longer in its place.
+            self._kept = min(self._kept, sum(one < number for one in self._turns))
         self._turns[number] = turn
+        self.weight += weight(TurnEnded("", number, turn))
         self._changed = True
 
-    def _trace(self) -> Trace:
-        trace = replace(self._facts, turns=tuple(self._turns[number] for number in sorted(self._turns)))
-        return with_warning(trace, self._lossy)
+    def _trace(self, recall: Callable[[int], Sequence[Turn] | None]) -> Trace:
+        away: dict[int, Turn] = {}
+        if self._id is not None and None in self._turns.values():
+            kept = recall(self._id)
+            if kept is None or len(kept) != len(self._written):
+                self.forget_written()
+            else:
+                away = dict(zip(self._written, kept, strict=True))
+        turns = (self._turns[number] or away[number] for number in sorted(self._turns))
+        return with_warning(replace(self._facts, turns=tuple(turns)), self._lossy)
 
 
 def _new_pieces(number: int, turn: OpenTurn) -> list[Piece]:

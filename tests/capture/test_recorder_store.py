@@ -60,7 +60,7 @@ def test_a_running_answer_is_seen_in_the_store_from_another_connection(store: St
     with open_store(tmp_path / "recorded.db") as other:
 
         def running() -> list[str]:
-            open_turns = [turn for one in other.traces() for turn in other.open_turns(one.id)]
+            open_turns = [turn for one in other.traces() for turn in other.open_turns(one.id).values()]
             return [part.text for turn in open_turns for part in turn.parts]
 
         until(lambda: running() == ["Good da"])

@@ -102,7 +102,7 @@ def test_a_running_trace_is_seen_and_grows(store: Store, sink: StoreSink) -> Non
         sink.flush()
         (summary,) = store.traces()
         open_turns = store.open_turns(summary.id)
-        written = sum(len(part.text) for turn in open_turns for part in turn.parts)
+        written = sum(len(part.text) for turn in open_turns.values() for part in turn.parts)
         seen.append((summary.running, summary.turns, summary.tool_calls, written))
         assert store.inspected(summary.id) == (so_far := store.trace(summary.id), inspect_trace(so_far))
     assert seen[0] == (True, 1, 0, 0)
@@ -182,6 +182,24 @@ def test_a_killed_recorder_leaves_a_cut_trace(store: Store, sink: StoreSink, mon
     _is_cut(kept, 40)
     assert store.inspection(summary.id) == inspect_trace(kept)
     assert store.recover() == 0
+
+
+def test_what_a_killed_recorder_left_stands_in_the_order_of_its_turns(
+    store: Store, sink: StoreSink, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sink.accept(TraceStarted("k", replace(trace("a"), turns=())))
+    for number in (1, 2, 3, 4):
+        sink.accept(TurnStarted("k", number, Role.ASSISTANT))
+        sink.accept(ChunksArrived("k", number, chunks_of(f"turn {number}")))
+    for number in (1, 3):
+        sink.accept(TurnEnded("k", number, Turn(Role.ASSISTANT, (Part("text", f"turn {number}"),))))
+        sink.flush()
+    assert list(store.open_turns("a")) == [2, 4]
+    monkeypatch.setattr(recovery, "_lives", lambda owner: False)
+    assert store.recover() == 1
+    kept, inspection = store.inspected("a")
+    assert [turn.parts[0].text for turn in kept.turns] == ["turn 1", "turn 2", "turn 3", "turn 4"]
+    assert inspection == inspect_trace(kept)
 
 
 def test_a_recorder_that_was_taken_for_dead_writes_its_trace_again(store: Store, sink: StoreSink) -> None:

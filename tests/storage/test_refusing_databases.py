@@ -14,6 +14,7 @@ import pytest
 
 from inspector.capture.events import ChunksArrived, RecordEvent, TraceEnded, TraceStarted, TurnEnded, TurnStarted
 from inspector.errors import StoreError
+from inspector.inspection import inspect_trace
 from inspector.model import BodyState, Chunk, Part, Role, Turn
 from storage import Store, StoreSink, open_store
 from storage.running.pieces import parts_of
@@ -96,7 +97,7 @@ def test_a_turn_that_found_no_room_is_kept_up_to_there_and_says_so(
     count = len(turn.parts[0].chunks or ())
     assert 500 < count < 2_000
     assert turn.parts == parts_of(LONG[:count])
-    assert kept.provenance.warnings == ("The database could not be written for too long: not all of turn 1 is kept.",)
+    assert kept.provenance.warnings == ("Not all of turn 1 is kept: the database could not be written for too long.",)
     assert "What is recorded waits in memory, since it cannot be written" in caplog.text
 
 
@@ -128,7 +129,7 @@ def test_a_turn_whose_end_found_no_room_keeps_its_facts_and_what_came(store: Sto
     assert kept.turns[0].parts == parts_of(LONG[: len(kept.turns[0].parts[0].chunks or ())])
     assert kept.turns[1] == Turn(Role.USER, ())
     assert kept.provenance.warnings == (
-        "The database could not be written for too long: not all of turns 1, 2 is kept.",
+        "Not all of turns 1, 2 is kept: the database could not be written for too long.",
     )
 
 
@@ -236,3 +237,33 @@ def test_turns_may_be_open_beside_each_other(store: Store) -> None:
     sink.close()
     kept = store.trace("a")
     assert [turn.parts[0].text for turn in kept.turns] == ["turn 1", "second", "turn 3"]
+
+
+@pytest.mark.parametrize("flushes", [1, 4])
+def test_a_session_that_is_not_held_in_memory_ends_the_same(
+    store: Store, monkeypatch: pytest.MonkeyPatch, flushes: int
+) -> None:
+    monkeypatch.setattr("storage.live._HELD_BYTES", 0)
+    monkeypatch.setattr("storage.live._EVERY_S", 1e6)
+    sink = StoreSink(store)
+    for count, event in enumerate(events_of(WHOLE, known=1)):
+        sink.accept(event)
+        if count % flushes == 0:
+            sink.flush()
+            assert not any(any(one._turns.values()) for one in sink._sessions.values())
+    sink.close()
+    assert store.trace("a") == WHOLE
+    assert store.inspection("a") == inspect_trace(WHOLE)
+
+
+def test_turns_that_end_out_of_order_are_put_in_order_though_nothing_is_held(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("storage.live._HELD_BYTES", 0)
+    sink = StoreSink(store)
+    sink.accept(TraceStarted("k", replace(trace("a"), turns=())))
+    for number in (1, 4, 2, 3):
+        sink.accept(TurnEnded("k", number, Turn(Role.USER, (Part("text", f"turn {number}"),))))
+        sink.flush()
+    sink.close()
+    assert [turn.parts[0].text for turn in store.trace("a").turns] == ["turn 1", "turn 2", "turn 3", "turn 4"]

@@ -6,6 +6,7 @@ import click
 
 from inspector.json_text import write_json
 from storage import open_store
+from ui.cli.open_turns import open_turns_of
 from ui.cli.options import color_option, database_option, json_option
 from ui.cli.paint import put, screen_width
 from ui.cli.upkeep import PATIENCE_S, end_broken_off
@@ -23,15 +24,26 @@ def show(id: str, where: str | None, *, full: bool, as_json: bool, color: str) -
     """Show one trace: its turns with what is wrong marked in place, its chain, and where that broke.
 
     ID is the number that `weaklink list` prints, or an id of the source's own that one trace alone bears. Long texts
-    are folded in the middle; faults never are. Of a trace that is still being recorded, the turns that have ended.
+    are folded in the middle; faults never are. Of a trace that is still being recorded, a turn that has not ended is
+    shown as far as it came.
     """
     with open_store(where, create=False, busy_timeout_s=PATIENCE_S) as store:
         end_broken_off(store)
         summary = store.summary(id)
         number, running = summary.id, summary.running
         trace, inspection = store.inspected(number)
+        open_turns = open_turns_of(store.open_turns(number), trace, inspection) if running else ()
     if as_json:
-        sys.stdout.write(write_json(trace_object(number, trace, inspection, running=running)) + "\n")
+        value = trace_object(number, trace, inspection, running=running, open_turns=open_turns)
+        sys.stdout.write(write_json(value) + "\n")
     else:
-        lines = trace_lines(trace, inspection, id=number, width=screen_width(), full=full, running=running)
+        lines = trace_lines(
+            trace,
+            inspection,
+            id=number,
+            width=screen_width(),
+            full=full,
+            running=running,
+            open_turns=open_turns,
+        )
         put(lines, color=color)

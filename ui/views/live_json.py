@@ -6,10 +6,10 @@ from inspector.diagnostics import Diagnostic, Location
 from inspector.model import Span, ToolCall, Trace, Turn
 from inspector.text import LineIndex
 from storage import TraceSummary
-from ui.views.live_lines import characters_in
 from ui.views.segment_json import JsonObject, call_object, diagnostic_object, span_object
 from ui.views.trace import model_of
 from ui.views.trace_json import generation_object, moment, summary_object
+from ui.views.turn import characters_in
 
 
 def trace_began_object(id: int, trace: Trace) -> JsonObject:

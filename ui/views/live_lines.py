@@ -14,7 +14,7 @@ from ui.views.run import Line, Run, clipped
 from ui.views.status import RUNNING, status_run
 from ui.views.trace import model_of, title_of
 from ui.views.trace_list import break_words
-from ui.views.turn import error_words, turn_facts
+from ui.views.turn import characters_in, error_words, turn_facts
 from ui.views.visible import visible_line
 from ui.views.wording import counted, help_line, title, wrapped
 
@@ -88,11 +88,6 @@ def trace_ended_line(id: str, summary: TraceSummary | None, width: int) -> Line:
     broken = (*break_words(summary.broken), Run("  ")) if summary.broken else ()
     why = (Run(f"by {visible_line(summary.abort_reason)}  "),) if summary.abort_reason else ()
     return clipped((*_place(id), status, Run("  "), *broken, *why, Run(", ".join(counts), Style.DIM)), width)
-
-
-def characters_in(turn: Turn) -> int:
-    """How many code points came of a turn, over the parts that are its words."""
-    return sum(len(part.text) for part in turn.parts if not part.name.startswith(WIRE_PREFIX))
 
 
 def _place(id: str, turn: int | None = None) -> Line:

@@ -1,7 +1,7 @@
 """A whole trace for people: what it is, its turns, its chain, and where that broke."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
 from inspector.diagnostics import Diagnostic
@@ -11,6 +11,7 @@ from inspector.rules.rule import Severity
 from ui.views.break_story import break_lines
 from ui.views.chain import chain_lines, ending
 from ui.views.minimap import minimap
+from ui.views.open_turn import OpenTurn, open_turn_lines
 from ui.views.palette import Style
 from ui.views.run import Line, Run, clipped
 from ui.views.status import RUNNING, status_run
@@ -25,9 +26,16 @@ _LONGEST = 1_000
 
 
 def trace_lines(
-    trace: Trace, inspection: Inspection, *, id: int, width: int, full: bool = False, running: bool = False
+    trace: Trace,
+    inspection: Inspection,
+    *,
+    id: int,
+    width: int,
+    full: bool = False,
+    running: bool = False,
+    open_turns: Sequence[OpenTurn] = (),
 ) -> Iterator[Line]:
-    """The lines that `weaklink show` prints; `id` is the trace's in the database."""
+    """The lines that `weaklink show` prints; `id` is the trace's in the database, `open_turns` have not ended yet."""
     yield from trace_head(trace, inspection, id=id, width=width, running=running)
     parts: dict[int, list[PartInspection]] = {}
     for part in inspection.parts:
@@ -40,6 +48,9 @@ def trace_lines(
         yield ()
         found, faulty = parts.get(number, []), wrong.get(number, [])
         yield from turn_lines(turn, number, found, faulty, width=width, model=model, steps=steps, full=full)
+    for opened in open_turns:
+        yield ()
+        yield from open_turn_lines(opened, width=width, model=model, full=full)
     if inspection.chain.steps:
         yield ()
         yield (Run("chain", Style.STRONG),)

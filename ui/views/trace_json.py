@@ -1,5 +1,6 @@
 """Traces and their inspections as JSON values: a line of `weaklink list --json`, and all of `weaklink show --json`."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from itertools import groupby
 
@@ -10,6 +11,7 @@ from inspector.model import Generation, Instant, Json, Trace, Turn
 from inspector.rules.rule import Severity
 from inspector.text import LineIndex
 from storage import TraceSummary
+from ui.views.open_turn import OpenTurn
 from ui.views.segment_json import JsonObject, call_object, diagnostic_object, span_object
 from ui.views.trace import model_of
 
@@ -36,11 +38,22 @@ def summary_object(summary: TraceSummary) -> JsonObject:
         "status": summary.status.value,
         "break": _break_object(summary.broken),
         "running": summary.running,
+        "open_turns": summary.open_turns,
     }
 
 
-def trace_object(id: int, trace: Trace, inspection: Inspection, *, running: bool = False) -> JsonObject:
-    """A whole trace: what `list` says of it, its turns with texts, spans and calls, its chain, its diagnostics."""
+def trace_object(
+    id: int,
+    trace: Trace,
+    inspection: Inspection,
+    *,
+    running: bool = False,
+    open_turns: Sequence[OpenTurn] = (),
+) -> JsonObject:
+    """A whole trace: what `list` says of it, its turns with texts, spans and calls, its chain, its diagnostics.
+
+    `open_turns` are those of a running trace that have not ended: as far as they came, and judged by nothing.
+    """
     came, chain = trace.provenance, inspection.chain
     found = [diagnostic.rule.severity for diagnostic in inspection.diagnostics]
     return {
@@ -63,6 +76,7 @@ def trace_object(id: int, trace: Trace, inspection: Inspection, *, running: bool
         "chain": _chain_objects(chain),
         "diagnostics": _diagnostic_objects(trace, inspection.diagnostics),
         "running": running,
+        "open_turns": [_turn_object(one.turn, one.number, list(one.parts)) for one in open_turns],
     }
 
 

@@ -67,7 +67,7 @@ def _cells(summary: TraceSummary, minimap: Line) -> dict[str, Line]:
         "name": (Run(visible_line(trace_title(summary))),),
         "model": (Run(visible_line(summary.model or "-")),),
         "format": (Run(summary.format),),
-        "turns": (Run(str(summary.turns)),),
+        "turns": (Run(f"{summary.turns}{f'+{summary.open_turns}' if summary.open_turns else ''}"),),
         "calls": (Run(str(summary.tool_calls)),),
         "errors": (Run(str(summary.errors or "-"), Style.ERROR if summary.errors else Style.DIM),),
         "map": minimap,

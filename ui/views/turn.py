@@ -7,6 +7,7 @@ from inspector.chain.steps import Step
 from inspector.diagnostics import Diagnostic, Fault
 from inspector.inspection import PartInspection
 from inspector.model import Generation, GenerationError, Role, Span, SpanKind, ToolCall, ToolDefinition, Turn
+from inspector.wire.events import WIRE_PREFIX
 from ui.views.call import call_head, call_lines
 from ui.views.marked import Told, fault_lines, marked_lines
 from ui.views.palette import Style, style_of
@@ -164,6 +165,11 @@ def _generation_facts(generation: Generation, model: str) -> Iterator[str]:
     finish = generation.finish_reason or (generation.finish.value if generation.finish else None)
     if finish:
         yield f"finish {finish}"
+
+
+def characters_in(turn: Turn) -> int:
+    """How many code points came of a turn, over the parts that are its words."""
+    return sum(len(part.text) for part in turn.parts if not part.name.startswith(WIRE_PREFIX))
 
 
 def error_words(error: GenerationError) -> Line:

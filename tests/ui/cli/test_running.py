@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from inspector.capture.events import TraceEnded, TraceStarted, TurnStarted
-from inspector.model import Role
+from inspector.capture.events import ChunksArrived, TraceEnded, TraceStarted, TurnStarted
+from inspector.model import Chunk, Role
 from storage import StoreSink, open_store
-from tests.storage.samples import BAD_CALL, trace
+from tests.storage.samples import BAD_CALL, GOOD_CALL, trace
 from tests.ui.conftest import ROOT, Run
 
 
@@ -47,6 +47,31 @@ def test_a_trace_is_running_until_it_ends(weaklink: Run, tmp_path: Path) -> None
     assert "✖ broken" in weaklink("list", "--db", "t.db").stdout.decode()
     assert "running" not in _shown(weaklink)
     assert json.loads(_shown(weaklink, "--json"))["running"] is False
+
+
+def test_an_open_turn_is_shown_as_far_as_it_came(weaklink: Run, tmp_path: Path) -> None:
+    sink = StoreSink(str(tmp_path / "t.db"))
+    sink.accept(TraceStarted("k", trace("a", GOOD_CALL)))
+    sink.accept(TurnStarted("k", 3, Role.ASSISTANT))
+    said = f'<think>I try again.</think>{BAD_CALL}<tool_call>\n{{"name": "get'
+    sink.accept(ChunksArrived("k", 3, (Chunk(0, "text", said),)))
+    sink.flush()
+    found = _listed(weaklink)
+    assert (found["running"], found["turns"], found["open_turns"]) == (True, 2, 1)
+    assert " 2+1 " in weaklink("list", "--db", "t.db", COLUMNS="120").stdout.decode()
+    shown = _shown(weaklink)
+    assert "── 3 assistant" in shown
+    assert "I try again." in shown
+    assert shown.count("error[") == shown.count("error[J104]") == 1
+    assert f"▸ running, {len(said)} characters so far" in shown
+    value = json.loads(_shown(weaklink, "--json"))
+    assert [turn["turn"] for turn in value["turns"]] == [1, 2]
+    (opened,) = value["open_turns"]
+    assert (opened["turn"], opened["parts"][0]["text"]) == (3, said)
+    assert value["break"] is None
+    sink.close()
+    assert json.loads(_shown(weaklink, "--json"))["open_turns"] == []
+    assert "running" not in _shown(weaklink)
 
 
 def _killed_recorder(database: Path) -> None:

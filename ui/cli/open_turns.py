@@ -1,0 +1,33 @@
+"""Reads the turns of a running trace that have not ended; faults that may yet be mended are left out."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from inspector.diagnostics import Diagnostic
+from inspector.inspection import Inspection, inspect_trace
+from inspector.model import Trace, Turn
+from inspector.segmentation import Segmenter
+from inspector.wire.events import PROMPT_PART
+from ui.views.open_turn import OpenTurn
+
+
+def open_turns_of(turns: Mapping[int, Turn], trace: Trace, inspection: Inspection) -> tuple[OpenTurn, ...]:
+    """Open turns by number, read in the format of their trace, as far as it has one; else in what their text shows."""
+    has_answers = any(turn.generation is not None for turn in trace.turns)
+    format = inspection.format if has_answers else trace.format
+    return tuple(_read(number, turn, replace(trace, format=format)) for number, turn in sorted(turns.items()))
+
+
+def _read(number: int, turn: Turn, trace: Trace) -> OpenTurn:
+    found = inspect_trace(replace(trace, turns=(turn,)))
+    parts = tuple(replace(part, turn=number) for part in found.parts)
+    return OpenTurn(number, turn, parts, tuple(_certain(number, turn, found.format)))
+
+
+def _certain(number: int, turn: Turn, format: str) -> list[Diagnostic]:
+    """The faults of the words that are known although the text may go on."""
+    text, prompt = turn.part("text"), turn.part(PROMPT_PART)
+    tools = turn.generation.tools if turn.generation is not None else ()
+    segmenter = Segmenter(format, prompt=prompt.text if prompt else "", tools=tools, role=turn.role, turn=number)
+    segmenter.feed(text.text if text else "")
+    return segmenter.take()[1]
