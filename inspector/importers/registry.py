@@ -12,6 +12,7 @@ from inspector.importers.completions import CompletionsImporter
 from inspector.importers.harbor_atif import HarborAtifImporter
 from inspector.importers.mini_swe_agent import MiniSweAgentImporter
 from inspector.importers.openai_messages import OpenAiMessagesImporter
+from inspector.importers.openhands import OpenHandsImporter
 from inspector.importers.raw_text import RawTextImporter
 from inspector.importers.sharegpt import ShareGptImporter
 from inspector.importers.source import Importer
@@ -33,6 +34,7 @@ _BUILT_IN: tuple[Importer, ...] = (
     SweAgentImporter(),
     MiniSweAgentImporter(),
     HarborAtifImporter(),
+    OpenHandsImporter(),
     CompletionsImporter(),
     RawTextImporter(),
 )
