@@ -10,6 +10,7 @@ from inspector.importers.claude_code_output import ClaudeCodeOutputImporter
 from inspector.importers.codex import CodexImporter
 from inspector.importers.completions import CompletionsImporter
 from inspector.importers.harbor_atif import HarborAtifImporter
+from inspector.importers.llm_database import LlmDatabaseImporter
 from inspector.importers.mini_swe_agent import MiniSweAgentImporter
 from inspector.importers.openai_messages import OpenAiMessagesImporter
 from inspector.importers.openhands import OpenHandsImporter
@@ -35,6 +36,7 @@ _BUILT_IN: tuple[Importer, ...] = (
     MiniSweAgentImporter(),
     HarborAtifImporter(),
     OpenHandsImporter(),
+    LlmDatabaseImporter(),
     CompletionsImporter(),
     RawTextImporter(),
 )
