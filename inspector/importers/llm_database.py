@@ -38,6 +38,7 @@ from inspector.wire.finish_reasons import finish_meaning
 from inspector.wire.json_text import compact_json
 
 _MAGIC = b"SQLite format 3\0"
+_COLUMNS = (b"tip_message_hash", b"prompt_json")
 _NOT_STORED = (
     "the source keeps no chunks, and neither an answer nor a request that failed",
     "the source keeps the arguments of calls as it parsed them",
@@ -60,8 +61,8 @@ class LlmDatabaseImporter:
             with sample.file.on_disk() as path, opened(path) as tables:
                 known = tables.names >= NEW_SCHEMA or tables.names >= OLD_SCHEMA
                 return 0.9 if known else 0.0
-        except sqlite3.Error:
-            return 0.0
+        except sqlite3.Error:  # damaged: its beginning may still tell
+            return 0.5 if any(column in sample.head for column in _COLUMNS) else 0.0
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
         """The threads, then the conversations, in the order of their ids; damage ends them with a Skipped."""
