@@ -10,6 +10,7 @@ from inspector.importers.claude_code_output import ClaudeCodeOutputImporter
 from inspector.importers.codex import CodexImporter
 from inspector.importers.completions import CompletionsImporter
 from inspector.importers.harbor_atif import HarborAtifImporter
+from inspector.importers.hermes_sessions import HermesSessionsImporter
 from inspector.importers.llm_database import LlmDatabaseImporter
 from inspector.importers.mini_swe_agent import MiniSweAgentImporter
 from inspector.importers.openai_messages import OpenAiMessagesImporter
@@ -37,6 +38,7 @@ _BUILT_IN: tuple[Importer, ...] = (
     HarborAtifImporter(),
     OpenHandsImporter(),
     LlmDatabaseImporter(),
+    HermesSessionsImporter(),
     CompletionsImporter(),
     RawTextImporter(),
 )
