@@ -110,7 +110,7 @@ def usage_of(usage: Json) -> Usage | None:
         return None
     try:
         return msgspec.convert(usage, UsageShape).usage()
-    except msgspec.ValidationError:
+    except (msgspec.ValidationError, ValueError):
         return None
 
 

@@ -57,10 +57,9 @@ def instant(value: Json) -> Instant | None:
     """
     if isinstance(value, str):
         return _from_iso(value)
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e14:
         return None
-    seconds = value / 1000 if value > 1e11 else value
-    return Instant(float(seconds)) if 0 < seconds < 1e11 else None
+    return Instant(value / 1000 if value > 1e11 else float(value))
 
 
 def text_of(value: JsonObject, *keys: str) -> str:

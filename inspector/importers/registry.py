@@ -10,8 +10,11 @@ from inspector.importers.claude_code_output import ClaudeCodeOutputImporter
 from inspector.importers.codex import CodexImporter
 from inspector.importers.completions import CompletionsImporter
 from inspector.importers.harbor_atif import HarborAtifImporter
+from inspector.importers.hermes_sessions import HermesSessionsImporter
+from inspector.importers.llm_database import LlmDatabaseImporter
 from inspector.importers.mini_swe_agent import MiniSweAgentImporter
 from inspector.importers.openai_messages import OpenAiMessagesImporter
+from inspector.importers.openhands import OpenHandsImporter
 from inspector.importers.raw_text import RawTextImporter
 from inspector.importers.sharegpt import ShareGptImporter
 from inspector.importers.source import Importer
@@ -33,6 +36,9 @@ _BUILT_IN: tuple[Importer, ...] = (
     SweAgentImporter(),
     MiniSweAgentImporter(),
     HarborAtifImporter(),
+    OpenHandsImporter(),
+    LlmDatabaseImporter(),
+    HermesSessionsImporter(),
     CompletionsImporter(),
     RawTextImporter(),
 )

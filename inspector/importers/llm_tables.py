@@ -1,0 +1,97 @@
+"""Reads the rows of a log database of Simon Willison's `llm`, without ever writing to it."""
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from inspector.importers.rows import parse_json
+from inspector.importers.source import JsonObject
+from inspector.model import Json
+from inspector.text import decode
+
+OLD_SCHEMA = frozenset({"conversations", "responses"})
+NEW_SCHEMA = frozenset({"threads", "turns", "messages", "parts"})
+
+_INDEXED = {
+    "tool_calls": "response_id",
+    "tool_results": "response_id",
+    "tool_responses": "response_id",
+    "prompt_fragments": "response_id",
+    "system_fragments": "response_id",
+    "prompt_attachments": "response_id",
+    "parts": "message_hash",
+    "part_fragments": "part_id",
+    "part_attachments": "part_id",
+    "turn_tools": "turn_id",
+}
+
+
+class LlmTables:
+    """The tables of an open database. sqlite3.Error comes out of every method where the file is damaged."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        found = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        self.names = frozenset(str(name) for (name,) in found)
+
+    def rows(self, query: str, *given: Json) -> Iterator[JsonObject]:
+        """The rows of a query, as they are read: column names to values; blobs are left out."""
+        found = self._connection.execute(query, given)
+        names = [column[0] for column in found.description]
+        for row in found:
+            yield {name: value for name, value in zip(names, row, strict=True) if not isinstance(value, bytes)}
+
+    def index(self) -> None:
+        """Make what `of` needs, in a temporary database: the tables have no indexes of their own."""
+        for table, column in _INDEXED.items():
+            if table in self.names:
+                self._connection.execute(
+                    f"CREATE TEMP TABLE by_{table} AS SELECT {column} AS owner, rowid AS at FROM main.{table}"
+                )
+                self._connection.execute(f"CREATE INDEX temp.index_{table} ON by_{table} (owner)")
+
+    def of(self, table: str, owner: Json) -> list[JsonObject]:
+        """The rows of a table that belong to a response, a turn, a message or a part, in order; none without it."""
+        if table not in self.names:
+            return []
+        query = (
+            f"SELECT t.* FROM temp.by_{table} b JOIN main.{table} t ON t.rowid = b.at WHERE b.owner = ? ORDER BY b.at"
+        )
+        return list(self.rows(query, owner))
+
+    def by_key(self, table: str, column: str, keys: Iterable[Json]) -> list[JsonObject]:
+        """The rows with these primary keys, in the keys' order."""
+        if table not in self.names:
+            return []
+        query = f"SELECT * FROM main.{table} WHERE {column} = ?"
+        return [row for key in keys for row in self.rows(query, key)]
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[LlmTables]:
+    """The tables of the database at `path`, opened read-only; sqlite3.Error where it is none.
+
+    Its write-ahead log is read where there is one. Without one nothing beside the file is looked at, since SQLite
+    would make files there.
+    """
+    place = path.absolute()
+    log = place.with_name(f"{place.name}-wal")
+    mode = "mode=ro" if log.exists() and log.stat().st_size else "mode=ro&immutable=1"
+    connection = sqlite3.connect(f"{place.as_uri()}?{mode}", uri=True)
+    connection.text_factory = decode
+    try:
+        yield LlmTables(connection)
+    finally:
+        connection.close()
+
+
+def json_in(value: Json) -> JsonObject:
+    """The object in a column of JSON text; an empty one for what is none."""
+    if not isinstance(value, str):
+        return {}
+    try:
+        read = parse_json(value.encode("utf-8", "surrogatepass"))
+    except ValueError:
+        return {}
+    return read if isinstance(read, dict) else {}
