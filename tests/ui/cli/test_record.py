@@ -221,7 +221,7 @@ def _open_texts(home: Path) -> list[str]:
         return [
             part.text
             for summary in store.traces()
-            for turn in store.open_turns(summary.id)
+            for turn in store.open_turns(summary.id).values()
             for part in turn.parts
             if part.name == "text"
         ]
