@@ -123,16 +123,9 @@ def _read_input(text: str, given: Range) -> tuple[Json, tuple[Fault, ...], bool,
         return raw, (), True, True
     reading = read_json(raw)
     faults = tuple(fault.moved(given.start) for fault in reading.faults)
-    faults += tuple(_second_input(node).moved(given.start) for node in reading.nodes[1:])
     is_object = bool(reading.nodes) and reading.nodes[0].kind is JsonKind.OBJECT
     readable = is_object and (reading.strict or reading.repairable)
     return reading.nodes[0].value() if readable else raw, faults, reading.strict and is_object, readable
-
-
-def _second_input(node: JsonNode) -> Fault:
-    message = "A second input stands behind the first; the action takes one, and readers fail or drop this one."
-    hint = "Give it an `Action:` of its own, or delete it."
-    return Fault(rules.SEVERAL_OBJECTS_IN_ONE_CALL, node.range, message, hint)
 
 
 def _read_alone(text: str, head: Range) -> Reading:
@@ -189,7 +182,6 @@ def _read_block(text: str, block: Range) -> Reading:
     for array in (node for node in reading.nodes if node.kind is JsonKind.ARRAY):
         objects += (node for node in array.items if node.kind is JsonKind.OBJECT)
     faults = list(reading.faults)
-    faults += (_second_action(node) for node in reading.nodes[1:])
     calls = [_block_call(place.of(text), node, reading, faults) for node in objects]
     if not calls:
         content = block.of(text)
@@ -201,11 +193,6 @@ def _read_block(text: str, block: Range) -> Reading:
         faults=tuple(fault.moved(place.start) for fault in sorted(faults, key=lambda fault: fault.range)),
         complete=not any(fault.rule is rules.TRUNCATED_JSON for fault in faults),
     )
-
-
-def _second_action(node: JsonNode) -> Fault:
-    message = "A second action stands in the same block; readers expect one JSON value there and fail."
-    return Fault(rules.SEVERAL_OBJECTS_IN_ONE_CALL, node.range, message, "Give it a block of its own.")
 
 
 def _block_call(text: str, node: JsonNode, reading: JsonReading, faults: list[Fault]) -> ToolCall:
