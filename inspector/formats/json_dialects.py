@@ -4,10 +4,10 @@ A dialect names its markers and whether an array, a row of objects or one object
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from inspector.formats.bare_json import BARE_HOMES, CALL_END, CALL_ENDS, BareJson, bare_states
+from inspector.formats.bare_json import BARE_HOMES, CALL_END, BareJson, bare_states
 from inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES, TURN_TRANSITIONS
 from inspector.formats.dialect import Enclosed, Ways, dialect_table
 from inspector.formats.format import Format, Signs
@@ -15,12 +15,18 @@ from inspector.formats.reasoning_tags import THINK_TAGS, ReasoningTag
 from inspector.formats.span_readings import ReasoningReader, read_definitions, read_result
 from inspector.formats.writing import is_json_call
 from inspector.model import Role, SpanKind, ToolCall
-from inspector.segmenter.ahead import Ahead
+from inspector.segmenter.ahead import Ahead, Run
 from inspector.segmenter.events import FormatParser
 from inspector.segmenter.machine import Machine
 from inspector.segmenter.payload import JSON
 from inspector.segmenter.readings import SpanReader
 from inspector.segmenter.table import HOME, Cut, State, Table, Transition
+
+
+TOOL_RESPONSE = Enclosed("<tool_response>", "</tool_response>")
+"""What models write around a result that they invent, whatever their family's own template has."""
+
+_CALL_KEYS = Ahead(Run(r"\s"), ('"name"', '"arguments"'))
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +41,7 @@ class JsonMarkers:
     calls: tuple[Enclosed, ...] = ()
     bare: BareJson | None = None
     ahead: Ahead | None = None
-    results: tuple[Enclosed, ...] = ()
+    results: tuple[Enclosed, ...] = (TOOL_RESPONSE,)
     definitions: tuple[Enclosed, ...] = ()
     reasoning: tuple[ReasoningTag, ...] = THINK_TAGS
     turns: tuple[Transition, ...] = ()
@@ -48,7 +54,7 @@ def json_table(markers: JsonMarkers) -> Table:
 
     def states(ways: Ways) -> Iterator[State]:
         for call in markers.calls:
-            yield _call(call, ways)
+            yield from _call(call, ways)
         yield CALL_END
         if markers.bare is not None:
             yield from bare_states(markers.bare, ways)
@@ -122,11 +128,16 @@ def json_format(
     )
 
 
-def _call(call: Enclosed, ways: Ways) -> State:
+def _call(call: Enclosed, ways: Ways) -> Iterator[State]:
     name = f"call {call.opener}"
     if call.closer:
         ends = (Transition(call.closer, Cut.AFTER, HOME), *ways.out_of_call)
-        return State(name, SpanKind.TOOL_CALL, ends, "tool_call", call.opener, call.closer, payload=JSON)
-    return State(
-        name, SpanKind.TOOL_CALL, ways.out_of_call, label="tool_call", opener=call.opener, payload=JSON, then=CALL_ENDS
+        yield State(name, SpanKind.TOOL_CALL, ends, "tool_call", call.opener, call.closer, payload=JSON)
+        return
+    ends = Transition("(end of the value)", Cut.NOWHERE, f"{name} end", width=0)
+    yield State(
+        name, SpanKind.TOOL_CALL, ways.out_of_call, label="tool_call", opener=call.opener, payload=JSON, then=ends
     )
+    # A second object behind the first belongs to the same call: it has no marker of its own.
+    again = (Transition(f"{space}{{", Cut.NOWHERE, name, width=0, ahead=_CALL_KEYS) for space in ("", "\n", " "))
+    yield replace(CALL_END, name=f"{name} end", transitions=tuple(again))

@@ -11,7 +11,7 @@ from inspector.formats.json_dialects import JsonMarkers, json_format
 from inspector.formats.writing import call_array
 from inspector.segmenter.ahead import Ahead, Run
 
-_BEGINNINGS = ("{", *(f"[{space}{{" for space in ("", " ", "\n", "\n ", "\n  ", "\n    ")))
+_BEGINNINGS = ("{", "```", *(f"[{space}{{" for space in ("", " ", "\n", "\n ", "\n  ", "\n    ")))
 
 PHI4 = json_format(
     name="phi4",
