@@ -22,7 +22,6 @@ from inspector.segmenter.payload import JSON
 from inspector.segmenter.readings import SpanReader
 from inspector.segmenter.table import HOME, Cut, State, Table, Transition
 
-
 TOOL_RESPONSE = Enclosed("<tool_response>", "</tool_response>")
 """What models write around a result that they invent, whatever their family's own template has."""
 
