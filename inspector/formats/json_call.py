@@ -57,9 +57,10 @@ class JsonCallReader:
             return Reading(calls=(closed.call,), complete=True)
         if not text.strip():
             return empty_payload(closed)
-        return self._read(text, start)
+        return self.read(text, start)
 
-    def _read(self, text: str, start: int) -> Reading:
+    def read(self, text: str, start: int) -> Reading:
+        """The calls in `text`, which is not blank and begins at `start` in the whole text."""
         reading = read_json(text, call=self.keys.name == NATIVE_KEYS.name and not self.wrappers)
         faults = list(reading.faults)
         nodes = reading.nodes

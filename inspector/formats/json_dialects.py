@@ -133,9 +133,9 @@ def _call(call: Enclosed, ways: Ways) -> Iterator[State]:
         ends = (Transition(call.closer, Cut.AFTER, HOME), *ways.out_of_call)
         yield State(name, SpanKind.TOOL_CALL, ends, "tool_call", call.opener, call.closer, payload=JSON)
         return
-    ends = Transition("(end of the value)", Cut.NOWHERE, f"{name} end", width=0)
+    then = Transition("(end of the value)", Cut.NOWHERE, f"{name} end", width=0)
     yield State(
-        name, SpanKind.TOOL_CALL, ways.out_of_call, label="tool_call", opener=call.opener, payload=JSON, then=ends
+        name, SpanKind.TOOL_CALL, ways.out_of_call, label="tool_call", opener=call.opener, payload=JSON, then=then
     )
     # A second object behind the first belongs to the same call: it has no marker of its own.
     again = (Transition(f"{space}{{", Cut.NOWHERE, name, width=0, ahead=_CALL_KEYS) for space in ("", "\n", " "))
