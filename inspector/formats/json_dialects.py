@@ -3,11 +3,12 @@
 A dialect names its markers and whether an array, a row of objects or one object is its own way; the rest is common.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from inspector.formats.bare_json import BARE_HOMES, CALL_END, BareJson, bare_states
+from inspector.formats.bare_json import BARE_HOMES, CALL_END, BareJson, bare_calls, bare_states
 from inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES, TURN_TRANSITIONS
 from inspector.formats.dialect import Enclosed, Ways, dialect_table
 from inspector.formats.format import Format, Signs
@@ -88,15 +89,19 @@ def json_format(
     ids: bool = False,
     expresses: Callable[[ToolCall], bool] = is_json_call,
     text_reader: SpanReader | None = None,
-    drafts: Iterable[str] = (),
+    near_calls: tuple[tuple[re.Pattern[str], str], ...] = (),
 ) -> Format:
     """A format over `markers`, whose calls `reader` reads and `write_calls` writes.
 
-    `expresses` says which calls it can hold, ids aside; `text_reader` reads text spans; `drafts` are beginnings of a
-    call that count as such in reasoning, beside the markers.
+    `expresses` says which calls it can hold, ids aside; `text_reader` reads text spans;
+    `near_calls` as in Format.
     """
     table = json_table(markers)
-    openers = [*(call.opener for call in markers.calls), *drafts]
+    drafts = ReasoningReader(
+        [call.opener for call in markers.calls],
+        [call.closer for call in markers.calls if call.closer],
+        bare=bare_calls(markers.bare) if markers.bare is not None else (),
+    )
     of_text = {} if text_reader is None else {SpanKind.TEXT: text_reader}
 
     def new_parser(prompt: str = "", role: Role = Role.ASSISTANT) -> FormatParser:
@@ -117,13 +122,14 @@ def json_format(
                 SpanKind.TOOL_CALL: reader,
                 SpanKind.TOOL_RESULT: read_result,
                 SpanKind.TOOL_DEFINITIONS: read_definitions,
-                SpanKind.REASONING: ReasoningReader(openers, [call.closer for call in markers.calls if call.closer]),
+                SpanKind.REASONING: drafts,
                 **of_text,
             }
         ),
         write_calls=write_calls,
         expresses=expresses_all,
         ids=ids,
+        near_calls=near_calls,
     )
 
 

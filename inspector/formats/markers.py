@@ -4,6 +4,7 @@ from functools import lru_cache
 
 from inspector.formats.api.parser import ApiOrText
 from inspector.formats.format import Format
+from inspector.segmenter.ahead import Ahead
 from inspector.segmenter.machine import Machine
 
 
@@ -19,6 +20,14 @@ def call_openers_of(own: Format) -> tuple[str, ...]:
     """The markers of a format that open a call, sorted; none where it is read by no table."""
     machine = _machine(own)
     return tuple(sorted(machine.call_openers)) if machine is not None else ()
+
+
+@lru_cache(maxsize=128)
+def bare_calls_of(own: Format) -> tuple[tuple[str, Ahead], ...]:
+    """What begins a call of a format without a marker: a bracket, and what must follow it."""
+    machine = _machine(own)
+    ways = machine.home_ways if machine is not None else ()
+    return tuple((way.marker, way.ahead) for way in ways if way.marker in ("{", "[") and way.ahead is not None)
 
 
 def _machine(own: Format) -> Machine | None:

@@ -88,6 +88,11 @@ class Machine(OpenSpan):
         return frozenset(way.marker for state in self._table.states for way in state.transitions)
 
     @property
+    def home_ways(self) -> tuple[Transition, ...]:
+        """The ways out of the state that a turn begins in."""
+        return self._home.transitions
+
+    @property
     def call_openers(self) -> frozenset[str]:
         """The markers that open calls."""
         return frozenset(state.opener for state in self._table.states if state.kind is SpanKind.TOOL_CALL) - {""}
