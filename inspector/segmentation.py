@@ -136,6 +136,7 @@ class _CheckedAssembler:
         self._assembler = assembler
         self._foreign = ForeignCalls(speaks) if speaks is not None else None
         self._near = NearMarkers(speaks) if speaks is not None else None
+        self._own_tools = speaks.own_tools if speaks is not None else frozenset()
         self._given = tools if isinstance(tools, OfferedTools) else OfferedTools(tools)
         self._defined = OfferedTools()
         self._checked = (0, 0)
@@ -184,7 +185,7 @@ class _CheckedAssembler:
             offered = self._given or self._defined_before(call)
             if call.parameters:
                 assembler.calls[at] = typed_by(call, offered)
-            assembler.faults += check_arguments(assembler.calls[at], offered)
+            assembler.faults += check_arguments(assembler.calls[at], offered, self._own_tools)
         self._checked = len(assembler.definitions), len(assembler.calls)
 
     def _defined_before(self, call: ToolCall) -> OfferedTools:

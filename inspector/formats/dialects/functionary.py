@@ -107,4 +107,5 @@ FUNCTIONARY = Format(
         (re.compile(r"</?functions?[ :_=\"'][^<>\n]{0,64}>(?=\{)"), "<function=NAME>"),
     ),
     expresses=_expresses,
+    own_tools=frozenset({_CODE_TOOL}),
 )

@@ -125,4 +125,5 @@ LLAMA3 = Format(
     ),
     write_calls=_write_calls,
     expresses=_expresses,
+    own_tools=frozenset({CODE_TOOL, "brave_search", "wolfram_alpha"}),
 )
