@@ -35,3 +35,10 @@ def _machine(own: Format) -> Machine | None:
     parser = own.new_parser()
     parser = parser.text_side if isinstance(parser, ApiOrText) else parser
     return parser if isinstance(parser, Machine) else None
+
+
+@lru_cache(maxsize=128)
+def wrappers_of(own: Format) -> dict[str, str]:
+    """The markers that open a wrapper around calls, each with the one that closes it."""
+    machine = _machine(own)
+    return machine.wrappers if machine is not None else {}

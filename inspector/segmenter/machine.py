@@ -97,6 +97,11 @@ class Machine(OpenSpan):
         """The markers that open calls."""
         return frozenset(state.opener for state in self._table.states if state.kind is SpanKind.TOOL_CALL) - {""}
 
+    @property
+    def wrappers(self) -> dict[str, str]:
+        """The markers that open a wrapper around calls, each with the marker that closes it."""
+        return self._table.wrappers
+
     def feed(self, text: str) -> list[ParseEvent]:
         """See FormatParser."""
         self._pieces.append(text)
