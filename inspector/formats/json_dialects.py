@@ -143,6 +143,10 @@ def _call(call: Enclosed, ways: Ways) -> Iterator[State]:
     yield State(
         name, SpanKind.TOOL_CALL, ways.out_of_call, label="tool_call", opener=call.opener, payload=JSON, then=then
     )
-    # A second object behind the first belongs to the same call: it has no marker of its own.
-    again = (Transition(f"{space}{{", Cut.NOWHERE, name, width=0, ahead=_CALL_KEYS) for space in ("", "\n", " "))
+    # A second object or array behind the first belongs to the same call: it has no marker of its own.
+    again = (
+        Transition(f"{space}{bracket}", Cut.NOWHERE, name, width=0, ahead=ahead)
+        for space in ("", "\n", " ")
+        for bracket, ahead in (("{", _CALL_KEYS), ("[{", _CALL_KEYS))
+    )
     yield replace(CALL_END, name=f"{name} end", transitions=tuple(again))

@@ -213,6 +213,7 @@ def _read_block(text: str, block: Range) -> Reading:
     for array in (node for node in reading.nodes if node.kind is JsonKind.ARRAY):
         objects += (node for node in array.items if node.kind is JsonKind.OBJECT)
     faults = list(reading.faults)
+    faults += (_second_action(node) for node in reading.nodes[1:])
     calls = [_block_call(place.of(text), node, reading, faults) for node in objects]
     if not calls:
         content = block.of(text)
@@ -224,6 +225,11 @@ def _read_block(text: str, block: Range) -> Reading:
         faults=tuple(fault.moved(place.start) for fault in sorted(faults, key=lambda fault: fault.range)),
         complete=not any(fault.rule is rules.TRUNCATED_JSON for fault in faults),
     )
+
+
+def _second_action(node: JsonNode) -> Fault:
+    message = "A second action stands in the same block; readers expect one JSON value there and fail."
+    return Fault(rules.SEVERAL_OBJECTS_IN_ONE_CALL, node.range, message, "Give it a block of its own.")
 
 
 def _block_call(text: str, node: JsonNode, reading: JsonReading, faults: list[Fault]) -> ToolCall:
