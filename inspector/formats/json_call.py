@@ -60,8 +60,10 @@ class JsonCallReader:
         if self.wrappers:
             nodes = tuple(inner for node in nodes for inner in self._unwrapped(node))
         objects = [node for node in nodes if node.kind is JsonKind.OBJECT]
+        wants_array = self.is_array and not self.is_row
+        bare = {node.range for node in reading.nodes if node.kind is JsonKind.OBJECT} if wants_array else set()
         arrays = [node for node in nodes if node.kind is JsonKind.ARRAY and _holds_objects(node)]
-        if self.is_array and not self.is_row and objects:
+        if wants_array and objects:
             faults.append(bare_object(objects))
         for array in arrays:
             objects += array.items
@@ -71,7 +73,10 @@ class JsonCallReader:
             faults += (second_array(one, two) for one, two in pairwise(arrays))
         elif not arrays and not self.is_row:
             faults += (second_object(text, one, two, self.between) for one, two in pairwise(objects))
-        calls = [self._call(text, node, reading, faults, alone=len(objects) == 1) for node in objects]
+        calls = [
+            self._call(text, node, reading, faults, alone=len(objects) == 1, fits=node.range not in bare)
+            for node in objects
+        ]
         if not calls:
             calls = [unreadable_payload(text)]
             if not any(fault.rule.severity is Severity.ERROR for fault in faults):
@@ -86,7 +91,10 @@ class JsonCallReader:
     def _unwrapped(self, node: JsonNode) -> tuple[JsonNode, ...]:
         return tuple(m.value for m in map(node.member, self.wrappers) if m is not None) or (node,)
 
-    def _call(self, text: str, node: JsonNode, reading: JsonReading, faults: list[Fault], *, alone: bool) -> ToolCall:
+    def _call(
+        self, text: str, node: JsonNode, reading: JsonReading, faults: list[Fault], *, alone: bool, fits: bool
+    ) -> ToolCall:
+        """The call of an object; `fits` says that it stands where it belongs."""
         shape = shape_of(node, self.keys, text)
         broken = [
             f for f in reading.faults if f.rule.severity is Severity.ERROR and (alone or node.range.covers(f.range))
@@ -97,7 +105,7 @@ class JsonCallReader:
         )
         if not any(fault.rule is rules.TRUNCATED_JSON for fault in broken):
             faults += shape.faults
-        valid = strict and shape.fits and not (self.is_array and not self.is_row and node in reading.nodes)
+        valid = strict and shape.fits and fits
         raw = shape.arguments.value.range.of(text) if shape.arguments else ""
         return ToolCall(
             name=None if _is_name_cut(shape, text, broken) else _name(shape),
