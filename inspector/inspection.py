@@ -125,7 +125,10 @@ def _read_part(
 ) -> tuple[PartInspection, Sequence[Diagnostic]]:
     if part.name != "text":
         reading = read_structured_part(turn, part)
-        faults = [*reading.faults, *(fault for call in reading.calls for fault in check_arguments(call, offered))]
+        faults = [
+            *reading.faults,
+            *(fault for call in reading.calls for fault in check_arguments(call, offered, chosen.own_tools)),
+        ]
         inspected = PartInspection(number, part.name, chosen.name, reading.spans, reading.calls)
         return inspected, [fault.at(number, part.name) for fault in faults]
     prompt = turn.part(PROMPT_PART)

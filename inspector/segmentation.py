@@ -9,6 +9,7 @@ from inspector.checks.foreign_calls import ForeignCalls
 from inspector.checks.near_markers import NearMarkers
 from inspector.checks.tools import OfferedTools, check_definition
 from inspector.checks.typed_arguments import typed_by
+from inspector.checks.wrappers import Wrappers
 from inspector.diagnostics import Diagnostic
 from inspector.formats.api.literals import raw_fault
 from inspector.formats.detection import detect_format
@@ -136,6 +137,8 @@ class _CheckedAssembler:
         self._assembler = assembler
         self._foreign = ForeignCalls(speaks) if speaks is not None else None
         self._near = NearMarkers(speaks) if speaks is not None else None
+        self._own_tools = speaks.own_tools if speaks is not None else frozenset()
+        self._wrappers = Wrappers(speaks) if speaks is not None else None
         self._given = tools if isinstance(tools, OfferedTools) else OfferedTools(tools)
         self._defined = OfferedTools()
         self._checked = (0, 0)
@@ -147,6 +150,8 @@ class _CheckedAssembler:
         if spans and self._foreign is not None and self._near is not None:
             for event in events:
                 if type(event) is SpanClosed and event.by_model:
+                    if self._wrappers is not None:
+                        self._assembler.faults += self._wrappers.faults(event)
                     self._look_through(event, self._foreign, self._near, at_end=at_end and event is events[-1])
         if spans and (self._given or self._assembler.definitions):
             self._check()
@@ -156,6 +161,8 @@ class _CheckedAssembler:
         """The text has ended."""
         if self._foreign is not None:
             self._look_through_literals(self._foreign)
+        if self._wrappers is not None:
+            self._assembler.faults += self._wrappers.end()
 
     def _look_through(self, event: SpanClosed, foreign: ForeignCalls, near: NearMarkers, *, at_end: bool) -> None:
         """Look for calls of other formats in the model's words; words in JSON strings are gathered first."""
@@ -184,7 +191,7 @@ class _CheckedAssembler:
             offered = self._given or self._defined_before(call)
             if call.parameters:
                 assembler.calls[at] = typed_by(call, offered)
-            assembler.faults += check_arguments(assembler.calls[at], offered)
+            assembler.faults += check_arguments(assembler.calls[at], offered, self._own_tools)
         self._checked = len(assembler.definitions), len(assembler.calls)
 
     def _defined_before(self, call: ToolCall) -> OfferedTools:

@@ -1,6 +1,6 @@
 """S2xx and T401 checks: a call against the tools that were offered, each fault at the characters that show it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -22,13 +22,16 @@ _format = msgspec.json.format
 _TOO_DEEP = b"\n" + b" " * DEPTH_OF_VALUES  # in JSON that is indented by one
 
 
-def check_arguments(call: ToolCall, offered: OfferedTools) -> Iterator[Fault]:
-    """What is wrong with a call in the light of the tools on offer; nothing where none were, or the call is unread."""
+def check_arguments(call: ToolCall, offered: OfferedTools, own_tools: Container[str] = ()) -> Iterator[Fault]:
+    """What is wrong with a call in the light of the tools on offer; nothing where none were, or the call is unread.
+
+    `own_tools` are those that a format's models may call without a definition.
+    """
     if not offered or call.name is None or not (call.valid or call.recovered):
         return
     tool = offered.find(call.name)
     if tool is None:
-        yield from unknown_tool(call, offered)
+        yield from unknown_tool(call, offered, own_tools)
         return
     schema = offered.schema_of(tool)
     if schema.problems:

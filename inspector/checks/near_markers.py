@@ -7,13 +7,18 @@ from functools import lru_cache
 from inspector.checks.quoting import is_quoted
 from inspector.diagnostics import Fault
 from inspector.formats.format import Format
-from inspector.formats.markers import call_openers_of, markers_of
+from inspector.formats.markers import bare_calls_of, call_openers_of, markers_of
+from inspector.json_scanner.quoting import shown
 from inspector.rules.markers import NEAR_MARKER
 from inspector.text import Range
 
 _STEM = re.compile(r"\W+\w*?[^\W_]+[\W_]")
 _SHORTEST_CUT = 3
 _WORD = re.compile(r"\S{0,40}")
+_TAG_END = re.compile(r"[^\s>\]]{0,40}[>\]]?")
+_LONGEST_CUT = 400
+_TELLING = re.compile(r"""\[?\s*\{\s*["']\w{2}""")
+_PLAIN = tuple(str.maketrans(signs, plain) for signs, plain in (("▁", "_"), ("｜▁", "|_")))
 
 
 class NearMarkers:
@@ -21,8 +26,10 @@ class NearMarkers:
 
     def __init__(self, own: Format) -> None:
         self._openers = call_openers_of(own)
+        self._bare = bare_calls_of(own)
         self._stems = _stems(own)
         self._markers = markers_of(own)
+        self._near_calls = own.near_calls
 
     def faults(self, text: str, start: int, *, at_end: bool) -> Iterator[Fault]:
         """The near markers in `text`, which begins at `start`; `at_end` says that the stream ends with it."""
@@ -32,19 +39,35 @@ class NearMarkers:
             message = f"The stream ends within `{cut}`: `{opener}` would have opened a call, and none came."
             end = start + len(text)
             yield Fault(NEAR_MARKER, Range(end - len(cut), end), message, "Raise the limit on the answer's length.")
-        for stem, opener in self._stems:
-            at = text.find(stem)
-            if at >= 0 and not is_quoted(text, at) and at + len(cut) < len(text):
-                found = _WORD.match(text, at)
-                shown = found[0] if found is not None else stem
-                if any(shown.startswith(one) for one in self._markers) or self._begins_another(shown, opener):
+        elif at_end and (cut := self._cut_value(text)):
+            message = f"The stream ends within {shown(cut)}, which begins like a call; no server makes one of it."
+            end = start + len(text)
+            yield Fault(NEAR_MARKER, Range(end - len(cut), end), message, "Raise the limit on the answer's length.")
+        told: set[str] = set()
+        for at, stem, opener in sorted((text.find(stem), stem, opener) for stem, opener in self._stems):
+            if at >= 0 and opener not in told and not is_quoted(text, at) and at + len(cut) < len(text):
+                word = _found(_WORD, text, at)
+                if any(word.startswith(one) for one in self._markers) or self._begins_another(word, opener):
                     continue
-                message = f"`{shown}` is nearly `{opener}`, but no server takes it for the beginning of a call."
-                place = Range(at, at + len(shown)).moved(start)
-                yield Fault(NEAR_MARKER, place, message, f"Write `{opener}`, if a call was meant.")
+                near = stem + _found(_TAG_END, text, at + len(stem))
+                told.add(opener)
+                yield _near(Range(at, at + len(near)).moved(start), near, opener)
+        for sign, opener in self._near_calls:
+            found = sign.search(text)
+            if found is not None and not is_quoted(text, found.start()):
+                yield _near(Range(*found.span()).moved(start), found[0], opener)
 
-    def _begins_another(self, shown: str, opener: str) -> bool:
-        return not opener.startswith(shown) and any(one.startswith(shown) for one in self._markers)
+    def _begins_another(self, word: str, opener: str) -> bool:
+        return not opener.startswith(word) and any(one.startswith(word) for one in self._markers)
+
+    def _cut_value(self, text: str) -> str:
+        """The text, where it is nothing but the beginning of a call that no marker opens, and tells that."""
+        value = text.strip()
+        if len(value) > _LONGEST_CUT or not _TELLING.match(value):
+            return ""
+        ways = ((bracket, ahead) for bracket, ahead in self._bare if value.startswith(bracket))
+        is_cut = any(ahead.cut_short.match(value, len(bracket)) for bracket, ahead in ways)
+        return text[text.index(value) :] if is_cut else ""
 
     def _cut_openers(self) -> Iterator[str]:
         """Every beginning of an opener that no word begins with, the longest first."""
@@ -53,6 +76,16 @@ class NearMarkers:
             yield from dict.fromkeys(
                 one[:length] for one in self._openers if len(one) > length and _tells(one[:length])
             )
+
+
+def _found(sign: re.Pattern[str], text: str, at: int) -> str:
+    found = sign.match(text, at)
+    return found[0] if found is not None else ""
+
+
+def _near(place: Range, near: str, opener: str) -> Fault:
+    message = f"{shown(near)} is nearly `{opener}`, but no server takes it for the beginning of a call."
+    return Fault(NEAR_MARKER, place, message, f"Write `{opener}`, if a call was meant.")
 
 
 def _tells(beginning: str) -> bool:
@@ -68,4 +101,6 @@ def _stems(own: Format) -> tuple[tuple[str, str], ...]:
         match = _STEM.match(opener)
         if match is not None and 5 <= len(match[0]) < len(opener):
             stems.setdefault(match[0], opener)
+            for plain in _PLAIN:
+                stems.setdefault(match[0].translate(plain), opener)
     return tuple(stems.items())

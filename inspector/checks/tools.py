@@ -1,6 +1,6 @@
 """Which tool a call means among those that were offered, and what is wrong with the definitions themselves."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from difflib import get_close_matches
 
 from inspector.checks.prepared_schema import PreparedSchema, prepared_schema
@@ -58,9 +58,9 @@ class OfferedTools:
         return list(self._by_name)
 
 
-def unknown_tool(call: ToolCall, offered: OfferedTools) -> Iterator[Fault]:
-    """The fault that a call names none of the tools on offer."""
-    if call.name is None or not offered.is_whole or offered.find(call.name) is not None:
+def unknown_tool(call: ToolCall, offered: OfferedTools, own_tools: Container[str] = ()) -> Iterator[Fault]:
+    """The fault that a call names none of the tools on offer; `own_tools` are always on offer."""
+    if call.name is None or not offered.is_whole or offered.find(call.name) is not None or call.name in own_tools:
         return
     names = offered.names
     shown = ", ".join(map(quoted, names[:5])) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

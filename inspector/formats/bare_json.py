@@ -4,11 +4,13 @@ A call may begin anywhere in a reply, but not behind a backtick or in a code fen
 fence that holds nothing before the value is the call's own.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from inspector.formats.chat_turns import ROLE_HOMES
 from inspector.formats.dialect import Ways
+from inspector.formats.drafts import BareCall
 from inspector.model import SpanKind
 from inspector.segmenter.ahead import Ahead, Piece, Run
 from inspector.segmenter.payload import JSON
@@ -50,6 +52,14 @@ class BareJson:
     has_fences: bool = False
     more: tuple[Transition, ...] = ()
     more_states: tuple[State, ...] = field(default=(), repr=False)
+
+
+def bare_calls(bare: BareJson) -> tuple[BareCall, ...]:
+    """How the same values begin where reasoning drafts them."""
+    return tuple(
+        BareCall(re.compile(re.escape(first) + ahead.whole.pattern), JSON)
+        for first, ahead in sorted(bare.beginnings.items())  # an array comes before the objects in it
+    )
 
 
 def bare_states(bare: BareJson, ways: Ways) -> Iterator[State]:

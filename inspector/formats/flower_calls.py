@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from inspector.diagnostics import Fault
-from inspector.formats.json_call import strict_object
+from inspector.formats.strict_call import strict_object
 from inspector.json_scanner import JsonKind, read_json
 from inspector.model import Json, ToolCall
 from inspector.rules import json_syntax as rules

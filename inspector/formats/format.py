@@ -48,7 +48,9 @@ class Format:
     `models` are patterns (as in a shell, matched without case) of the model names that use it. `confidence` says, from
     0 to 1, how much a sample of text looks like it. `readers` read the spans that the parser closes, by their kind;
     `read_calls` is the one for calls. `write_calls` gives the exact text that this format's model would emit for them;
-    `expresses` says whether the format can hold a call at all. `ids` says that calls bear ids on the wire.
+    `expresses` says whether the format can hold a call at all. `ids` says that calls bear ids on the wire. `near_calls`
+    are expressions for what is nearly the beginning of a call, each with what belongs there, where the markers
+    themselves do not tell it. `own_tools` are those that the family's models may call without a definition.
     """
 
     name: str
@@ -61,6 +63,8 @@ class Format:
     write_calls: Callable[[Sequence[ToolCall]], str]
     expresses: Callable[[ToolCall], bool]
     ids: bool = False
+    own_tools: frozenset[str] = frozenset()
+    near_calls: tuple[tuple[re.Pattern[str], str], ...] = ()
 
     @property
     def read_calls(self) -> SpanReader:

@@ -18,6 +18,7 @@ from inspector.segmenter.readings import Reading
 from inspector.text import Range
 
 _CALL = re.compile(r"\s*(call[ \t]*:)?\s*([^\s{}:,\"'<]+)\s*(?=\{)")
+_ARRAY = re.compile(r"\s*(\[)\s*+(?=call[ \t]*:)")
 _NEXT_CALL = re.compile(r"\s*[,;]?\s*(call[ \t]*:)\s*([^\s{}:,\"'<]+)\s*(?=\{)")
 _RESPONSE = re.compile(r"\s*response:\s*([^\s{}:,\"'<]+)\s*\{")
 _DECLARATION = re.compile(r"\s*declaration:\s*([^\s{}:,\"'<]+)\s*(?=\{)")
@@ -34,15 +35,18 @@ class GemmaCallReader:
         text, start = closed.inner_text, closed.span.inner.start
         if not text.strip():
             return empty_call(closed, expected="call:name{argument:value}")
-        match = _CALL.match(text)
+        array = _ARRAY.match(text)
+        match = _CALL.match(text, array.end() if array is not None else 0)
         if match is None:
             return _no_call(text, start)
         calls, faults, is_cut = list[ToolCall](), list[Fault](), False
+        if array is not None:
+            faults.append(_array(array))
         while match is not None:
-            if calls:
+            if calls and array is None:
                 faults.append(_second_call(match))
             found = GemmaReader(text, match.end(), self.delimiter).read()
-            more = list(_around(text, match, found.range.end))
+            more = list(_around(text, match, found.range.end, closer="]" if array is not None else ""))
             faults += (*found.faults, *more)
             calls.append(_call(text, match, found, valid=not found.breaks and not more, start=start))
             is_cut = found.is_cut
@@ -51,20 +55,29 @@ class GemmaCallReader:
         return Reading(calls=tuple(calls), faults=moved, complete=not is_cut)
 
 
-def _around(text: str, match: re.Match[str], end: int) -> Iterator[Fault]:
-    """What is wrong before a call's name and behind its dict."""
+def _around(text: str, match: re.Match[str], end: int, *, closer: str) -> Iterator[Fault]:
+    """What is wrong before a call's name and behind its dict; `closer` may stand behind the last."""
     if match[1] is None:
         at = match.start(2)
         message = f"`call:` is missing before the tool's name {shown(match[2])}."
         fix = Fix((Edit(Range(at, at), "call:"),), safe=True)
         yield Fault(rules.MALFORMED_JSON, Range(*match.span(2)), message, "Write `call:` there.", fix)
     rest = text[end:].strip()
-    if rest and _NEXT_CALL.match(text, end) is None:
+    if rest and rest != closer and _NEXT_CALL.match(text, end) is None:
         at = text.index(rest, end)
         place = Range(at, at + len(rest))
         message = f"{shown(rest)} follows the complete call; nothing was expected behind it."
         fix = Fix((Edit(place, ""),), safe=not rest.strip("}] \n"))
         yield Fault(rules.TRAILING_DATA, place, message, "Cut it off.", fix)
+
+
+def _array(opened: re.Match[str]) -> Fault:
+    return Fault(
+        rules.SEVERAL_OBJECTS_IN_ONE_CALL,
+        Range(*opened.span(1)),
+        "An array of calls stands where one call belongs; servers read none of them.",
+        "Give each call markers of its own.",
+    )
 
 
 def _second_call(match: re.Match[str]) -> Fault:

@@ -1,37 +1,29 @@
 """Reads a payload that is a JSON object with a name and arguments: the body of a call in most dialects.
 
-The good case goes a short way: the object's frame is matched with one expression and the arguments are decoded by
-msgspec. Whatever that does not take, and every fault, goes to the scanner, which alone decides.
+The good case went a short way before (`strict_call`); this is the long one, over the scanner's nodes.
 """
 
-import re
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
-import msgspec
-
-from inspector.diagnostics import Edit, Fault, Fix
+from inspector.diagnostics import Fault
 from inspector.formats.call_shape import NATIVE_KEYS, CallKeys, CallShape, shape_of
-from inspector.json_scanner import MAX_DEPTH, JsonKind, JsonNode, JsonReading, Member, read_json
+from inspector.formats.odd_payloads import (
+    array_of_calls,
+    bare_object,
+    empty_payload,
+    moved_call,
+    no_object,
+    second_array,
+    second_object,
+    unreadable_payload,
+)
+from inspector.json_scanner import JsonKind, JsonNode, JsonReading, Member, read_json
 from inspector.model import Json, ToolCall
 from inspector.rules import json_syntax as rules
-from inspector.rules.markers import EMPTY_CALL
 from inspector.rules.rule import Severity
 from inspector.segmenter.events import SpanClosed
 from inspector.segmenter.readings import Reading
-from inspector.text import Range
-
-_SPACE = " \t\n\r"
-_W = r"[ \t\n\r]*"
-_PLAIN_STRING = r'"([^"\\\x00-\x1f\ud800-\udfff]*)"'
-_NAME_FIRST = re.compile(rf'{_W}\{{{_W}"name"{_W}:{_W}{_PLAIN_STRING}{_W},{_W}"arguments"{_W}:{_W}(?=\{{)')
-_ARGUMENTS_FIRST = re.compile(rf'{_W}\{{{_W}"arguments"{_W}:{_W}(?=\{{)')
-_NAME_LAST = re.compile(rf'"name"{_W}:{_W}{_PLAIN_STRING}{_W}\}}{_W}')
-_decode = msgspec.json.Decoder().decode
-_encode = msgspec.json.Encoder().encode
-_format = msgspec.json.format
-_NEARLY_TOO_DEEP = b"\n" + b" " * (MAX_DEPTH - 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,25 +49,34 @@ class JsonCallReader:
             return Reading(calls=(closed.call,), complete=True)
         if not text.strip():
             return empty_payload(closed)
-        return self._read(text, start)
+        return self.read(text, start)
 
-    def _read(self, text: str, start: int) -> Reading:
-        reading = read_json(text, call=self.keys.name == NATIVE_KEYS.name and not self.wrappers)
+    def read(self, text: str, start: int) -> Reading:
+        """The calls in `text`, which is not blank and begins at `start` in the whole text."""
+        is_native = self.keys.name == NATIVE_KEYS.name and not self.wrappers
+        reading = read_json(text, call=is_native, several_arrays=not self.wrappers)
         faults = list(reading.faults)
         nodes = reading.nodes
         if self.wrappers:
             nodes = tuple(inner for node in nodes for inner in self._unwrapped(node))
         objects = [node for node in nodes if node.kind is JsonKind.OBJECT]
+        wants_array = self.is_array and not self.is_row
+        bare = {node.range for node in reading.nodes if node.kind is JsonKind.OBJECT} if wants_array else set()
         arrays = [node for node in nodes if node.kind is JsonKind.ARRAY and _holds_objects(node)]
-        if self.is_array and not self.is_row and objects:
+        if wants_array and objects:
             faults.append(bare_object(objects))
         for array in arrays:
             objects += array.items
             if not self.is_array:
-                faults.append(self._array_fault(array))
-        if not arrays and not self.is_row:
-            faults += (self._second_object(text, one, two) for one, two in pairwise(objects))
-        calls = [self._call(text, node, reading, faults, alone=len(objects) == 1) for node in objects]
+                faults.append(array_of_calls(array, self.between))
+        if self.is_array:
+            faults += (second_array(one, two) for one, two in pairwise(arrays))
+        elif not arrays and not self.is_row:
+            faults += (second_object(text, one, two, self.between) for one, two in pairwise(objects))
+        calls = [
+            self._call(text, node, reading, faults, alone=len(objects) == 1, fits=node.range not in bare)
+            for node in objects
+        ]
         if not calls:
             calls = [unreadable_payload(text)]
             if not any(fault.rule.severity is Severity.ERROR for fault in faults):
@@ -90,7 +91,10 @@ class JsonCallReader:
     def _unwrapped(self, node: JsonNode) -> tuple[JsonNode, ...]:
         return tuple(m.value for m in map(node.member, self.wrappers) if m is not None) or (node,)
 
-    def _call(self, text: str, node: JsonNode, reading: JsonReading, faults: list[Fault], *, alone: bool) -> ToolCall:
+    def _call(
+        self, text: str, node: JsonNode, reading: JsonReading, faults: list[Fault], *, alone: bool, fits: bool
+    ) -> ToolCall:
+        """The call of an object; `fits` says that it stands where it belongs."""
         shape = shape_of(node, self.keys, text)
         broken = [
             f for f in reading.faults if f.rule.severity is Severity.ERROR and (alone or node.range.covers(f.range))
@@ -101,7 +105,7 @@ class JsonCallReader:
         )
         if not any(fault.rule is rules.TRUNCATED_JSON for fault in broken):
             faults += shape.faults
-        valid = strict and shape.fits and not (self.is_array and not self.is_row and node in reading.nodes)
+        valid = strict and shape.fits and fits
         raw = shape.arguments.value.range.of(text) if shape.arguments else ""
         return ToolCall(
             name=None if _is_name_cut(shape, text, broken) else _name(shape),
@@ -115,116 +119,10 @@ class JsonCallReader:
             arguments_range=shape.arguments.value.range if shape.arguments else None,
         )
 
-    def _array_fault(self, array: JsonNode) -> Fault:
-        count = len(array.items)
-        place = Range(array.range.start, array.range.start + 1)
-        message = f"An array of {count} call{'s' * (count != 1)} stands where one call object belongs."
-        if not self.between:
-            return Fault(rules.SEVERAL_OBJECTS_IN_ONE_CALL, place, message)
-        gaps = [Range(one.range.end, two.range.start) for one, two in pairwise(array.items)]
-        edits = (
-            Edit(Range(array.range.start, array.items[0].range.start), ""),
-            *(Edit(gap, self.between) for gap in gaps),
-            Edit(Range(array.items[-1].range.end, array.range.end), ""),
-        )
-        fix = Fix(edits, safe=True)
-        return Fault(rules.SEVERAL_OBJECTS_IN_ONE_CALL, place, message, "Give each call a tag of its own.", fix)
-
-    def _second_object(self, text: str, one: JsonNode, two: JsonNode) -> Fault:
-        gap = Range(one.range.end, two.range.start)
-        fix = Fix((Edit(gap, self.between),), safe=True) if self.between and len(gap.of(text).strip()) <= 1 else None
-        return Fault(
-            rules.SEVERAL_OBJECTS_IN_ONE_CALL,
-            two.range,
-            "A second call stands in the same tag; servers read only the first, the last or none.",
-            "Give each call a tag of its own.",
-            fix,
-        )
-
 
 def _id(member: Member | None) -> str | None:
     scalar = member.value.scalar if member is not None else None
     return scalar if isinstance(scalar, str) else None
-
-
-def bare_object(objects: list[JsonNode]) -> Fault:
-    """The fault of objects that stand where the format wants an array of them."""
-    first, last = objects[0].range, objects[-1].range
-    gaps = (Edit(Range(one.range.end, two.range.start), ", ") for one, two in pairwise(objects))
-    edits = (Edit(Range(first.start, first.start), "["), *gaps, Edit(Range(last.end, last.end), "]"))
-    return Fault(
-        rules.NOT_A_CALL,
-        Range(first.start, first.start + 1),
-        "A bare object stands where an array of calls belongs; servers that expect the array refuse it.",
-        "Put it into square brackets.",
-        Fix(edits, safe=True),
-    )
-
-
-def read_whole_call(text: str, start: int) -> ToolCall | None:
-    """The one call of a payload that begins at `start`, or None where anything at all is unusual.
-
-    It takes strict JSON objects that hold `name` and `arguments`, an object, in either order, and nothing else.
-    """
-    end = len(text.rstrip(_SPACE))
-    match = _NAME_FIRST.match(text)
-    if match is not None:
-        body_end, closer, name, name_at = end - 1, "}", match[1], match.span(1)
-    else:
-        match = _ARGUMENTS_FIRST.match(text)
-        at = text.rfind('"name"')
-        name_last = _NAME_LAST.fullmatch(text, at) if match is not None and at > 0 else None
-        if match is None or name_last is None:
-            return None
-        body_end, closer, name, name_at = len(text[:at].rstrip(_SPACE)) - 1, ",", name_last[1], name_last.span(1)
-    first = match.end()
-    raw = text[first:body_end].rstrip(_SPACE)
-    arguments = strict_object(raw) if name and text[body_end : body_end + 1] == closer else None
-    if arguments is None:
-        return None
-    return ToolCall(
-        name,
-        arguments,
-        raw,
-        valid=True,
-        range=Range(start + text.index("{"), start + end),
-        name_range=Range(start + name_at[0] - 1, start + name_at[1] + 1),
-        arguments_range=Range(start + first, start + first + len(raw)),
-    )
-
-
-def strict_object(raw: str) -> dict[str, Json] | None:
-    """The decoded object, or None where it is not strict, too deep, holds a key twice, or could be one of these.
-
-    A value that a duplicate key hides is missing from the decoded object, and with it at least two quotes.
-    """
-    if "\\" in raw and "\\u0022" in raw:
-        return None
-    try:
-        written = raw.encode()
-        value = _decode(written)
-    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError):
-        return None
-    encoded = _encode(value)
-    if type(value) is not dict or encoded.count(b'"') != written.count(b'"'):
-        return None
-    is_flat = len(raw) < 2 * (MAX_DEPTH - 1) or _NEARLY_TOO_DEEP not in _format(encoded, indent=1)
-    return value if is_flat or _is_shallow(value) else None
-
-
-def _is_shallow(value: Any) -> bool:
-    """Whether a decoded value, and the object around it, nest no deeper than the scanner reads; level by level."""
-    level = [value]
-    for _ in range(MAX_DEPTH - 1):
-        level = [
-            child
-            for parent in level
-            for child in (parent.values() if type(parent) is dict else parent)
-            if type(child) is dict or type(child) is list
-        ]
-        if not level:
-            return True
-    return False
 
 
 def _holds_objects(array: JsonNode) -> bool:
@@ -246,55 +144,3 @@ def _arguments(shape: CallShape) -> Json:
     if shape.arguments is None:
         return {}
     return shape.arguments.value.value() if shape.decoded is None else shape.decoded
-
-
-def empty_payload(closed: SpanClosed) -> Reading:
-    """What a call span without any payload gives."""
-    span = closed.span
-    place = Range(span.range.start, span.inner.start) if span.inner.start > span.range.start else span.range
-    faults = (
-        Fault(
-            EMPTY_CALL,
-            span.range,
-            "The call span is empty: the model opened a call and wrote none.",
-            *_empty_repair(closed),
-        ),
-        Fault(rules.TRUNCATED_JSON, place, "No payload: expected a JSON object with a name and arguments."),
-    )
-    return Reading(calls=(ToolCall(None, "", "", valid=False, range=span.inner),), faults=faults)
-
-
-def _empty_repair(closed: SpanClosed) -> tuple[str, Fix | None]:
-    if closed.wanted:
-        return "Delete it: most likely it is a closing tag whose slash was forgotten.", Fix(
-            (Edit(closed.span.range, ""),), safe=False
-        )
-    return "Delete the empty span.", Fix((Edit(closed.span.range, ""),), safe=False)
-
-
-def unreadable_payload(text: str) -> ToolCall:
-    """The call of a payload in which nobody can read one."""
-    content = text.strip()
-    first = text.index(content)
-    return ToolCall(None, content, content, valid=False, range=Range(first, first + len(content)))
-
-
-def no_object(text: str, nodes: tuple[JsonNode, ...]) -> Fault:
-    """The fault of a payload that holds no object."""
-    place = nodes[0].range if nodes else Range(0, len(text))
-    if nodes and nodes[0].kind is JsonKind.ARRAY and not nodes[0].items:
-        return Fault(
-            rules.NOT_A_CALL, place, "An empty array calls nothing: expected a call with a name and arguments."
-        )
-    kind = nodes[0].kind.value if nodes else "text"
-    return Fault(rules.NOT_A_CALL, place, f"A JSON {kind} is no call: expected an object with a name and arguments.")
-
-
-def moved_call(call: ToolCall, distance: int) -> ToolCall:
-    """The call with all its places moved."""
-    return msgspec.structs.replace(
-        call,
-        range=call.range.moved(distance),
-        name_range=call.name_range.moved(distance) if call.name_range else None,
-        arguments_range=call.arguments_range.moved(distance) if call.arguments_range else None,
-    )

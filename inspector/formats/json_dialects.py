@@ -3,11 +3,12 @@
 A dialect names its markers and whether an array, a row of objects or one object is its own way; the rest is common.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from inspector.formats.bare_json import BARE_HOMES, CALL_END, CALL_ENDS, BareJson, bare_states
+from inspector.formats.bare_json import BARE_HOMES, CALL_END, BareJson, bare_calls, bare_states
 from inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES, TURN_TRANSITIONS
 from inspector.formats.dialect import Enclosed, Ways, dialect_table
 from inspector.formats.format import Format, Signs
@@ -15,12 +16,17 @@ from inspector.formats.reasoning_tags import THINK_TAGS, ReasoningTag
 from inspector.formats.span_readings import ReasoningReader, read_definitions, read_result
 from inspector.formats.writing import is_json_call
 from inspector.model import Role, SpanKind, ToolCall
-from inspector.segmenter.ahead import Ahead
+from inspector.segmenter.ahead import Ahead, Run
 from inspector.segmenter.events import FormatParser
 from inspector.segmenter.machine import Machine
 from inspector.segmenter.payload import JSON
 from inspector.segmenter.readings import SpanReader
 from inspector.segmenter.table import HOME, Cut, State, Table, Transition
+
+TOOL_RESPONSE = Enclosed("<tool_response>", "</tool_response>")
+"""What models write around a result that they invent, whatever their family's own template has."""
+
+_CALL_KEYS = Ahead(Run(r"\s"), ('"name"', '"arguments"'))
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +41,7 @@ class JsonMarkers:
     calls: tuple[Enclosed, ...] = ()
     bare: BareJson | None = None
     ahead: Ahead | None = None
-    results: tuple[Enclosed, ...] = ()
+    results: tuple[Enclosed, ...] = (TOOL_RESPONSE,)
     definitions: tuple[Enclosed, ...] = ()
     reasoning: tuple[ReasoningTag, ...] = THINK_TAGS
     turns: tuple[Transition, ...] = ()
@@ -48,7 +54,7 @@ def json_table(markers: JsonMarkers) -> Table:
 
     def states(ways: Ways) -> Iterator[State]:
         for call in markers.calls:
-            yield _call(call, ways)
+            yield from _call(call, ways)
         yield CALL_END
         if markers.bare is not None:
             yield from bare_states(markers.bare, ways)
@@ -83,15 +89,19 @@ def json_format(
     ids: bool = False,
     expresses: Callable[[ToolCall], bool] = is_json_call,
     text_reader: SpanReader | None = None,
-    drafts: Iterable[str] = (),
+    near_calls: tuple[tuple[re.Pattern[str], str], ...] = (),
 ) -> Format:
     """A format over `markers`, whose calls `reader` reads and `write_calls` writes.
 
-    `expresses` says which calls it can hold, ids aside; `text_reader` reads text spans; `drafts` are beginnings of a
-    call that count as such in reasoning, beside the markers.
+    `expresses` says which calls it can hold, ids aside; `text_reader` reads text spans;
+    `near_calls` as in Format.
     """
     table = json_table(markers)
-    openers = [*(call.opener for call in markers.calls), *drafts]
+    drafts = ReasoningReader(
+        [call.opener for call in markers.calls],
+        [call.closer for call in markers.calls if call.closer],
+        bare=bare_calls(markers.bare) if markers.bare is not None else (),
+    )
     of_text = {} if text_reader is None else {SpanKind.TEXT: text_reader}
 
     def new_parser(prompt: str = "", role: Role = Role.ASSISTANT) -> FormatParser:
@@ -112,21 +122,31 @@ def json_format(
                 SpanKind.TOOL_CALL: reader,
                 SpanKind.TOOL_RESULT: read_result,
                 SpanKind.TOOL_DEFINITIONS: read_definitions,
-                SpanKind.REASONING: ReasoningReader(openers, [call.closer for call in markers.calls if call.closer]),
+                SpanKind.REASONING: drafts,
                 **of_text,
             }
         ),
         write_calls=write_calls,
         expresses=expresses_all,
         ids=ids,
+        near_calls=near_calls,
     )
 
 
-def _call(call: Enclosed, ways: Ways) -> State:
+def _call(call: Enclosed, ways: Ways) -> Iterator[State]:
     name = f"call {call.opener}"
     if call.closer:
         ends = (Transition(call.closer, Cut.AFTER, HOME), *ways.out_of_call)
-        return State(name, SpanKind.TOOL_CALL, ends, "tool_call", call.opener, call.closer, payload=JSON)
-    return State(
-        name, SpanKind.TOOL_CALL, ways.out_of_call, label="tool_call", opener=call.opener, payload=JSON, then=CALL_ENDS
+        yield State(name, SpanKind.TOOL_CALL, ends, "tool_call", call.opener, call.closer, payload=JSON)
+        return
+    then = Transition("(end of the value)", Cut.NOWHERE, f"{name} end", width=0)
+    yield State(
+        name, SpanKind.TOOL_CALL, ways.out_of_call, label="tool_call", opener=call.opener, payload=JSON, then=then
     )
+    # A second object or array behind the first belongs to the same call: it has no marker of its own.
+    again = (
+        Transition(f"{space}{bracket}", Cut.NOWHERE, name, width=0, ahead=ahead)
+        for space in ("", "\n", " ")
+        for bracket, ahead in (("{", _CALL_KEYS), ("[{", _CALL_KEYS))
+    )
+    yield replace(CALL_END, name=f"{name} end", transitions=tuple(again))

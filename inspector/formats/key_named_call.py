@@ -6,7 +6,7 @@ import msgspec
 
 from inspector.diagnostics import Edit, Fault, Fix
 from inspector.formats.call_shape import ARGUMENT_KEYS, decoded_arguments
-from inspector.formats.json_call import bare_object, empty_payload, moved_call, no_object, unreadable_payload
+from inspector.formats.odd_payloads import bare_object, empty_payload, moved_call, no_object, unreadable_payload
 from inspector.json_scanner import JsonKind, JsonNode, JsonReading, Member, read_json
 from inspector.model import Json, ToolCall
 from inspector.rules import json_syntax as rules

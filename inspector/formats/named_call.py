@@ -4,8 +4,8 @@ import re
 from dataclasses import dataclass
 
 from inspector.diagnostics import Edit, Fault, Fix
-from inspector.formats.json_call import strict_object
 from inspector.formats.named_arguments import named_call, read_json_arguments
+from inspector.formats.strict_call import strict_object
 from inspector.model import ToolCall
 from inspector.rules import json_syntax as rules
 from inspector.rules.markers import EMPTY_CALL, MALFORMED_HEADER

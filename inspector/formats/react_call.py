@@ -9,8 +9,9 @@ import re
 import msgspec
 
 from inspector.diagnostics import Edit, Fault, Fix
+from inspector.formats.call_shape import ARGUMENT_KEYS
 from inspector.formats.python_call.reader import empty_call
-from inspector.json_scanner import JsonKind, JsonNode, JsonReading, read_json
+from inspector.json_scanner import JsonKind, JsonNode, JsonReading, Member, read_json
 from inspector.json_scanner.quoting import shown
 from inspector.model import Json, ToolCall
 from inspector.rules import json_syntax as rules
@@ -119,13 +120,43 @@ def _read_input(text: str, given: Range) -> tuple[Json, tuple[Fault, ...], bool,
     raw = given.of(text)
     if not raw:
         return {}, (), True, True
+    if raw.startswith('"'):
+        return _read_quoted(raw, given)
     if not _LOOKS_LIKE_JSON.match(raw):
         return raw, (), True, True
     reading = read_json(raw)
-    faults = tuple(fault.moved(given.start) for fault in reading.faults)
+    faults = tuple(fault.moved(given.start) for fault in (*reading.faults, *map(_second_object, reading.nodes[1:])))
     is_object = bool(reading.nodes) and reading.nodes[0].kind is JsonKind.OBJECT
     readable = is_object and (reading.strict or reading.repairable)
     return reading.nodes[0].value() if readable else raw, faults, reading.strict and is_object, readable
+
+
+def _read_quoted(raw: str, given: Range) -> tuple[Json, tuple[Fault, ...], bool, bool]:
+    """An input that begins with a quote: text, save where it is a JSON string that holds the object of arguments."""
+    try:
+        inner = msgspec.json.decode(raw, type=str)
+    except (msgspec.MsgspecError, UnicodeEncodeError):
+        return raw, (), True, True
+    reading = read_json(inner)
+    if not (reading.strict and reading.nodes[0].kind is JsonKind.OBJECT):
+        return raw, (), True, True
+    fault = Fault(
+        rules.ARGUMENTS_AS_STRING,
+        given,
+        "The input is a string that holds JSON; expected the object itself.",
+        "Remove the quotes and the backslashes.",
+        Fix((Edit(given, inner.strip()),), safe=True),
+    )
+    return reading.nodes[0].value(), (fault,), False, True
+
+
+def _second_object(node: JsonNode) -> Fault:
+    return Fault(
+        rules.SEVERAL_OBJECTS_IN_ONE_CALL,
+        node.range,
+        "A second value stands behind the action's input; readers refuse both, or take the first.",
+        "Give each call an `Action:` of its own.",
+    )
 
 
 def _read_alone(text: str, head: Range) -> Reading:
@@ -182,6 +213,7 @@ def _read_block(text: str, block: Range) -> Reading:
     for array in (node for node in reading.nodes if node.kind is JsonKind.ARRAY):
         objects += (node for node in array.items if node.kind is JsonKind.OBJECT)
     faults = list(reading.faults)
+    faults += (_second_action(node) for node in reading.nodes[1:])
     calls = [_block_call(place.of(text), node, reading, faults) for node in objects]
     if not calls:
         content = block.of(text)
@@ -195,8 +227,17 @@ def _read_block(text: str, block: Range) -> Reading:
     )
 
 
+def _second_action(node: JsonNode) -> Fault:
+    message = "A second action stands in the same block; readers expect one JSON value there and fail."
+    return Fault(rules.SEVERAL_OBJECTS_IN_ONE_CALL, node.range, message, "Give it a block of its own.")
+
+
 def _block_call(text: str, node: JsonNode, reading: JsonReading, faults: list[Fault]) -> ToolCall:
     name, given = node.member("action"), node.member("action_input")
+    if given is None:
+        given = next(filter(None, map(node.member, ARGUMENT_KEYS)), None)
+        if given is not None:
+            faults.append(_wrong_key(given))
     scalar = name.value.scalar if name is not None else None
     if not isinstance(scalar, str) or not scalar:
         message = "No tool is named: expected an object with `action` and `action_input`."
@@ -215,6 +256,16 @@ def _block_call(text: str, node: JsonNode, reading: JsonReading, faults: list[Fa
         recovered=readable and not reading.strict,
         name_range=name.value.range,
         arguments_range=given.value.range if given is not None else None,
+    )
+
+
+def _wrong_key(given: Member) -> Fault:
+    return Fault(
+        rules.WRONG_ARGUMENTS_KEY,
+        given.key_range,
+        f"The input stands under `{given.key}`; readers of such a block look for `action_input`.",
+        "Rename it to `action_input`.",
+        Fix((Edit(given.key_range, '"action_input"'),), safe=True),
     )
 
 

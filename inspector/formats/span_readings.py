@@ -7,7 +7,9 @@ from functools import lru_cache
 import msgspec
 
 from inspector.diagnostics import Fault
+from inspector.formats.drafts import BareCall, Draft, DraftFinder
 from inspector.json_scanner import JsonKind, JsonNode, read_json
+from inspector.json_scanner.quoting import shown
 from inspector.model import Span, SpanKind, ToolDefinition, ToolResult
 from inspector.rules.markers import CALL_INSIDE_REASONING
 from inspector.segmenter.events import SpanClosed
@@ -20,36 +22,22 @@ _PARTS = re.compile(r"^[ \t]*(Goal|Actions|Observation|Reflection):", re.MULTILI
 class ReasoningReader:
     """A SpanReader for reasoning: its children are calls drafted in it, and the parts of a scratch pad.
 
-    `openers` and `closers` are the markers of the dialect's calls.
+    `openers` and `closers` are the markers of the dialect's calls, `bare` its calls that no marker opens.
     """
 
-    def __init__(self, openers: Iterable[str], closers: Iterable[str] = ()) -> None:
-        self._openers = frozenset(openers)
-        markers = sorted({*self._openers, *closers}, key=lambda marker: (-len(marker), marker))
-        self._markers = re.compile("|".join(map(re.escape, markers)) or r"(?!)")
+    def __init__(self, openers: Iterable[str], closers: Iterable[str] = (), *, bare: Iterable[BareCall] = ()) -> None:
+        self._finder = DraftFinder(openers, closers, bare)
 
     def __call__(self, closed: SpanClosed) -> Reading:
         """See SpanReader."""
-        text = closed.inner_text
-        has_drafts = any(opener in text for opener in self._openers)
-        drafts, faults = self._drafts(text, closed.span.inner.start) if has_drafts else ([], [])
+        text, start = closed.inner_text, closed.span.inner.start
+        found = self._finder.drafts(text)
+        drafts = [_draft(draft, start) for draft in found]
         parts = _scratch_pad_parts(closed) if closed.span.label == "scratch_pad" else []
-        return Reading(children=tuple(sorted((*parts, *drafts), key=lambda span: span.range)), faults=tuple(faults))
-
-    def _drafts(self, text: str, start: int) -> tuple[list[Span], list[Fault]]:
-        spans: list[Span] = []
-        faults: list[Fault] = []
-        opener: re.Match[str] | None = None
-        for match in self._markers.finditer(text):
-            is_opener = match[0] in self._openers
-            if opener is not None:
-                spans.append(_draft(opener, match.start(), match.start() if is_opener else match.end(), start))
-            opener = match if is_opener else None
-            if is_opener:
-                faults.append(_inside_reasoning(match, start))
-        if opener is not None:
-            spans.append(_draft(opener, len(text), len(text), start))
-        return spans, faults
+        return Reading(
+            children=tuple(sorted((*parts, *drafts), key=lambda span: span.range)),
+            faults=tuple(_inside_reasoning(text, draft, start) for draft in found),
+        )
 
 
 def _scratch_pad_parts(closed: SpanClosed) -> list[Span]:
@@ -67,17 +55,18 @@ def _scratch_pad_parts(closed: SpanClosed) -> list[Span]:
     ]
 
 
-def _draft(opener: re.Match[str], inner_end: int, end: int, start: int) -> Span:
-    inner = Range(opener.end(), inner_end).moved(start)
-    return Span(SpanKind.TOOL_CALL, Range(opener.start(), end).moved(start), inner, inner_end < end, "tool_call")
+def _draft(draft: Draft, start: int) -> Span:
+    return Span(
+        SpanKind.TOOL_CALL, draft.range.moved(start), draft.inner.moved(start), draft.is_closed, label="tool_call"
+    )
 
 
-def _inside_reasoning(opener: re.Match[str], start: int) -> Fault:
+def _inside_reasoning(text: str, draft: Draft, start: int) -> Fault:
     return Fault(
         CALL_INSIDE_REASONING,
-        Range(*opener.span()).moved(start),
-        f"`{opener[0]}` stands inside reasoning: this is a draft, not a call, yet a server without a reasoning parser "
-        "executes it.",
+        draft.opener.moved(start),
+        f"{shown(draft.opener.of(text))} stands inside reasoning: this is a draft, not a call, yet a server without a "
+        "reasoning parser executes it.",
         "Parse reasoning before calls, or keep the markers out of the reasoning.",
     )
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from inspector.diagnostics import Fault
-from inspector.formats.json_call import strict_object
+from inspector.formats.strict_call import strict_object
 from inspector.json_scanner import JsonKind, read_json
 from inspector.model import CallHeader, Json, Part, Span, SpanKind, ToolCall, Turn
 from inspector.text import Range

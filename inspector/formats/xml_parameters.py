@@ -13,6 +13,7 @@ import msgspec
 
 from inspector.diagnostics import Edit, Fault, Fix
 from inspector.formats.json_call import JsonCallReader
+from inspector.formats.xml_json_arguments import read_json_arguments
 from inspector.formats.xml_regular import regular_call
 from inspector.formats.xml_syntax import BARE_NAME, XmlSyntax
 from inspector.formats.xml_walk import FoundCall, FoundParameter, Walk, trimmed, walk
@@ -26,6 +27,7 @@ from inspector.segmenter.events import SpanClosed
 from inspector.segmenter.readings import Reading
 from inspector.text import Range
 
+_JSON_BODY = re.compile(r"\s*(?:```\w*\s*)?[{\[]")
 _BARE_NAME = re.compile(BARE_NAME)
 
 
@@ -52,7 +54,7 @@ class XmlCallReader:
         start = closed.span.inner.start - len(self.syntax.lead)
         if not closed.inner_text.strip():
             return _empty(closed)
-        if closed.inner_text.lstrip()[:1] in ("{", "["):
+        if _JSON_BODY.match(closed.inner_text):
             return self._json_body(closed)
         is_cut = bool(closed.wanted) and closed.ended_at is None
         call = regular_call(text, self.syntax, self.unescape, start, closed.span.range) if not is_cut else None
@@ -62,6 +64,9 @@ class XmlCallReader:
 
     def _read(self, text: str, *, is_cut: bool) -> Reading:
         walked = walk(text, self.syntax)
+        as_json = read_json_arguments(text, walked, self.syntax)
+        if as_json is not None:
+            return as_json
         if not _names_a_call(walked, text, self.syntax, is_cut=is_cut):
             fault = unreadable(text, self.syntax, is_cut=is_cut)
             content = text.strip()

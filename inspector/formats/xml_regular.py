@@ -19,7 +19,7 @@ def regular_call(
     """
     begin = len(text) - len(text.lstrip())
     head = syntax.head.match(text, begin)
-    if head is None or syntax.end_tag is not None:
+    if head is None:
         return None
     at = first = head.end()
     last = at
@@ -27,6 +27,8 @@ def regular_call(
     arguments: dict[str, Json] = {}
     parameters: list[Parameter] = []
     while (found := syntax.regular.match(text, at)) is not None:
+        if syntax.end_tag is not None and found[kind_at + 3] != found[1]:
+            return None
         start, last = found.span(kind_at + 1)
         if syntax.own_lines:
             start, last = trimmed(text, start, last)
@@ -42,7 +44,7 @@ def regular_call(
         arguments[name] = value
         named = Range(found.start(1) + distance, found.end(1) + distance)
         parameters.append(Parameter(name, written, Range(start + distance, last + distance), named, bool(kind)))
-        at, last = found.end(), found.end(kind_at + 1) + len(syntax.parameter_end)
+        at, last = found.end(), found.end(kind_at + 2)
     end = syntax.tail.match(text, at)
     if end is None or len(arguments) < len(parameters) or not head[1].strip():
         return None

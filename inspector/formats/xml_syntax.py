@@ -77,9 +77,10 @@ class XmlSyntax:
         marks = (self.parameter_begins, self.parameter_end, self.call_begins, self.call_end)
         data = "|".join(re.escape(mark[1:]) for mark in marks if mark)
         value = rf"([^{first}]*+(?:{first}(?!{data})[^{first}]*+)*+)"
+        end = closes if self.end_tag is None else self.end_tag.whole.pattern
         head = self.call.whole.pattern if self.call is not None else rf"({BARE_NAME})(?=\s*(?:<|\Z))"
         object.__setattr__(self, "head", re.compile(rf"{head}\s*"))
-        object.__setattr__(self, "regular", re.compile(rf"{self.parameter.whole.pattern}{value}{closes}\s*"))
+        object.__setattr__(self, "regular", re.compile(rf"{self.parameter.whole.pattern}{value}({end})\s*"))
         object.__setattr__(self, "tail", re.compile(rf"{re.escape(self.call_end)}\s*\Z"))
 
     @property

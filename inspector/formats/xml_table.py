@@ -14,9 +14,8 @@ from inspector.model import SpanKind
 from inspector.rules import markers as rules
 from inspector.rules.rule import Rule
 from inspector.segmenter.ahead import Ahead
-from inspector.segmenter.assembler import SECTION
 from inspector.segmenter.payload import JSON
-from inspector.segmenter.table import HERE, HOME, Cut, State, Transition
+from inspector.segmenter.table import HERE, HOME, SECTION, Cut, State, Transition
 
 _BEHIND = "call_end"
 

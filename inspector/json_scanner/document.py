@@ -22,6 +22,7 @@ _FENCE = re.compile(r"`{1,3}(?:[A-Za-z]\w{0,11}\b)?")
 _BEGINS = re.compile(r"""\{\s*+(?:["'“‘\\}{]|[\w$]{1,64}\s*+:|//|/\*|\Z)|\[\s*+(?:[{\["'\]]|-?\d)|```""")
 _OBJECT_OR_FENCE = re.compile(r"""\{\s*+(?:["'“\\]|\w{1,64}\s*+:)|```""")
 _NEXT_OBJECT = re.compile(r"[,;]?\s*+\{")
+_NEXT_ARRAY = re.compile(r"(?:[,;]\s*+)?\[(?=\s*+\{)")
 _NEXT_MEMBER = re.compile(r"""\s*+,\s*+(["'“][^"'”\n]{0,100}["'”])\s*+:""")
 _EXTRA_CLOSERS = re.compile(r"[}\])](?:\s*+[}\])])*+")
 _SCALAR = re.compile(
@@ -31,12 +32,15 @@ _SCALAR = re.compile(
 _MAY_NAME = re.compile(r"[\w.-]++\s*+|.*[^\s:]", re.DOTALL)
 
 
-def read_json(text: str, within: Range | None = None, *, call: bool = False) -> JsonReading:
+def read_json(
+    text: str, within: Range | None = None, *, call: bool = False, several_arrays: bool = False
+) -> JsonReading:
     """Everything that `text` (or what lies `within` it) holds as JSON: values with their places, faults with repairs.
 
     Never raises and takes linear time, whatever the text; ranges count from the beginning of `text`. `call` says that
-    the payload is a tool call, whose root holds just a name and arguments: that places most missing brackets. At most
-    100 faults are listed, then a last one says how many more there are.
+    the payload is a tool call, whose root holds just a name and arguments: that places most missing brackets. Objects
+    one behind the other are all read; `several_arrays` says that arrays of objects are too. At most 100 faults are
+    listed, then a last one says how many more there are.
     """
     place = within if within is not None else Range(0, len(text))
     node, doubled = read_strict(text, place.start, place.end)
@@ -46,12 +50,14 @@ def read_json(text: str, within: Range | None = None, *, call: bool = False) -> 
             for fault in doubled_keys(text, each):
                 findings.add(fault)
         return JsonReading(place, (node,), findings.finished(), strict=True, repairable=True)
-    nodes, faults = _read_tolerantly(text, place, call=call)
+    nodes, faults = _read_tolerantly(text, place, call=call, several_arrays=several_arrays)
     return JsonReading(place, nodes, faults, strict=False, repairable=_is_repairable(text, place, nodes, faults))
 
 
-def _read_tolerantly(text: str, place: Range, *, call: bool) -> tuple[tuple[JsonNode, ...], tuple[Fault, ...]]:
-    document = _Document(Machine(Cursor(text, place.start, place.end, Findings(text)), call))
+def _read_tolerantly(
+    text: str, place: Range, *, call: bool, several_arrays: bool
+) -> tuple[tuple[JsonNode, ...], tuple[Fault, ...]]:
+    document = _Document(Machine(Cursor(text, place.start, place.end, Findings(text)), call), several_arrays)
     document.read()
     return tuple(document.nodes), document.cursor.found.finished()
 
@@ -68,7 +74,7 @@ def _is_repairable(text: str, place: Range, nodes: Sequence[JsonNode], faults: S
     if len(nodes) == 1:
         node, _ = read_strict(fixed, 0, len(fixed))
         return node is not None and node.value() == nodes[0].value()
-    again, left = _read_tolerantly(fixed, Range(0, len(fixed)), call=False)
+    again, left = _read_tolerantly(fixed, Range(0, len(fixed)), call=False, several_arrays=True)
     if any(fault.rule.severity is Severity.ERROR for fault in left) or len(again) != len(nodes):
         return False
     return all(one.value() == other.value() for one, other in zip(again, nodes, strict=True))
@@ -95,6 +101,7 @@ class _Document:
     """The values of a payload, one behind the other, and the fence around them."""
 
     machine: Machine
+    several_arrays: bool
     nodes: list[JsonNode] = field(default_factory=list)
     fence: Range | None = None
 
@@ -188,7 +195,7 @@ class _Document:
             self._closing_fence()
         elif self._goes_on():
             return
-        elif self._another_object():
+        elif self._another_object() or self._another_array():
             node = read_value(self.machine)
             if node:
                 self.nodes.append(node)
@@ -249,6 +256,16 @@ class _Document:
         cursor = self.cursor
         match = _NEXT_OBJECT.match(cursor.text, cursor.at, cursor.end)
         if not match or self.nodes[-1].kind is not JsonKind.OBJECT:
+            return False
+        cursor.at = match.end() - 1
+        return True
+
+    def _another_array(self) -> bool:
+        last, cursor = self.nodes[-1], self.cursor
+        if not self.several_arrays or last.kind is not JsonKind.ARRAY or not last.items:
+            return False
+        match = _NEXT_ARRAY.match(cursor.text, cursor.at, cursor.end)
+        if match is None or last.items[0].kind is not JsonKind.OBJECT:
             return False
         cursor.at = match.end() - 1
         return True

@@ -80,6 +80,15 @@ MISSING_CALL_ID = Rule(
     "The result of a call names its id. Without one the client cannot answer the call, or pairs by order and mixes "
     "results up; the provider refuses a history with such a call. Servers that parse a model's text must make one up.",
 )
+MALFORMED_CALL_ID = Rule(
+    "T410",
+    "malformed-call-id",
+    Severity.WARNING,
+    "A call's id is not of the kind that its format takes.",
+    "Mistral's ids are nine letters or digits, and its own request validation refuses a conversation that holds any "
+    "other: the call runs, and the next request fails. Ids copied from another provider (`call_...`) are the usual "
+    "cause.",
+)
 
 RULES = (
     UNKNOWN_TOOL,
@@ -91,4 +100,5 @@ RULES = (
     EMPTY_RESULT,
     REPEATED_CALL,
     MISSING_CALL_ID,
+    MALFORMED_CALL_ID,
 )

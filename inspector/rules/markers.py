@@ -144,6 +144,15 @@ WRONG_OPENER = Rule(
     "the wrapper of another family. Servers look for the format's own marker, take such a call for text, and it is "
     "lost. weaklink reads it.",
 )
+UNTERMINATED_WRAPPER = Rule(
+    "F316",
+    "unterminated-wrapper",
+    Severity.WARNING,
+    "A wrapper around calls is never closed.",
+    "Where the request stops the generation at the closing tag (as prompts for Claude do), it is left out on purpose. "
+    "Else the model forgot it or the stream was cut: a server that looks for the whole wrapper loses every call in it, "
+    "and calls may be missing behind the last one.",
+)
 
 RULES = (
     UNTERMINATED_SPAN,
@@ -161,4 +170,5 @@ RULES = (
     MALFORMED_HEADER,
     NEAR_MARKER,
     WRONG_OPENER,
+    UNTERMINATED_WRAPPER,
 )

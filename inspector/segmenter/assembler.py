@@ -11,11 +11,9 @@ from inspector.rules.markers import TEXT_AFTER_CALL
 from inspector.rules.recording import INVALID_UTF8, NUL_CHARACTER
 from inspector.segmenter.events import Flagged, ParseEvent, SpanClosed, SpanOpened
 from inspector.segmenter.readings import Reading, SpanReader
+from inspector.segmenter.table import SECTION
 from inspector.segmenter.wording import unterminated
 from inspector.text import Range, lone_surrogates
-
-SECTION = "section"
-"""The label of markup around calls, which ends no turn."""
 
 
 class Assembler:

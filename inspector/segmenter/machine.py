@@ -88,9 +88,19 @@ class Machine(OpenSpan):
         return frozenset(way.marker for state in self._table.states for way in state.transitions)
 
     @property
+    def home_ways(self) -> tuple[Transition, ...]:
+        """The ways out of the state that a turn begins in."""
+        return self._home.transitions
+
+    @property
     def call_openers(self) -> frozenset[str]:
         """The markers that open calls."""
         return frozenset(state.opener for state in self._table.states if state.kind is SpanKind.TOOL_CALL) - {""}
+
+    @property
+    def wrappers(self) -> dict[str, str]:
+        """The markers that open a wrapper around calls, each with the marker that closes it."""
+        return self._table.wrappers
 
     def feed(self, text: str) -> list[ParseEvent]:
         """See FormatParser."""

@@ -48,6 +48,8 @@ class Payload:
 
 
 _SPACE = re.compile(r"[ \t\n\r]*")
+_USUAL_SIZE = 65_536
+"""Most values are smaller, in code points."""
 
 
 def _refuse(constant: str) -> NoReturn:
@@ -62,6 +64,17 @@ def json_value_end(text: str, start: int) -> int:
     first = _SPACE.match(text, start)
     at = first.end() if first is not None else start
     if text[at : at + 1] not in ("{", "["):
+        return -1
+    try:
+        return at + _decoder.raw_decode(text[at : at + _USUAL_SIZE])[1]
+    except RecursionError:
+        return -1
+    except json.JSONDecodeError as error:
+        # An error counts the lines before it, so it must not see the whole text; only a value cut short is tried again.
+        is_cut = len(text) > at + _USUAL_SIZE and (error.pos >= _USUAL_SIZE - 16 or error.msg.startswith("Unterm"))
+        if not is_cut:
+            return -1
+    except ValueError:
         return -1
     try:
         return _decoder.raw_decode(text, at)[1]

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from functools import cached_property
+from functools import cached_property, partial
 
 from inspector.model import SpanKind
 from inspector.rules.rule import Rule
@@ -23,6 +23,8 @@ HERE = "here"
 """As a target: the state stays."""
 ROLE = "role"
 """As a target: the home state of the role that the span's inner text names."""
+SECTION = "section"
+"""The label of markup around calls, which ends no turn."""
 
 
 class Cut(Enum):
@@ -198,12 +200,32 @@ class Table:
         markers = (way.marker for state in self.states for way in state.transitions if not state.other)
         return _patterns(marker for marker in markers if marker[0] in usual)
 
+    @cached_property
+    def wrappers(self) -> dict[str, str]:
+        """The markers that open a wrapper around calls, each with the closing marker that is most like it."""
+        within = [state for state in self.states if state.kind is SpanKind.MARKUP and state.label == SECTION]
+        names = {state.name for state in within}
+        closers = sorted({way.marker for state in within for way in state.transitions if way.cut is Cut.AFTER})
+        ways = (way for state in self.states for way in state.transitions if way.target in names and way.taken)
+        openers = {way.marker for way in ways if way.cut is Cut.BEFORE} - set(closers)
+        closers.sort(key=len)
+        return {one: max(closers, key=partial(_likeness, one)) for one in sorted(openers)} if closers else {}
+
     def home(self, role: str) -> State:
         """The state that a turn of this role starts in."""
         word = _WORD.match(role)
         if word is None:
             return self.by_name[self.headless or self.default_home]
         return self.by_name[self.homes.get(word[1].lower(), self.default_home)]
+
+
+def _likeness(one: str, other: str) -> int:
+    """How many characters two markers share at their beginning and their end."""
+    return _common(one, other) + _common(one[::-1], other[::-1])
+
+
+def _common(one: str, other: str) -> int:
+    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
 def _shorter(way: Transition, ways: Iterable[Transition]) -> tuple[Transition, ...]:

@@ -102,5 +102,10 @@ FUNCTIONARY = Format(
         }
     ),
     write_calls=_write_calls,
+    near_calls=(
+        (re.compile(r"(?:>>[ \t]?>?|>[ \t]>>?)(?:[A-Za-z_][\w.-]{0,63})(?=\n\{)"), ">>>NAME"),
+        (re.compile(r"</?functions?[ :_=\"'][^<>\n]{0,64}>(?=\{)"), "<function=NAME>"),
+    ),
     expresses=_expresses,
+    own_tools=frozenset({_CODE_TOOL}),
 )

@@ -123,6 +123,5 @@ GENERIC_JSON = json_format(
     reader=_read_calls,
     text_reader=_read_text,
     write_calls=_write_calls,
-    drafts=('{"tool_call":', '{"tool_calls":'),
     ids=True,
 )

@@ -4,6 +4,7 @@ Sources: vllm:vllm/tool_parsers/gigachat3_tool_parser.py and its test, sglang's 
 call ends with `<|message_sep|>`. Where decoding lost the role's separator, `function call{` is read all the same.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from types import MappingProxyType
 
@@ -91,5 +92,6 @@ GIGACHAT3 = Format(
         }
     ),
     write_calls=_write_calls,
+    near_calls=((re.compile(r"\bfunc\w{0,8}[ _]?\w{0,8}<\|role_sep\|>(?=\s{0,8}\{)"), _CALL),),
     expresses=_expresses,
 )

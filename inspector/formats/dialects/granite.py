@@ -22,7 +22,7 @@ GRANITE = json_format(
             Enclosed("<|tool_call|>"),
             Enclosed("<tool_call>", "</tool_call>"),
         ),
-        ahead=Ahead(Run(r"\s"), ("[", "{")),
+        ahead=Ahead(Run(r"\s"), ("[", "{", "```")),
         turns=GRANITE_TURNS,
         turn_states=GRANITE_STATES,
     ),

@@ -15,7 +15,7 @@ GRANITE_20B_FC = json_format(
     summary="<function_call> before each JSON object",
     aliases=(),
     models=("*granite-20b-functioncalling*", "*granite-20b-fc*"),
-    markers=JsonMarkers((Enclosed("<function_call>"),), ahead=Ahead(Run(r"\s"), ("{", "["))),
+    markers=JsonMarkers((Enclosed("<function_call>"),), ahead=Ahead(Run(r"\s"), ("{", "[", "```"))),
     signs=Signs(calls={r"<function_call>\s*\{": 0.95}),
     reader=JsonCallReader(between="<function_call> "),
     write_calls=lambda calls: "".join(f"<function_call> {call_object(call)}" for call in calls),

@@ -104,4 +104,5 @@ HARMONY = Format(
     ),
     write_calls=_write_calls,
     expresses=_expresses,
+    own_tools=frozenset({"python", "browser.search", "browser.open", "browser.find", "container.exec"}),
 )

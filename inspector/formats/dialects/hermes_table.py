@@ -10,8 +10,8 @@ from types import MappingProxyType
 
 from inspector.formats.chat_turns import TURN_STATES, TURN_TRANSITIONS
 from inspector.formats.dialect import Enclosed, Ways, dialect_table, opening, other_spelling
-from inspector.formats.json_call import read_whole_call
 from inspector.formats.reasoning_tags import HERMES_TAGS
+from inspector.formats.strict_call import read_whole_call
 from inspector.model import SpanKind
 from inspector.rules import markers as rules
 from inspector.segmenter.payload import JSON

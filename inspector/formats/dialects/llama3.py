@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from types import MappingProxyType
 
 from inspector.formats.call_shape import CallKeys
-from inspector.formats.dialects.llama3_table import FUNCTION, LLAMA3_TABLE, TAG
+from inspector.formats.dialects.llama3_table import CALL_BEGINS, FUNCTION, LLAMA3_TABLE, TAG
+from inspector.formats.drafts import BareCall
 from inspector.formats.format import Format, Signs
 from inspector.formats.json_call import JsonCallReader
 from inspector.formats.named_call import LooseHeader, NamedCallReader
@@ -22,6 +23,7 @@ from inspector.formats.writing import call_object, is_json_call
 from inspector.model import Json, Role, SpanKind, ToolCall
 from inspector.segmenter.events import FormatParser, SpanClosed
 from inspector.segmenter.machine import Machine
+from inspector.segmenter.payload import JSON
 from inspector.segmenter.readings import Reading
 from inspector.text import Range
 
@@ -32,6 +34,7 @@ _FUNCTION = NamedCallReader(
     loose=(LooseHeader(re.compile(r"(?P<name>[A-Za-z0-9_.\-]++)(?=\{)"), "it lacks `>`"),),
 )
 _BUILT_IN = re.compile(r"\s*(?P<name>[A-Za-z_]\w{0,63})\.call\(\s*(?P<key>[A-Za-z_]\w{0,63})\s*=\s*")
+_BARE = (BareCall(re.compile(r"\{" + CALL_BEGINS.whole.pattern), JSON),)
 _MOST = 20_000
 CODE_TOOL = "code_interpreter"
 """The name under which code for the interpreter is told: the wire has none."""
@@ -117,9 +120,10 @@ LLAMA3 = Format(
             SpanKind.TOOL_CALL: _read_calls,
             SpanKind.TOOL_RESULT: read_result,
             SpanKind.TOOL_DEFINITIONS: read_definitions,
-            SpanKind.REASONING: ReasoningReader((TAG, FUNCTION)),
+            SpanKind.REASONING: ReasoningReader((TAG, FUNCTION), bare=_BARE),
         }
     ),
     write_calls=_write_calls,
     expresses=_expresses,
+    own_tools=frozenset({CODE_TOOL, "brave_search", "wolfram_alpha"}),
 )

@@ -9,6 +9,9 @@ import re
 from collections.abc import Sequence
 from types import MappingProxyType
 
+import msgspec
+
+from inspector.diagnostics import Fault
 from inspector.formats.dialects.mistral_table import MISTRAL_TABLE, OPENER
 from inspector.formats.format import Format, Signs
 from inspector.formats.json_call import JsonCallReader
@@ -16,7 +19,9 @@ from inspector.formats.named_call import LooseHeader, NamedCallReader
 from inspector.formats.span_readings import ReasoningReader, read_definitions, read_result
 from inspector.formats.writing import is_json_call, json_of
 from inspector.json_scanner import JsonKind, read_json
+from inspector.json_scanner.quoting import shown
 from inspector.model import Role, SpanKind, ToolCall, ToolResult
+from inspector.rules.conversation import MALFORMED_CALL_ID
 from inspector.segmenter.events import FormatParser, SpanClosed
 from inspector.segmenter.machine import Machine
 from inspector.segmenter.readings import Reading
@@ -41,6 +46,25 @@ _OPENINGS = re.compile(r"\s*[\[{]")
 
 def _read_calls(closed: SpanClosed) -> Reading:
     """See SpanReader."""
+    reading = _read_any(closed)
+    odd = [call for call in reading.calls if call.id is not None and not _ID.fullmatch(call.id)]
+    if not odd:
+        return reading
+    return msgspec.structs.replace(reading, faults=(*reading.faults, *(_odd_id(closed, call) for call in odd)))
+
+
+def _odd_id(closed: SpanClosed, call: ToolCall) -> Fault:
+    """The fault of an id that mistral-common's validator refuses (protocol/instruct/validator.py)."""
+    text, start = closed.inner_text, closed.span.inner.start
+    written, given = call.id or "", call.arguments_range or Range(call.range.end, call.range.end)
+    at = text.find(written, call.range.start - start, given.start - start) if written else -1
+    at = text.find(written, given.end - start, call.range.end - start) if written and at < 0 else at
+    place = Range(at, at + len(written)).moved(start) if at >= 0 else call.range
+    message = f"The id {shown(written)} is not nine letters or digits; Mistral's own validation refuses such a call."
+    return Fault(MALFORMED_CALL_ID, place, message, "Give the call an id of nine letters or digits.")
+
+
+def _read_any(closed: SpanClosed) -> Reading:
     text = closed.inner_text
     if _OPENINGS.match(text) or not text.strip():
         return _ARRAY(closed)

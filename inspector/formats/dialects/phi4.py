@@ -4,6 +4,8 @@ Only `functools` before a bracket and an object is a call: the word stands in ma
 Source: vllm:examples/tool_chat_template_phi4_mini.jinja, vllm:vllm/tool_parsers/phi4mini_tool_parser.py.
 """
 
+import re
+
 from inspector.formats.dialect import Enclosed
 from inspector.formats.format import Signs
 from inspector.formats.json_call import JsonCallReader
@@ -11,7 +13,7 @@ from inspector.formats.json_dialects import JsonMarkers, json_format
 from inspector.formats.writing import call_array
 from inspector.segmenter.ahead import Ahead, Run
 
-_BEGINNINGS = ("{", *(f"[{space}{{" for space in ("", " ", "\n", "\n ", "\n  ", "\n    ")))
+_BEGINNINGS = ("{", "```", *(f"[{space}{{" for space in ("", " ", "\n", "\n ", "\n  ", "\n    ")))
 
 PHI4 = json_format(
     name="phi4",
@@ -21,5 +23,6 @@ PHI4 = json_format(
     markers=JsonMarkers((Enclosed("functools"),), ahead=Ahead(Run(r"\s"), _BEGINNINGS)),
     signs=Signs(calls={r"functools\s*\[\s*\{": 0.9}),
     reader=JsonCallReader(is_array=True),
+    near_calls=((re.compile(r"\b[Ff]unc\w{0,12}[ :=(]{0,2}\[\s{0,8}\{\s{0,8}[\"']"), "functools[{"),),
     write_calls=lambda calls: f"functools{call_array(calls)}",
 )

@@ -11,11 +11,13 @@ at a line's start counts, before `argument=` or `)`, and none in a code fence: p
 the reply's start that holds nothing but such a list is a call in a fence, which servers do not read.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from types import MappingProxyType
 
 from inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES, TURN_TRANSITIONS
 from inspector.formats.dialect import Ways, dialect_table, opening
+from inspector.formats.drafts import BareCall
 from inspector.formats.format import Format, Signs
 from inspector.formats.python_call import PYTHON, PythonCallReader, is_python_call, write_call
 from inspector.formats.span_readings import ReasoningReader, read_definitions, read_result
@@ -42,6 +44,7 @@ _ALONE: tuple[Piece, ...] = (")", Run("[ \t]"), Unless(r"[^\n,;<]"))
 _BARE = Ahead(*_NAME, "(", _GAP, OneOf(_KEYWORD, _ALONE))
 _ANOTHER = Ahead(_GAP, *_NAME, "(", _GAP, OneOf(_KEYWORD, _ALONE))
 _FENCES = ("```python\n", "```py\n", "```tool_code\n", "```\n")
+_BARE_CALLS = (BareCall(re.compile(r"(?<![\w\])])\[" + _LIST_IN_TEXT.whole.pattern), PYTHON),)
 _ENDS = Transition("(end of the calls)", Cut.NOWHERE, "call_end", width=0)
 
 _TURNS = (
@@ -183,7 +186,7 @@ PYTHONIC = Format(
             SpanKind.TOOL_CALL: PythonCallReader(),
             SpanKind.TOOL_RESULT: read_result,
             SpanKind.TOOL_DEFINITIONS: read_definitions,
-            SpanKind.REASONING: ReasoningReader((_OPENER, _TAG), (_CLOSER,)),
+            SpanKind.REASONING: ReasoningReader((_OPENER, _TAG), (_CLOSER,), bare=_BARE_CALLS),
         }
     ),
     write_calls=_write_calls,

@@ -10,8 +10,9 @@ from types import MappingProxyType
 
 from inspector.formats.dialects.react_table import react_table
 from inspector.formats.format import Format, Signs
-from inspector.formats.react_call import FINAL_ANSWER, read_react_answer, read_react_calls
-from inspector.formats.span_readings import ReasoningReader, read_definitions, read_result
+from inspector.formats.react_call import FINAL_ANSWER, read_react_calls
+from inspector.formats.react_headings import read_react_words
+from inspector.formats.span_readings import read_definitions, read_result
 from inspector.formats.writing import is_finite, json_of
 from inspector.model import Role, SpanKind, ToolCall
 from inspector.segmenter.events import FormatParser
@@ -66,8 +67,8 @@ REACT = Format(
             SpanKind.TOOL_CALL: read_react_calls,
             SpanKind.TOOL_RESULT: read_result,
             SpanKind.TOOL_DEFINITIONS: read_definitions,
-            SpanKind.REASONING: ReasoningReader(()),
-            SpanKind.TEXT: read_react_answer,
+            SpanKind.REASONING: read_react_words,
+            SpanKind.TEXT: read_react_words,
         }
     ),
     write_calls=_write_calls,

@@ -33,5 +33,4 @@ XLAM = json_format(
     reader=JsonCallReader(is_array=True),
     write_calls=call_array,
     expresses=opens_a_call,
-    drafts=('[{"name":',),
 )

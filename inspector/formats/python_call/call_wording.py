@@ -27,6 +27,7 @@ __all__ = [
     "only_text",
     "positional",
     "reserved_name",
+    "second_list",
     "unpacked",
     "wrong_separator",
     "wrong_sign",
@@ -96,6 +97,16 @@ def extra(text: str, place: Range) -> Fault:
         f"{what_stands(text, place)} {what}.",
         "Delete it.",
         replaced(place, "", safe=is_brackets),
+    )
+
+
+def second_list(place: Range) -> Fault:
+    """A list of calls behind another, on one line."""
+    return Fault(
+        rules.SEVERAL_OBJECTS_IN_ONE_CALL,
+        place,
+        "A second list of calls stands behind the first; servers read one list, or none.",
+        "Write all calls into one list.",
     )
 
 

@@ -245,6 +245,9 @@ def _behind_calls(cursor: Cursor, found: list[_Found]) -> None:
     text = cursor.text
     if "\n" in text[start : cursor.at] and _CALLS_BEGIN.match(text, cursor.at):
         return
+    if found and cursor.peek() == "[" and _CALLS_BEGIN.match(text, cursor.at):
+        cursor.remark(say.second_list(Range(cursor.at, cursor.at + 1)))
+        return
     following = _NEXT_CALL.search(text, start)
     end = following.start() + 1 if following is not None else len(text)
     stop = cursor.at + len(text[cursor.at : end].rstrip())

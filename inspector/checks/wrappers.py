@@ -1,0 +1,119 @@
+"""F316, F306, F309, J114: a wrapper around calls that is never closed, and what stands in it but calls."""
+
+import re
+from collections.abc import Iterator
+
+from inspector.checks.wording import quoted
+from inspector.diagnostics import Edit, Fault, Fix
+from inspector.formats.call_shape import NATIVE_KEYS, shape_of
+from inspector.formats.format import Format
+from inspector.formats.markers import wrappers_of
+from inspector.json_scanner import JsonKind, JsonNode, read_json
+from inspector.json_scanner.quoting import shown
+from inspector.model import SpanKind
+from inspector.rules.json_syntax import FENCED_PAYLOAD
+from inspector.rules.markers import EMPTY_CALL, FOREIGN_FORMAT, UNTERMINATED_WRAPPER
+from inspector.segmenter.events import SpanClosed
+from inspector.segmenter.table import SECTION
+from inspector.text import Range
+
+_FENCE = re.compile(r"```\w*")
+_JSON_CALL = re.compile(r"\s*(?:\[\s*)?\{\s*\"")
+
+
+class Wrappers:
+    """Follows the wrappers around calls (`<function_calls>`) through the closed spans of a model's words."""
+
+    def __init__(self, own: Format) -> None:
+        self._own = own
+        self._closers = wrappers_of(own)
+        self._opener, self._place = "", Range(0, 0)
+        self._end = 0
+        self._is_cut = self._is_told = False
+
+    def faults(self, event: SpanClosed) -> Iterator[Fault]:
+        """The faults that become known with a span; the spans come in order."""
+        if not self._closers:
+            return
+        span = event.span
+        if span.kind is SpanKind.MARKUP:
+            yield from self._at_markup(event)
+        elif self._opener and span.kind is SpanKind.TOOL_CALL:
+            self._end, self._is_cut, self._is_told = span.range.end, bool(event.wanted), True
+        elif self._opener and span.kind is SpanKind.TEXT:
+            yield from self._in_text(event.inner_text, span.inner.start)
+
+    def end(self) -> Iterator[Fault]:
+        """What the end of the text makes known."""
+        yield from self._unclosed("The stream ends")
+
+    def _at_markup(self, event: SpanClosed) -> Iterator[Fault]:
+        span = event.span
+        if span.label != SECTION:
+            if span.label != "marker":
+                yield from self._unclosed("The turn ends")
+            self._opener = ""
+            return
+        place = Range(span.range.start, span.inner.start)
+        opened = next((one for one in self._closers if len(one) == len(place)), "")
+        if opened:
+            yield from self._opened_again(opened, place)
+            self._opener, self._place, self._end, self._is_cut = opened, place, place.end, False
+            self._is_told = not event.inner_text.strip() and span.range.end > span.inner.end
+        elif len(place):
+            self._opener = ""
+        if self._opener and span.range.end > span.inner.end:
+            yield from self._without_call(span.inner.end, span.range.end)
+            self._opener = ""
+
+    def _opened_again(self, opener: str, place: Range) -> Iterator[Fault]:
+        if not self._opener:
+            return
+        if self._end > self._place.end:
+            yield from self._unclosed(f"`{opener}` comes")
+            return
+        message = f"`{opener}` is opened again before any call: readers that count the tags wait for two closing ones."
+        fix = Fix((Edit(place, ""),), safe=True)
+        yield Fault(UNTERMINATED_WRAPPER, self._place, message, "Delete one of them.", fix)
+
+    def _without_call(self, start: int, end: int) -> Iterator[Fault]:
+        if not self._is_told:
+            message = f"`{self._closers[self._opener]}` closes the list of calls, but no call stands in it, only words."
+            yield Fault(EMPTY_CALL, Range(start, end), message)
+
+    def _unclosed(self, what: str) -> Iterator[Fault]:
+        """The fault of the open wrapper; none where its last call is cut off too, which says it already."""
+        if not self._opener or self._is_cut:
+            return
+        closer = self._closers[self._opener]
+        yield Fault(
+            UNTERMINATED_WRAPPER,
+            self._place,
+            f"{what} before `{closer}` closes the calls that `{self._opener}` opens.",
+            f"Close them with `{closer}`, unless a stop sequence of the request cuts it off.",
+            Fix((Edit(Range(self._end, self._end), f"\n{closer}"),), safe=True),
+        )
+
+    def _in_text(self, text: str, start: int) -> Iterator[Fault]:
+        content = text.strip()
+        first = start + len(text) - len(text.lstrip())
+        if _FENCE.fullmatch(content):
+            message = f"{shown(content)} makes a Markdown code fence among the calls; a reader expects only their tags."
+            place = Range(first, first + len(content))
+            yield Fault(FENCED_PAYLOAD, place, message, "Remove the fence.", Fix((Edit(place, ""),), safe=True))
+        elif _JSON_CALL.match(text):
+            for node in read_json(text).nodes:
+                for call in (node,) if node.kind is JsonKind.OBJECT else node.items:
+                    yield from self._json_call(call, text, start)
+
+    def _json_call(self, node: JsonNode, text: str, start: int) -> Iterator[Fault]:
+        name = shape_of(node, NATIVE_KEYS, text).name if node.kind is JsonKind.OBJECT else None
+        if name is not None:
+            self._is_told = True
+            yield Fault(
+                FOREIGN_FORMAT,
+                node.range.moved(start),
+                f"A call of {quoted(str(name.value.scalar))} stands in `{self._opener}` as JSON, which "
+                f"is not how `{self._own.name}` writes calls: it stays in the answer, and no tool runs.",
+                f"Write the call as `{self._own.name}` does, or serve the model with a parser for JSON.",
+            )
