@@ -16,6 +16,8 @@ from inspector.segmentation import segment
 _AT_LEAST, _AT_MOST = 0.25, 2.3
 _SIZES = (1_000, 1_000, 1_000, 20_000)
 _ROUNDS = 40
+_PROSE = {"react": "Thought: "}
+"""What prose begins with where text behind a call would still belong to it."""
 
 
 def every_format() -> None:
@@ -47,7 +49,7 @@ def _session(dialect: Format) -> str:
     pieces: list[str] = []
     for seed in range(_ROUNDS):
         written = next(filter(None, (_written(dialect, calls) for calls in (_calls(seed), _named(_calls(seed))))), "")
-        pieces += [prose(600, seed), "\n", written, "\n"]
+        pieces += [_PROSE.get(dialect.name, ""), prose(600, seed), "\n", written, "\n"]
     return "".join(pieces)
 
 

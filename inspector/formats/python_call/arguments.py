@@ -18,6 +18,8 @@ _PLAIN = re.compile(
     r"""[ \n]*+([^\W\d]\w*+)=(?:'(?!'')([^'\\\n]*+(?:\\[\s\S][^'\\\n]*+)*+)'"""
     r"""|"(?!"")([^"\\\n]*+(?:\\[\s\S][^"\\\n]*+)*+)"|(-?(?:0|[1-9][0-9]{0,17}+))|(True|False|None))[ \n]*+(?=[,)])"""
 )
+_LAST_STRING = 3
+"""The last group of an argument's expression that is the content of a string."""
 _LITERALS: dict[str, Json] = {"True": True, "False": False, "None": None}
 _KEYWORD = re.compile(r"([^\W\d]\w*)\s*+=(?!=)\s*+")
 _MEMBER = re.compile(r"([\"']?)([^\W\d]\w*)\1\s*+([:=]|=>)(?!=)\s*+")
@@ -39,8 +41,7 @@ def read_arguments(cursor: Cursor, *, is_list: bool) -> Arguments:
     found = Arguments(cursor.at)
     places: dict[str, tuple[int, int]] = {}
     while True:
-        while _read_plain(cursor, found, places):
-            pass
+        _read_plain(cursor, found, places)
         found.end = cursor.at
         character = cursor.skip()
         if not character:
@@ -71,33 +72,31 @@ def read_arguments(cursor: Cursor, *, is_list: bool) -> Arguments:
         _separator(cursor)
 
 
-def _read_plain(cursor: Cursor, found: Arguments, places: dict[str, tuple[int, int]]) -> bool:
-    """Read an argument that is as most are, and the comma behind it; False, and nothing read, where it is not."""
-    match = _PLAIN.match(cursor.text, cursor.at)
-    if match is None:
-        return False
-    name, integer, literal = match.group(1, 4, 5)
-    if name in places or keyword.iskeyword(name):
-        return False
-    group = match.lastindex or 1
-    start, end = match.span(group)
-    if integer is not None:
-        value: Json = int(integer)
-    elif literal is not None:
-        value = _LITERALS[literal]
-    else:
-        value = decoded(cursor, start, end)
-        start, end = start - 1, end + 1
-    place = places[name] = match.span(1)
-    found.members[name] = value
-    text = cursor.text[start:end]
-    found.parameters[name] = Parameter(name, text, cursor.place(start, end), cursor.place(*place), typed=True)
-    found.end = cursor.at = end
-    if cursor.text.startswith(",", end):
-        cursor.at = end + 1
-        return True
-    _separator(cursor)
-    return True
+def _read_plain(cursor: Cursor, found: Arguments, places: dict[str, tuple[int, int]]) -> None:
+    """Read arguments that are as most are, and the commas behind them, up to one that is not."""
+    text, base, is_keyword = cursor.text, cursor.base, keyword.iskeyword
+    members, parameters = found.members, found.parameters
+    while (match := _PLAIN.match(text, cursor.at)) is not None:
+        name = match[1]
+        if name in places or is_keyword(name):
+            return
+        group = match.lastindex or 1
+        start, end = match.span(group)
+        written = match[group]
+        if group <= _LAST_STRING:
+            members[name] = written if "\\" not in written else decoded(cursor, start, end)
+            start, end = start - 1, end + 1
+            written = text[start:end]
+        else:
+            members[name] = _LITERALS[written] if written in _LITERALS else int(written)
+        first, last = places[name] = match.span(1)
+        place, name_place = Range(start + base, end + base), Range(first + base, last + base)
+        parameters[name] = Parameter(name, written, place, name_place, True)
+        found.end = cursor.at = end
+        if text[end : end + 1] == ",":
+            cursor.at = end + 1
+        else:
+            _separator(cursor)
 
 
 def _read_argument(cursor: Cursor, found: Arguments, places: dict[str, tuple[int, int]]) -> None:
