@@ -1,6 +1,8 @@
 """`weaklink formats`: the formats there are, and which one a text is in."""
 
 import sys
+from collections.abc import Iterator
+from textwrap import wrap
 
 import click
 
@@ -8,6 +10,7 @@ from inspector.formats.detection import Detection, detect_format
 from inspector.formats.format import Format
 from inspector.formats.registry import broken_plugins
 from inspector.formats.registry import formats as all_formats
+from inspector.formats.templates.registry import TEMPLATES
 from inspector.json_text import write_json
 from inspector.model import Json, SpanKind
 from ui.cli.inputs import STDIN, read_text
@@ -15,10 +18,10 @@ from ui.cli.options import color_option, json_option
 from ui.cli.paint import put, screen_width
 from ui.views.palette import Style
 from ui.views.run import Line, Run
-from ui.views.table import table_lines
 from ui.views.visible import visible_line
 
 _SAMPLE = 65_536
+_INDENT = 17
 
 
 @click.command("formats")
@@ -40,9 +43,7 @@ def formats(file: str | None, model: str, *, detect: bool, as_json: bool, color:
     elif as_json:
         sys.stdout.write(write_json([_format_object(one) for one in all_formats()]) + "\n")
     else:
-        heads = ("format", "aliases", "reads", "what it looks like")
-        rows = [_row(one) for one in all_formats()]
-        put(table_lines(rows, heads=heads, width=screen_width(), widest=28), color=color)
+        put([line for one in all_formats() for line in _entry(one, screen_width())], color=color)
     for trouble in broken_plugins():
         click.echo(trouble, err=True)
 
@@ -67,9 +68,24 @@ def _put_detection(found: Detection, *, as_json: bool, color: str) -> None:
     )
 
 
-def _row(format: Format) -> tuple[Line, ...]:
-    name, aliases, summary = Run(format.name, Style.STRONG), Run(", ".join(format.aliases)), Run(format.summary)
-    return (name,), (aliases,), (Run(" ".join(_beside_calls(format))),), (summary,)
+def _entry(format: Format, width: int) -> Iterator[Line]:
+    """A format's name beside what it looks like; below, what else there is to know of it."""
+    supports = f"reads {', '.join(_reads(format))}; writes {', '.join(_writes(format))}"
+    facts = {"": format.summary, "also ": ", ".join(format.aliases), "models ": ", ".join(format.models), " ": supports}
+    room, name = max(width - _INDENT, 20), Run(f"{format.name:{_INDENT}}", Style.STRONG)
+    for word, fact in facts.items():
+        for piece in wrap(f"{word.lstrip()}{visible_line(fact)}", room, break_on_hyphens=False) if fact else ():
+            yield name, Run(piece, Style.PLAIN if not word else Style.DIM)
+            name = Run(" " * _INDENT)
+
+
+def _reads(format: Format) -> list[str]:
+    return ["calls", *_beside_calls(format)]
+
+
+def _writes(format: Format) -> list[str]:
+    """Calls, and for a format with a template what a family presents to its model."""
+    return ["calls", "results", "tools"] if format.name in TEMPLATES else ["calls"]
 
 
 def _beside_calls(format: Format) -> list[str]:
@@ -84,6 +100,6 @@ def _format_object(format: Format) -> dict[str, Json]:
         "aliases": list(format.aliases),
         "models": list(format.models),
         "summary": format.summary,
-        "reads": ["calls", *_beside_calls(format)],
-        "writes": ["calls"],
+        "reads": _reads(format),
+        "writes": _writes(format),
     }
