@@ -52,15 +52,15 @@ class Answer:
     error: GenerationError | None = None
     flags: frozenset[TurnFlag] = frozenset()
     was_cut: bool = False
-    _known: set[str] = field(default_factory=set)
+    _known: set[tuple[str, str]] = field(default_factory=set)
 
     def take(self, message: JsonObject, at: Json = None) -> None:
         """Add a row's blocks, and what the row says of the answer; `at` is when it was written."""
         content = message.get("content")
         for block in content if isinstance(content, list) else [content or ""]:
-            written = compact_json(block)
-            if written not in self._known:
-                self._known.add(written)
+            known = _key(block)
+            if known not in self._known:
+                self._known.add(known)
                 self.blocks.append(block)
                 self.was_cut = self.was_cut or _is_cut(block)
         self.model = text_of(message, "model") or self.model
@@ -137,6 +137,15 @@ def user_turns(message: Json, flags: frozenset[TurnFlag]) -> Iterator[Turn]:
     for turn in read_turns({"role": "user", "content": message} if isinstance(message, str) else message):
         read = turn if turn.role in (Role.USER, Role.TOOL) else replace(turn, role=Role.USER, calls=(), result=None)
         yield replace(read, flags=flags) if flags else read
+
+
+def _key(block: Json) -> tuple[str, str]:
+    """What tells a block from the others of its answer: its id or words, or else all of it."""
+    if isinstance(block, dict):
+        kind, told = text_of(block, "type"), text_of(block, "id", "text", "thinking")
+        if told and kind in ("text", "thinking", "tool_use"):
+            return kind, told
+    return "", compact_json(block)
 
 
 def _is_cut(block: Json) -> bool:

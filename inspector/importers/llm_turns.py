@@ -104,7 +104,7 @@ def result_turn(value: JsonObject, flags: frozenset[TurnFlag] = frozenset()) -> 
 
 
 def fragments_of(tables: LlmTables, table: str, owner: Json) -> str:
-    """The fragments that belong to a response or a part, in their order, with blank lines between as `llm` joins them."""
+    """The fragments that belong to a response or a part, in their order, joined by blank lines as `llm` does."""
     listed = sorted(tables.of(table, owner), key=lambda row: _number(row.get("order")) or 0)
     found = tables.by_key("fragments", "id", (row.get("fragment_id") for row in listed))
     return "\n\n".join(text_of(row, "content") for row in found)

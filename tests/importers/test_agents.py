@@ -1,0 +1,258 @@
+"""What agents' logs mean: an answer counts once, a malformed call stays what it is, and sessions know their parents."""
+
+import gzip
+import json
+import shutil
+import sqlite3
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from inspector.errors import UnreadableFileError
+from inspector.importers import Skipped, read_source
+from inspector.model import (
+    BodyState,
+    ErrorPhase,
+    ExternalId,
+    ParentTrace,
+    ParentWhy,
+    Role,
+    Trace,
+    Turn,
+    TurnFlag,
+)
+
+CASES = Path(__file__).parents[1] / "cases" / "importers"
+
+
+def traces(path: Path) -> list[Trace]:
+    return [record for record in read_source(path).records if isinstance(record, Trace)]
+
+
+def written(tmp_path: Path, rows: Iterable[object], name: str = "file") -> Path:
+    path = tmp_path / name
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def own_answers(trace: Trace) -> list[Turn]:
+    """The answers that were generated in this very session."""
+    return [turn for turn in trace.turns if turn.generation and not turn.flags]
+
+
+def calls(trace: Trace) -> list[tuple[str | None, str]]:
+    """The calls of a session's own answers: name and raw text."""
+    answers = own_answers(trace)
+    return [
+        (header.name, part.text)
+        for turn in answers
+        for header in turn.calls
+        if (part := turn.part(header.part)) is not None
+    ]
+
+
+def test_claude_codes_blocks_are_one_answer_whose_usage_counts_once() -> None:
+    main, *_ = traces(CASES / "claude-code" / "session.jsonl")
+    answer = next(turn for turn in own_answers(main) if len(turn.calls) == 2)
+    assert [part.name for part in answer.parts] == ["reasoning", "wire:signature:0", "text", "call:0", "call:1"]
+    assert answer.generation is not None
+    assert (answer.generation.usage.input_tokens, answer.generation.usage.output_tokens) == (113, 40)
+    at = main.turns.index(answer)
+    assert [turn.result.call_id for turn in main.turns[at + 1 : at + 3] if turn.result] == ["toolu_1", "toolu_2"]
+
+
+def test_claude_codes_unparsed_input_is_the_malformed_call_that_it_is() -> None:
+    main, *_ = traces(CASES / "claude-code" / "session.jsonl")
+    assert ("weather", '{"port": "Bre') in calls(main)
+
+
+def test_claude_codes_sub_agents_are_traces_of_their_own_that_know_their_parent() -> None:
+    main, old, new = traces(CASES / "claude-code" / "session.jsonl")
+    assert old.parent == new.parent == ParentTrace(main.external_ids[0], ParentWhy.SUBAGENT)
+    assert [turn.parts[0].text for turn in new.turns] == ["Find the tide in Le Havre.", "11:30"]
+    assert not any("10:01" in part.text for turn in main.turns for part in turn.parts if turn.role is Role.USER)
+
+
+def test_claude_codes_failed_requests_are_errors_and_its_own_words_no_answers() -> None:
+    main, *_ = traces(CASES / "claude-code" / "session.jsonl")
+    errors = [turn.generation.error for turn in main.turns if turn.generation and turn.generation.error]
+    assert [(error.phase, error.status) for error in errors] == [(ErrorPhase.HTTP, 529), (ErrorPhase.HTTP, 500)]
+    synthetic = [turn for turn in main.turns if TurnFlag.SYNTHETIC in turn.flags]
+    assert [(turn.parts[0].text, turn.generation) for turn in synthetic] == [("No response requested.", None)]
+
+
+def test_a_copied_row_of_claude_codes_is_not_read_twice(tmp_path: Path) -> None:
+    rows = [json.loads(line) for line in (CASES / "claude-code" / "fork.jsonl").read_text().splitlines()]
+    assert traces(written(tmp_path, rows))[0].turns == traces(written(tmp_path, rows + rows))[0].turns
+
+
+def test_what_a_fork_of_claude_codes_brings_along_is_copied() -> None:
+    (trace,) = traces(CASES / "claude-code" / "fork.jsonl")
+    assert [TurnFlag.COPIED_CONTEXT in turn.flags for turn in trace.turns] == [True, True, False, False]
+
+
+def test_claude_codes_output_gives_a_streamed_answer_once_and_as_far_as_it_came() -> None:
+    (trace,) = traces(CASES / "claude-code-output" / "partial.jsonl")
+    assert calls(trace) == [("Bash", '{"command": "ls"}'), ("Bash", '{"command": "ca')]
+    whole, cut = own_answers(trace)
+    assert whole.parts[0].chunks is not None
+    assert [chunk.text for chunk in whole.parts[0].arrivals()] == ["I ", "look."]
+    assert cut.generation is not None
+    assert cut.generation.body is BodyState.TRUNCATED
+
+
+def test_codex_events_repeat_nothing_that_the_items_say() -> None:
+    (trace,) = traces(CASES / "codex" / "rollout.jsonl")
+    words = [part.text for turn in trace.turns for part in turn.parts]
+    assert words.count("05:12") == 2  # a result and an answer
+    assert words.count("When is high tide?") == 1
+    outputs = [turn.generation.usage.output_tokens for turn in trace.turns if turn.generation]
+    assert outputs == [9, 5, 3, None, None, None]
+
+
+def test_codex_malformed_and_shell_calls_keep_what_the_model_gave() -> None:
+    (trace,) = traces(CASES / "codex" / "rollout.jsonl")
+    assert calls(trace)[0] == ("shell", '{"command":["tide","Brest"')
+    assert calls(trace)[1] == ("apply_patch", "*** Begin Patch\n*** End Patch")
+    assert calls(trace)[2][0] == "local_shell"
+
+
+def test_codex_tells_aborts_and_failures_once_each() -> None:
+    (trace,) = traces(CASES / "codex" / "rollout.jsonl")
+    errors = [turn.generation.error for turn in trace.turns if turn.generation and turn.generation.error]
+    assert [(error.phase, error.status) for error in errors] == [
+        (ErrorPhase.CLIENT_ABORT, None),
+        (ErrorPhase.HTTP, 502),
+        (ErrorPhase.TRANSPORT, None),
+    ]
+
+
+def test_a_fork_of_codex_counts_only_what_came_after_it() -> None:
+    (trace,) = traces(CASES / "codex" / "fork.jsonl")
+    assert [turn.parts[0].text for turn in own_answers(trace)] == ["10:01"]
+    assert trace.parent is not None
+    assert trace.parent.why is ParentWhy.FORK
+
+
+def test_rollouts_put_together_in_one_file_stay_sessions_apart(tmp_path: Path) -> None:
+    path = tmp_path / "all"
+    path.write_bytes(b"".join((CASES / "codex" / name).read_bytes() for name in ("rollout.jsonl", "subagent.jsonl")))
+    first, second = traces(path)
+    assert second.parent == ParentTrace(first.external_ids[0], ParentWhy.SUBAGENT)
+
+
+def test_swe_agents_unread_answer_stands_where_it_was_given_and_a_demonstration_is_none() -> None:
+    (trace,) = traces(CASES / "swe-agent" / "function_calling.traj")
+    answers = [turn.parts[0].text for turn in own_answers(trace)]
+    assert answers == ["I look.", "I forgot to call a function.", "I mend it."]
+    assert [name for name, _ in calls(trace)] == ["bash", "edit"]
+    assert sum(TurnFlag.DEMONSTRATION in turn.flags for turn in trace.turns) == 2
+
+
+def test_swe_agents_command_in_the_words_is_a_call_that_the_next_message_answers() -> None:
+    (trace,) = traces(CASES / "swe-agent" / "thought_action.traj")
+    assert calls(trace)[0] == ("bash", '{"command": "ls\\n"}')
+    assert [turn.role for turn in trace.turns[2:4]] == [Role.ASSISTANT, Role.TOOL]
+
+
+def test_mini_swe_agents_malformed_call_is_found_in_the_users_message() -> None:
+    (trace,) = traces(CASES / "mini-swe-agent" / "tool_calls.json")
+    assert calls(trace)[1] == ("bash", '{"command": "cat tide.py')
+    at = trace.turns.index(own_answers(trace)[1])
+    assert TurnFlag.INJECTED in trace.turns[at + 1].flags
+
+
+def test_harbors_copied_steps_count_nowhere_and_continuations_know_what_they_go_on_from() -> None:
+    (trace,) = traces(CASES / "harbor-atif" / "continued.json")
+    assert (len(own_answers(trace)), len(calls(trace))) == (1, 0)
+    assert trace.parent == ParentTrace(ExternalId("session_id", "s1"), ParentWhy.RESUME)
+
+
+def test_harbors_embedded_sub_agents_are_traces() -> None:
+    top, sub = traces(CASES / "harbor-atif" / "embedded.json")
+    assert sub.parent == ParentTrace(top.external_ids[0], ParentWhy.SUBAGENT)
+    assert not any("Found." in part.text for turn in top.turns for part in turn.parts)
+
+
+def test_terminuss_commands_are_calls_with_their_exact_text_even_in_broken_json() -> None:
+    (trace,) = traces(CASES / "harbor-atif" / "terminus.json")
+    found = calls(trace)
+    assert found[:2] == [
+        ("bash_command", '{"keystrokes": "ls -la\\n", "duration": 0.1}'),
+        ("bash_command", '{"keystrokes": "cd a\\n"}'),
+    ]
+    assert found[2][1] == own_answers(trace)[1].parts[0].text
+
+
+def test_openhands_response_is_one_answer_with_the_raw_text_of_its_calls() -> None:
+    (trace,) = traces(CASES / "openhands" / "events.json")
+    assert len(own_answers(trace)) == 3
+    assert calls(trace)[1] == ("execute_bash", '{"command": "cat tide.py"')
+    failed = [turn.result for turn in trace.turns if turn.result and turn.result.is_error]
+    assert [result.call_id for result in failed] == ["c2"]
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_llms_database_is_read_without_a_trace_of_it(packed: bool, tmp_path: Path) -> None:
+    path = tmp_path / "logs"
+    shutil.copyfile(CASES / "llm-database" / "threads.db", path)
+    if packed:
+        path.write_bytes(gzip.compress(path.read_bytes()))
+    before = path.read_bytes()
+    first, fork = traces(path)
+    assert (path.read_bytes(), [one.name for one in tmp_path.iterdir()]) == (before, ["logs"])
+    assert calls(first) == [("tide", '{"port":"Brest"}'), ("tide", '{"port": ')]
+    assert [turn.parts[0].text for turn in own_answers(fork)] == ["05:50"]
+
+
+def test_llms_write_ahead_log_is_read_too(tmp_path: Path) -> None:
+    path = tmp_path / "logs"
+    shutil.copyfile(CASES / "llm-database" / "threads.db", path)
+    writer = sqlite3.connect(path)
+    try:
+        writer.execute("PRAGMA journal_mode = WAL")
+        writer.execute("UPDATE parts SET text = 'At noon.' WHERE text = '05:50'")
+        writer.commit()
+        _, fork = traces(path)
+    finally:
+        writer.close()
+    assert [turn.parts[0].text for turn in own_answers(fork)] == ["At noon."]
+
+
+def test_a_cut_database_of_llms_is_told_from_unknown_ones(tmp_path: Path) -> None:
+    path = tmp_path / "logs"
+    path.write_bytes((CASES / "llm-database" / "threads.db").read_bytes()[:5000])
+    (skipped,) = read_source(path).records
+    assert isinstance(skipped, Skipped)
+    assert "malformed" in skipped.reason
+
+
+def test_another_database_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "logs.db"
+    with sqlite3.connect(path) as other:
+        other.execute("CREATE TABLE notes (id INTEGER)")
+    other.close()
+    with pytest.raises(UnreadableFileError, match="an SQLite database, and none that weaklink knows"):
+        read_source(path)
+
+
+def test_hermes_agents_sessions_know_why_they_have_a_parent() -> None:
+    found = traces(CASES / "hermes-sessions" / "export.jsonl")
+    assert [trace.parent.why if trace.parent else None for trace in found] == [
+        None,
+        ParentWhy.SUBAGENT,
+        ParentWhy.RESUME,
+        None,
+    ]
+    assert calls(found[0]) == [("tide", '{"port": "Brest"}'), ("tide", '{"port": "Cher')]
+
+
+@pytest.mark.parametrize("cut", range(1, 12))
+def test_a_cut_session_gives_what_came_before_the_cut(cut: int, tmp_path: Path) -> None:
+    whole = (CASES / "claude-code" / "session.jsonl").read_bytes()
+    path = tmp_path / "cut"
+    path.write_bytes(whole[: -40 * cut])
+    found = list(read_source(path).records)
+    assert any(isinstance(record, Trace) for record in found)
+    assert all("breaks off" in record.reason for record in found if isinstance(record, Skipped))
