@@ -28,11 +28,11 @@ class StoreSink:
     """Keeps recorded sessions in a store, open ones too; see `inspector.capture.events.Sink`.
 
     A thread writes, in one transaction for all sessions, an eighth of a second after something came or once 2,048
-    chunks wait; what ended is then inspected and kept as `Store.save` would. `accept` only puts the event in line and never waits
-    for the disk. While the database refuses to be written, `trouble` says why, events wait in memory and writing is
-    tried again; the logging logger `weaklink` is told when that begins and when it is over. A database file that was
-    moved away or deleted is made again, with what is still held of the running sessions: beyond 64 MiB, turns that
-    are written are held no longer, and read back when their session is inspected again.
+    chunks wait; what ended is then inspected and kept as `Store.save` would. `accept` only puts the event in line and
+    never waits for the disk. While the database refuses to be written, `trouble` says why, events wait in memory and
+    writing is tried again; the logging logger `weaklink` is told when that begins and when it is over. A database
+    file that was moved away or deleted is made again, with what is still held of the running sessions: beyond 64 MiB,
+    turns that are written are held no longer, and read back when their session is inspected again.
 
     What waits is bounded by `room_bytes`, an estimate of its size in memory (see `storage.running.room`). Beyond it
     chunks are dropped, which their turn's end makes good if there is room for that; else the turn is kept as far as

@@ -57,11 +57,13 @@ class Detokenizer:
 
 def flat(ids: object) -> list[SupportsInt]:
     """Token ids out of a number, a list, or a tensor of one sequence; ValueError for a batch of several."""
-    listed = ids.tolist() if hasattr(ids, "tolist") else ids
+    to_list = getattr(ids, "tolist", None)
+    listed = to_list() if callable(to_list) else ids
     if not isinstance(listed, list | tuple):
         return [listed]  # type: ignore[list-item]  # int() judges it
-    if listed and isinstance(listed[0], list | tuple):
-        if len(listed) > 1:
-            raise ValueError(f"a batch of {len(listed)} sequences came; one turn records one")
-        return list(listed[0])
-    return list(listed)
+    found = list(listed)
+    if found and isinstance(found[0], list | tuple):
+        if len(found) > 1:
+            raise ValueError(f"a batch of {len(found)} sequences came; one turn records one")
+        return list(found[0])
+    return found

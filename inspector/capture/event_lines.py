@@ -149,7 +149,7 @@ def _chunk_line(chunk: Chunk) -> _ChunkLine:
         chunk.text,
         None if chunk.offset_s is None else number(chunk.offset_s),
         chunk.token_ids,
-        None if chunk.logprobs is None else tuple(map(number, chunk.logprobs)),
+        None if chunk.logprobs is None else tuple([number(value) for value in chunk.logprobs]),
     )
 
 

@@ -46,14 +46,14 @@ class Outlet:
         """See `Watch`."""
         self._call(lambda watch: watch.exchange_ended(facts))
 
-    def trouble(self, what: str, error: Exception | None = None, more: str = "") -> None:
-        """Tell that something goes wrong, `what` being a clause; the same once a minute."""
+    def trouble(self, message: str, error: Exception | None = None, more: str = "") -> None:
+        """Tell that something goes wrong, `message` being a clause; the same once a minute."""
         self.failed += error is not None
         now_s = self._clock()
-        if self._watch is None or now_s - self._told_at.get(what, now_s - _SILENCE_S) < _SILENCE_S:
+        if self._watch is None or now_s - self._told_at.get(message, now_s - _SILENCE_S) < _SILENCE_S:
             return
-        self._told_at[what] = now_s
-        sentence = f"{what}{more}: {_words(error)}." if error is not None else f"{what}{more}."
+        self._told_at[message] = now_s
+        sentence = f"{message}{more}: {_words(error)}." if error is not None else f"{message}{more}."
         try:
             self._watch.trouble(sentence)
         except Exception:  # noqa: BLE001  # nobody is left to be told; it is counted

@@ -173,7 +173,7 @@ class _Session:
     def _answer(self, value: JsonObject, flags: frozenset[TurnFlag]) -> str:
         message = value.get("message")
         if isinstance(message, str):
-            message = {"content": message}
+            message = JsonObject(content=message)
         if not isinstance(message, dict):
             return "the row's `message` is no object"
         key = text_of(message, "id"), text_of(value, "requestId")

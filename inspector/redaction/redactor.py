@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from hashlib import sha256
 
 from inspector.model import (
     CallHeader,
@@ -77,7 +78,7 @@ class Redactor:
             trace,
             turns=tuple(self._turn(turn, kept) for turn in trace.turns),
             name=self._text(trace.name, kept),
-            external_ids=tuple(map(self._id, trace.external_ids)),
+            external_ids=tuple(map(self._id, trace.external_ids)) or self._content_id(trace),
             parent=trace.parent and replace(trace.parent, external_id=self._id(trace.parent.external_id)),
             provenance=self._provenance(trace.provenance),
         )
@@ -161,7 +162,14 @@ class Redactor:
         return value
 
     def _id(self, external_id: ExternalId) -> ExternalId:
-        return replace(external_id, value=self._secrets(external_id.value))
+        value = self._secrets(external_id.value)
+        if value != external_id.value:  # two sessions stay two
+            value = f"{value}#{_digest([external_id.value])[:8]}"
+        return replace(external_id, value=value)
+
+    def _content_id(self, trace: Trace) -> tuple[ExternalId, ...]:
+        """What tells a trace without ids from others whose masked texts are the same."""
+        return () if self._keep_content else (ExternalId("content_digest", _digest(texts_of(trace))),)
 
     def _provenance(self, provenance: Provenance) -> Provenance:
         return replace(
@@ -242,6 +250,13 @@ class _Growing:
 def _redacted(chunk: Chunk, text: str) -> Chunk:
     """The chunk with another text; token ids would tell the old one."""
     return Chunk(chunk.sequence, chunk.part, text, chunk.offset_s)
+
+
+def _digest(texts: Iterable[str]) -> str:
+    content = sha256()
+    for text in texts:
+        content.update(text.encode("utf-8", "surrogatepass") + b"\0")
+    return content.hexdigest()
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:

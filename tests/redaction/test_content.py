@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import sample_traces
 from inspector.importers.reading import read_source
 from inspector.inspection import Inspection, inspect_trace
-from inspector.model import Trace
+from inspector.model import Part, Role, Trace, Turn
 from inspector.redaction.masking import kept_words
 from inspector.redaction.redactor import Redactor
 from inspector.redaction.streams import ContentStream
@@ -57,6 +57,14 @@ def test_chunks_do_not_matter(text: str, cuts: list[int]) -> None:
     assert "".join([*map(one_by_one.feed, text), one_by_one.close()]) == whole
     assert len(whole) == len(text)
     assert Redactor(keep_content=False).text(whole) == whole
+
+
+def test_masked_traces_that_look_the_same_stay_apart() -> None:
+    traces = [Trace((Turn(Role.USER, (Part("text", word),)),)) for word in ("Oslo", "Rome")]
+    masked = [Redactor(keep_content=False).trace(trace) for trace in traces]
+    assert masked[0].turns == masked[1].turns
+    assert masked[0].external_ids != masked[1].external_ids
+    assert Redactor(keep_content=False).trace(traces[0]) == masked[0]
 
 
 def _kinds(inspection: Inspection) -> list[list[str]]:

@@ -200,7 +200,7 @@ def conversations(draw: st.DrawFn, number: int) -> list[Request]:
     for _ in range(draw(st.integers(0, 5))):
         before = draw(st.sampled_from(asked)) if draw(st.booleans()) else asked[-1]
         kind = draw(st.sampled_from(["goes on", "repeats", "sub-agent"]))
-        messages = before.messages
+        messages: tuple[Json, ...] = before.messages
         if kind == "goes on":
             messages = (*messages, assistant(before.answer), user(draw(st.sampled_from(["a", "b"]))))
         elif kind == "sub-agent":

@@ -100,6 +100,6 @@ def _format_object(format: Format) -> dict[str, Json]:
         "aliases": list(format.aliases),
         "models": list(format.models),
         "summary": format.summary,
-        "reads": _reads(format),
-        "writes": _writes(format),
+        "reads": list[Json](_reads(format)),
+        "writes": list[Json](_writes(format)),
     }

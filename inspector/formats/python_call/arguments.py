@@ -91,7 +91,7 @@ def _read_plain(cursor: Cursor, found: Arguments, places: dict[str, tuple[int, i
             members[name] = _LITERALS[written] if written in _LITERALS else int(written)
         first, last = places[name] = match.span(1)
         place, name_place = Range(start + base, end + base), Range(first + base, last + base)
-        parameters[name] = Parameter(name, written, place, name_place, True)
+        parameters[name] = Parameter(name, written, place, name_place, typed=True)
         found.end = cursor.at = end
         if text[end : end + 1] == ",":
             cursor.at = end + 1
