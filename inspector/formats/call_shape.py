@@ -102,9 +102,8 @@ def _not_a_call(node: JsonNode, name: Member | None, keys: CallKeys) -> Fault:
     elif not node.members:
         message = "An empty object is no call: expected a name and arguments."
     elif name is not None:
-        return Fault(
-            rules.NOT_A_CALL, name.value.range, f"`{keys.name}` must be the name of a tool, a string that is not empty."
-        )
+        place = name.value.range if len(name.value.range) else name.key_range
+        return Fault(rules.NOT_A_CALL, place, f"`{keys.name}` must be the name of a tool, a string that is not empty.")
     elif (other := next((member for member in node.members if member.key in _NAME_LIKE), None)) is not None:
         message = f"No tool is named: `{other.key}` stands where `{keys.name}` belongs."
         hint = f"Rename it to `{keys.name}`, if that is what was meant."
