@@ -28,7 +28,12 @@ _MITMDUMP = _ROOT / "build" / "mitmproxy" / "bin" / "mitmdump"
 _STREAMS, _CHUNKS, _GAP_US = 40, 250, 20_000
 _FLOOD_STREAMS, _FLOOD_CHUNKS = 8, 10_000
 _ROUNDS = 3
-_STAMP = re.compile(rb'"sent_ns":(\d{20})')
+_STAMP = re.compile(rb'"sent_ns":"(\d{20})"')
+_BODY = b'{"model": "Hermes-4-70B", "stream": true, "messages": [{"role": "user", "content": "Stream %d"}]}'
+_REQUEST = (
+    b"POST /v1/chat/completions?chunks=%d&gap_us=%d HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+    b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%b"
+)
 _FRAMING = re.compile(rb"\r\n[0-9a-f]+\r\n")  # where TCP cuts a chunk, a proxy may make two of it
 _DEADLINE_S = 60.0
 _DIRECT, _STREAMING, _STORING = "direct", "mitmdump, streaming", "mitmdump, storing"
@@ -88,7 +93,7 @@ def _ways(port: int, folder: Path) -> Iterator[dict[str, _Way]]:
     python = [sys.executable, "-m"]
     calls: dict[str, list[str]] = {"weaklink, forwarding": [*python, "benchmarks.forwarding_proxy", upstream]}
     if find_spec("ui.cli.record") is not None:
-        recorded = ["record", "--db", str(folder / "weaklink.db"), "--upstream", upstream, "--port", "PORT"]
+        recorded = ["record", "--db", str(folder / "weaklink.db"), "--upstream", upstream, "--port", "PORT", "--quiet"]
         calls["weaklink record"] = [sys.executable, "-c", "from ui.cli.main import main; main()", *recorded]
     if _MITMDUMP.exists():
         mode = f"reverse:{upstream}@127.0.0.1:PORT"
@@ -101,7 +106,7 @@ def _ways(port: int, folder: Path) -> Iterator[dict[str, _Way]]:
         for name, call in calls.items():
             free = _free_port()
             words = [word.replace("PORT", str(free)) for word in call]
-            one = subprocess.Popen(words, stdout=subprocess.PIPE, cwd=_ROOT)
+            one = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=_ROOT)
             running.append(one)
             own = "PORT" not in " ".join(call)
             ways[name] = _Way(int(one.stdout.readline()) if own and one.stdout else free, one.pid)
@@ -148,7 +153,7 @@ async def _all_streams(port: int, streams: int, chunks: int, gap_us: int) -> lis
     async def one(number: int) -> None:
         await asyncio.sleep(number * gap_us / streams / 1e6)  # so that the streams do not beat together
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        writer.write(b"GET /%d/%d HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" % (chunks, gap_us))
+        writer.write(_REQUEST % (chunks, gap_us, len(_BODY % number), _BODY % number))
         held, is_whole = b"", False
         while not is_whole and (piece := await reader.read(1 << 18)):
             now, last = time.monotonic_ns(), 0

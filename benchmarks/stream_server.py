@@ -1,19 +1,23 @@
 """A model server for the proxy's benchmark: streams that bear the time at which each chunk was sent.
 
-`python -m benchmarks.stream_server` prints its port, then serves `/STREAMS/CHUNKS/GAP_US` until it is stopped: so many
-chunks in so many microseconds each, without any gap where that is 0.
+`python -m benchmarks.stream_server` prints its port, then answers chat completions whose query says `chunks=N&gap_us=N`
+until it is stopped: so many chunks in so many microseconds each, without any gap where that is 0.
 """
 
 import asyncio
+import re
 import time
 
-CHUNK = b'data: {"sent_ns":%020d,"choices":[{"index":0,"delta":{"content":" the"},"finish_reason":null}]}\n\n'
+CHUNK = b'data: {"sent_ns":"%020d","choices":[{"index":0,"delta":{"content":" the"},"finish_reason":null}]}\n\n'
+_LENGTH = re.compile(rb"(?i)content-length: *(\d+)")
+_WANTED = re.compile(rb"chunks=(\d+)&gap_us=(\d+)")
 _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
 async def _serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     try:
         while head := await reader.readuntil(b"\r\n\r\n"):
+            await reader.readexactly(int(_LENGTH.findall(head)[0]))
             await _answer(head, writer)
     except (asyncio.IncompleteReadError, ConnectionError):
         pass
@@ -22,7 +26,7 @@ async def _serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
 
 
 async def _answer(head: bytes, writer: asyncio.StreamWriter) -> None:
-    chunks, gap_us = (int(word) for word in head.split(b" ", 2)[1].split(b"/")[-2:])
+    chunks, gap_us = map(int, _WANTED.findall(head)[0])
     writer.write(_HEAD)
     due = time.monotonic()
     for _ in range(chunks):
