@@ -111,6 +111,13 @@ def test_codex_events_repeat_nothing_that_the_items_say() -> None:
     assert outputs == [9, 5, 3, None, None, None]
 
 
+def test_an_older_rollout_of_codex_has_the_usage_before_the_answer_and_results_between_its_calls() -> None:
+    (trace,) = traces(CASES / "codex" / "counts_first.jsonl")
+    found = [(len(turn.calls), turn.generation.usage.output_tokens) for turn in own_answers(trace) if turn.generation]
+    assert found == [(2, 9), (0, 3)]
+    assert [turn.role for turn in trace.turns] == [Role.USER, Role.ASSISTANT, Role.TOOL, Role.TOOL, Role.ASSISTANT]
+
+
 def test_codex_malformed_and_shell_calls_keep_what_the_model_gave() -> None:
     (trace,) = traces(CASES / "codex" / "rollout.jsonl")
     assert calls(trace)[0] == ("shell", '{"command":["tide","Brest"')
