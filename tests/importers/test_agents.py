@@ -149,6 +149,17 @@ def test_rollouts_put_together_in_one_file_stay_sessions_apart(tmp_path: Path) -
     assert second.parent == ParentTrace(first.external_ids[0], ParentWhy.SUBAGENT)
 
 
+def test_codex_output_gives_calls_with_their_results_and_a_failed_turn_once() -> None:
+    trace, _ = traces(CASES / "codex-output" / "exec.jsonl")
+    assert calls(trace) == [
+        ("command_execution", '{"command":"bash -lc \'tide Brest\'"}'),
+        ("tide", '{"port":"Brest"}'),
+    ]
+    assert [turn.result.is_error for turn in trace.turns if turn.result] == [True, None]
+    errors = [turn.generation.error.message for turn in trace.turns if turn.generation and turn.generation.error]
+    assert errors == ["stream disconnected"]
+
+
 def test_swe_agents_unread_answer_stands_where_it_was_given_and_a_demonstration_is_none() -> None:
     (trace,) = traces(CASES / "swe-agent" / "function_calling.traj")
     answers = [turn.parts[0].text for turn in own_answers(trace)]
