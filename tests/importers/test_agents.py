@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import random
 import shutil
 import sqlite3
 from collections.abc import Iterable
@@ -244,6 +245,20 @@ def test_a_cut_database_of_llms_is_told_from_unknown_ones(tmp_path: Path) -> Non
     (skipped,) = read_source(path).records
     assert isinstance(skipped, Skipped)
     assert "malformed" in skipped.reason
+
+
+@pytest.mark.parametrize("name", ["threads.db", "conversations.db"])
+def test_a_database_of_llms_that_is_damaged_anywhere_raises_nothing(name: str, tmp_path: Path) -> None:
+    whole, chance, path = (CASES / "llm-database" / name).read_bytes(), random.Random(3), tmp_path / "logs"
+    reasons = set()
+    for _ in range(150):
+        broken = bytearray(whole)
+        for _ in range(chance.choice((1, 30))):
+            broken[chance.randrange(100, len(broken))] = chance.randrange(256)
+        path.write_bytes(broken)
+        records = list(read_source(path, "llm-database").records)
+        reasons |= {record.reason[:35] for record in records if isinstance(record, Skipped)}
+    assert reasons == {"the database cannot be read further"}
 
 
 def test_another_database_is_refused(tmp_path: Path) -> None:
