@@ -1,8 +1,9 @@
 """One of Codex's rollouts as turns, from its items; its events only add usage, failures and ends.
 
 Items (`response_item`) and events (`event_msg`) are two logs of the same session that overlap. Items that follow each
-other are one answer, until a result stands between them or an event tells of new usage. A forked session begins with
-its parent's rows: what stands before the first turn that began after the fork is copied.
+other are one answer, until a result stands between them or an event tells of new usage. Until about 0.45 the usage of
+an answer came before its items, and each call's result right behind the call: there only new usage ends an answer.
+A forked session begins with its parent's rows: what stands before the first turn that began after the fork is copied.
 """
 
 import re
@@ -67,6 +68,8 @@ class Rollout:
     _open: _Answer | None = None
     _last: _Answer | None = None
     _counted: Json = None
+    _counts_first: bool | None = None
+    _usage_of_next: Usage = field(default_factory=Usage)
     _has_failed: bool = False
     _copied: int | None = None
 
@@ -80,12 +83,14 @@ class Rollout:
         kind = text_of(item, "type") or "message"
         if kind in ANSWERS or (kind == "message" and item.get("role") == "assistant"):
             if self._open is None:
-                self._open = self._last = _Answer(self.model)
+                self._open = self._last = _Answer(self.model, usage=self._usage_of_next)
+                self._usage_of_next = Usage()
                 self._turns.append(self._open)
             self._open.items.append(_as_call(item) if kind == "local_shell_call" else item)
             self._open.ended = at
             return
-        self._open = None
+        if not (self._counts_first and kind.endswith("_output")):
+            self._open = None
         for turn in read_responses_request({"input": [_with_plain_output(item)]}).turns:
             flags = _INJECTED if turn.role is Role.USER and _is_injected(item, turn) else frozenset()
             self._turns.append(replace(turn, flags=flags))
@@ -124,13 +129,18 @@ class Rollout:
         if not isinstance(last, dict) or total == self._counted:
             return  # Codex repeats the counts when its limits change
         self._counted, self._open = total, None
-        if self._last is not None:
-            self._last.usage = Usage(
-                _number(last.get("input_tokens")),
-                _number(last.get("output_tokens")),
-                _number(last.get("reasoning_output_tokens")),
-                _number(last.get("cached_input_tokens")),
-            )
+        usage = Usage(
+            _number(last.get("input_tokens")),
+            _number(last.get("output_tokens")),
+            _number(last.get("reasoning_output_tokens")),
+            _number(last.get("cached_input_tokens")),
+        )
+        if self._counts_first is None:
+            self._counts_first = self._last is None
+        if self._counts_first or self._last is None:
+            self._usage_of_next = usage
+        else:
+            self._last.usage = usage
 
     def _begin(self, event: JsonObject) -> None:
         self._open, self._has_failed = None, False

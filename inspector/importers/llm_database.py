@@ -14,6 +14,7 @@ from inspector.importers.source import Sample, Skipped, SourceFile
 from inspector.model import Trace
 
 _MAGIC = b"SQLite format 3\0"
+_DAMAGE = (sqlite3.Error, UnicodeDecodeError)  # SQLite quotes broken names in its messages as they are
 _COLUMNS = (b"tip_message_hash", b"prompt_json")
 
 
@@ -30,7 +31,7 @@ class LlmDatabaseImporter:
             with sample.file.on_disk() as path, opened(path) as tables:
                 known = tables.names >= NEW_SCHEMA or tables.names >= OLD_SCHEMA
                 return 0.9 if known else 0.0
-        except sqlite3.Error:  # damaged: its beginning may still tell
+        except _DAMAGE:  # its beginning may still tell
             return 0.5 if any(column in sample.head for column in _COLUMNS) else 0.0
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
@@ -42,5 +43,5 @@ class LlmDatabaseImporter:
                     yield from read_threads(tables)
                 if tables.names >= OLD_SCHEMA:
                     yield from read_conversations(tables)
-        except sqlite3.Error as error:
+        except _DAMAGE as error:
             yield Skipped("database", f"the database cannot be read further: {error}")

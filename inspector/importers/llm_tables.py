@@ -28,7 +28,7 @@ _INDEXED = {
 
 
 class LlmTables:
-    """The tables of an open database. sqlite3.Error comes out of every method where the file is damaged."""
+    """The tables of an open database; sqlite3.Error or UnicodeDecodeError out of any where it is damaged."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -37,7 +37,7 @@ class LlmTables:
 
     def rows(self, query: str, *given: Json) -> Iterator[JsonObject]:
         """The rows of a query, as they are read: column names to values; blobs are left out."""
-        found = self._connection.execute(query, given)
+        found = self._connection.execute(query, tuple(map(_bound, given)))
         names = [column[0] for column in found.description]
         for row in found:
             yield {name: value for name, value in zip(names, row, strict=True) if not isinstance(value, bytes)}
@@ -68,9 +68,14 @@ class LlmTables:
         return [row for key in keys for row in self.rows(query, key)]
 
 
+def _bound(value: Json) -> Json:
+    """A value as a query can have it: text that is not Unicode is no key of ours, and finds nothing."""
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
+
+
 @contextmanager
 def opened(path: Path) -> Iterator[LlmTables]:
-    """The tables of the database at `path`, opened read-only; sqlite3.Error where it is none.
+    """The tables of the database at `path`, opened read-only; errors as `LlmTables` has them.
 
     Its write-ahead log is read where there is one. Without one nothing beside the file is looked at, since SQLite
     would make files there.

@@ -8,6 +8,7 @@ from inspector.importers.chat_completions import ChatCompletionsImporter
 from inspector.importers.claude_code import ClaudeCodeImporter
 from inspector.importers.claude_code_output import ClaudeCodeOutputImporter
 from inspector.importers.codex import CodexImporter
+from inspector.importers.codex_output import CodexOutputImporter
 from inspector.importers.completions import CompletionsImporter
 from inspector.importers.harbor_atif import HarborAtifImporter
 from inspector.importers.hermes_sessions import HermesSessionsImporter
@@ -33,6 +34,7 @@ _BUILT_IN: tuple[Importer, ...] = (
     ClaudeCodeImporter(),
     ClaudeCodeOutputImporter(),
     CodexImporter(),
+    CodexOutputImporter(),
     SweAgentImporter(),
     MiniSweAgentImporter(),
     HarborAtifImporter(),

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import random
 import shutil
 import sqlite3
 from collections.abc import Iterable
@@ -111,6 +112,13 @@ def test_codex_events_repeat_nothing_that_the_items_say() -> None:
     assert outputs == [9, 5, 3, None, None, None]
 
 
+def test_an_older_rollout_of_codex_has_the_usage_before_the_answer_and_results_between_its_calls() -> None:
+    (trace,) = traces(CASES / "codex" / "counts_first.jsonl")
+    found = [(len(turn.calls), turn.generation.usage.output_tokens) for turn in own_answers(trace) if turn.generation]
+    assert found == [(2, 9), (0, 3)]
+    assert [turn.role for turn in trace.turns] == [Role.USER, Role.ASSISTANT, Role.TOOL, Role.TOOL, Role.ASSISTANT]
+
+
 def test_codex_malformed_and_shell_calls_keep_what_the_model_gave() -> None:
     (trace,) = traces(CASES / "codex" / "rollout.jsonl")
     assert calls(trace)[0] == ("shell", '{"command":["tide","Brest"')
@@ -140,6 +148,17 @@ def test_rollouts_put_together_in_one_file_stay_sessions_apart(tmp_path: Path) -
     path.write_bytes(b"".join((CASES / "codex" / name).read_bytes() for name in ("rollout.jsonl", "subagent.jsonl")))
     first, second = traces(path)
     assert second.parent == ParentTrace(first.external_ids[0], ParentWhy.SUBAGENT)
+
+
+def test_codex_output_gives_calls_with_their_results_and_a_failed_turn_once() -> None:
+    trace, _ = traces(CASES / "codex-output" / "exec.jsonl")
+    assert calls(trace) == [
+        ("command_execution", '{"command":"bash -lc \'tide Brest\'"}'),
+        ("tide", '{"port":"Brest"}'),
+    ]
+    assert [turn.result.is_error for turn in trace.turns if turn.result] == [True, None]
+    errors = [turn.generation.error.message for turn in trace.turns if turn.generation and turn.generation.error]
+    assert errors == ["stream disconnected"]
 
 
 def test_swe_agents_unread_answer_stands_where_it_was_given_and_a_demonstration_is_none() -> None:
@@ -226,6 +245,20 @@ def test_a_cut_database_of_llms_is_told_from_unknown_ones(tmp_path: Path) -> Non
     (skipped,) = read_source(path).records
     assert isinstance(skipped, Skipped)
     assert "malformed" in skipped.reason
+
+
+@pytest.mark.parametrize("name", ["threads.db", "conversations.db"])
+def test_a_database_of_llms_that_is_damaged_anywhere_raises_nothing(name: str, tmp_path: Path) -> None:
+    whole, chance, path = (CASES / "llm-database" / name).read_bytes(), random.Random(3), tmp_path / "logs"
+    reasons = set()
+    for _ in range(150):
+        broken = bytearray(whole)
+        for _ in range(chance.choice((1, 30))):
+            broken[chance.randrange(100, len(broken))] = chance.randrange(256)
+        path.write_bytes(broken)
+        records = list(read_source(path, "llm-database").records)
+        reasons |= {record.reason[:35] for record in records if isinstance(record, Skipped)}
+    assert reasons == {"the database cannot be read further"}
 
 
 def test_another_database_is_refused(tmp_path: Path) -> None:
