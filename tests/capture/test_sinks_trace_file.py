@@ -148,7 +148,7 @@ sink.close()
 
 
 def on_a_full_disk(path: Path, then: str) -> "subprocess.CompletedProcess[str]":
-    start = [sys.executable, "-c", FULL, str(path), then]
+    start = [sys.executable, "-B", "-c", FULL, str(path), then]  # -B: byte code would be cut, and stay so
     return subprocess.run(start, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
 
 

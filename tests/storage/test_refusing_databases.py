@@ -165,7 +165,8 @@ def test_accepting_does_not_wait_while_another_process_holds_the_database(store:
 
 
 def test_a_full_disk_costs_nothing_once_there_is_room_again(database: Path) -> None:
-    command = [sys.executable, "-m", "tests.storage.full_disk", str(database)]
+    # -B: byte code written to a full disk would be cut, and stay so for everyone.
+    command = [sys.executable, "-B", "-m", "tests.storage.full_disk", str(database)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=True)
     trouble, dropped = done.stdout.splitlines()
     assert "the disk f" in trouble

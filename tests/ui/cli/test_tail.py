@@ -220,7 +220,7 @@ def test_a_killed_recorders_turn_is_told_as_cut(tmp_path: Path) -> None:
             assert tail.shows("1       ▸ running")
             recorder.send_signal(signal.SIGKILL)
         assert tail.shows("… cut off after")
-        assert tail.shows("1       ✔ ok  2 turns")
+        assert tail.shows("1       … aborted  by connection  2 turns")
 
 
 def test_json_is_an_object_a_line(sink: StoreSink, tmp_path: Path) -> None:
@@ -272,7 +272,7 @@ class Remembering:
 
 
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
-def test_every_fault_and_every_text_of_a_sample_is_told_once(
+def test_every_fault_and_every_text_of_a_sample_is_told(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("storage.live._EVERY_S", 1e6)

@@ -12,7 +12,7 @@ from ui.views.run import plain, width_of
 
 FILE_KEYS = [
     *("path", "source", "refused", "traces", "requests", "turns", "tool_calls", "tools", "diagnostics", "skipped"),
-    "warnings",
+    *("warnings", "redacted"),
 ]
 
 
@@ -43,7 +43,7 @@ def test_what_the_model_did_not_write_in_this_session_does_not_count() -> None:
 
 def test_the_report_has_every_key_and_sums_up() -> None:
     one = Counts(1, 2, 3, 4, {"f": 4}, {"J104": 1})
-    read = FileReport("a", "sharegpt", None, one + one, (Skipped("line 2", "not JSON"),), ("no times",))
+    read = FileReport("a", "sharegpt", None, one + one, (Skipped("line 2", "not JSON"),), ("no times",), redacted=3)
     report = report_object([read, FileReport("b", refused="b: the file is empty")])
     assert [list(file) for file in report["files"]] == [FILE_KEYS, FILE_KEYS]  # type: ignore[union-attr, arg-type]  # a list of objects
     assert report["totals"] == {
@@ -56,6 +56,7 @@ def test_the_report_has_every_key_and_sums_up() -> None:
         "tools": {"f": 8},
         "diagnostics": {"J104": 2},
         "skipped": 1,
+        "redacted": 3,
     }
 
 
