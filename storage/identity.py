@@ -54,7 +54,7 @@ def content_hash(trace: Trace) -> str:
     content = sha256()
     for turn in trace.turns:
         result = turn.result and [turn.result.call_id, turn.result.name, turn.result.is_error]
-        calls = [[header.part, header.name, header.id] for header in turn.calls]
+        calls = [[header.part, header.name, header.id] for header in turn.calls]  # `custom` follows from the source
         texts = [text_to_bytes(part.text) for part in turn.parts]
         heads = [[part.name, len(text)] for part, text in zip(turn.parts, texts, strict=True)]
         content.update(pack([turn.role.value, heads, calls, result]))

@@ -151,7 +151,9 @@ class Answering:
             self._read(lambda reading: reading.take(chunks))
 
     def _read_calls(self, events: Sequence[WireEvent]) -> None:
-        calls = [CallHeader(event.part, event.name, event.id) for event in events if type(event) is CallNamed]
+        calls = [
+            CallHeader(event.part, event.name, event.id, event.custom) for event in events if type(event) is CallNamed
+        ]
         self._read(lambda reading: reading.begin_calls(calls))
 
     def _decoded(self) -> DecodedTurn:

@@ -63,7 +63,8 @@ class LiveReading:
             if call.part not in self._calls and self._calls:
                 self._read_call_early(next(reversed(self._calls.values())))
             known = self._calls.get(call.part, CallHeader(call.part, None))
-            self._calls[call.part] = CallHeader(call.part, call.name or known.name, call.id or known.id)
+            named = CallHeader(call.part, call.name or known.name, call.id or known.id, call.custom or known.custom)
+            self._calls[call.part] = named
 
     def end(self, turn: Turn) -> None:
         """The answer is whole: read what is left of it."""

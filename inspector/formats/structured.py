@@ -47,7 +47,7 @@ def _read_call(text: str, header: CallHeader) -> StructuredReading:
         call = ToolCall(header.name, {}, text, bool(header.name), whole, id=header.id, arguments_range=whole)
         return StructuredReading(spans, (call,))
     plain: Json = strict_object(text)
-    if plain is None and header.name in CODE_TOOLS and not text.lstrip().startswith("{"):
+    if header.custom or (plain is None and header.name in CODE_TOOLS and not text.lstrip().startswith("{")):
         plain = text
     if plain is not None:
         call = ToolCall(header.name, plain, text, bool(header.name), whole, id=header.id, arguments_range=whole)

@@ -64,7 +64,11 @@ def instant(value: Json) -> Instant | None:
 
 def text_of(value: JsonObject, *keys: str) -> str:
     """The first of the members that is a text and not empty, else `""`."""
-    return next((found for key in keys if isinstance(found := value.get(key), str) and found), "")
+    for key in keys:
+        found = value.get(key)
+        if isinstance(found, str) and found:
+            return found
+    return ""
 
 
 def _ids(value: JsonObject, keys: Iterable[str]) -> Iterable[ExternalId]:

@@ -104,11 +104,15 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class CallHeader:
-    """What a structured API says of a call beside its arguments; `part` names the part that holds those."""
+    """What a structured API says of a call beside its arguments; `part` names the part that holds those.
+
+    `custom` says that the tool takes a free text and no JSON, as OpenAI's custom tools do: the part is the argument.
+    """
 
     part: str
     name: str | None
     id: str | None = None
+    custom: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,6 @@ import msgspec
 
 from inspector.model import (
     BodyState,
-    CallHeader,
     ErrorPhase,
     ExternalId,
     FinishReason,
@@ -125,13 +124,22 @@ class GenerationLine(msgspec.Struct, omit_defaults=True):
     body: BodyState = BodyState.COMPLETE
 
 
+class CallLine(msgspec.Struct, omit_defaults=True):
+    """See `inspector.model.CallHeader`; the id is always written, and need not be there."""
+
+    part: str
+    name: str | None
+    id: str | msgspec.UnsetType | None = msgspec.UNSET
+    custom: bool = False
+
+
 class TurnLine(msgspec.Struct, omit_defaults=True):
     """See `inspector.model.Turn`."""
 
     role: Role
     parts: tuple[PartLine, ...]
     source_role: str = ""
-    calls: tuple[CallHeader, ...] = ()
+    calls: tuple[CallLine, ...] = ()
     result: ResultHeader | None = None
     generation: GenerationLine | None = None
     flags: tuple[TurnFlag, ...] = ()

@@ -10,12 +10,24 @@ from typing import BinaryIO
 import msgspec
 
 from inspector.errors import UnreadableFileError
-from inspector.model import Chunks, Generation, GenerationError, Instant, Outcome, Part, ToolDefinition, Trace, Turn
+from inspector.model import (
+    CallHeader,
+    Chunks,
+    Generation,
+    GenerationError,
+    Instant,
+    Outcome,
+    Part,
+    ToolDefinition,
+    Trace,
+    Turn,
+)
 from inspector.text import Range
 from inspector.trace_file.halves import with_halves
 from inspector.trace_file.lines import (
     HEADER_KEY,
     VERSION,
+    CallLine,
     ChunksLine,
     GenerationLine,
     InstantLine,
@@ -145,13 +157,17 @@ def outcome_of(line: OutcomeLine | None) -> Outcome | None:
     return Outcome(line.completed, line.exit_status, None if line.reward is None else float(line.reward))
 
 
+def _call(line: CallLine) -> CallHeader:
+    return CallHeader(line.part, line.name, None if isinstance(line.id, msgspec.UnsetType) else line.id, line.custom)
+
+
 def turn_of(line: TurnLine) -> Turn:
     """The turn that a line tells; ValueError where its chunks do not fit their text."""
     return Turn(
         role=line.role,
         parts=tuple(_part(part) for part in line.parts),
         source_role=line.source_role,
-        calls=line.calls,
+        calls=tuple(map(_call, line.calls)),
         result=line.result,
         generation=None if line.generation is None else generation_of(line.generation),
         flags=frozenset(line.flags),

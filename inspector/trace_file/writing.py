@@ -13,6 +13,7 @@ from inspector.trace_file.halves import ascii_line
 from inspector.trace_file.lines import (
     HEADER_KEY,
     VERSION,
+    CallLine,
     ChunksLine,
     ErrorLine,
     GenerationLine,
@@ -104,7 +105,7 @@ def turn_line(turn: Turn) -> TurnLine:
         role=turn.role,
         parts=tuple(_part(part) for part in turn.parts),
         source_role=turn.source_role,
-        calls=turn.calls,
+        calls=tuple(CallLine(call.part, call.name, call.id, call.custom) for call in turn.calls),
         result=turn.result,
         generation=None if turn.generation is None else generation_line(turn.generation),
         flags=tuple(sorted(turn.flags)),

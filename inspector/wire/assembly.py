@@ -70,10 +70,10 @@ class TurnAssembly:
 
     def _learn(self, event: WireEvent) -> None:
         match event:
-            case CallNamed(part, name, id_):
+            case CallNamed(part, name, id_, custom):
                 self._part(part)
                 known = self._calls.get(part, CallHeader(part, None))
-                self._calls[part] = CallHeader(part, name or known.name, id_ or known.id)
+                self._calls[part] = CallHeader(part, name or known.name, id_ or known.id, custom or known.custom)
             case FactsLearned():
                 self._take_facts(event)
             case GenerationFailed(error):

@@ -45,11 +45,15 @@ class PartGrew(msgspec.Struct, frozen=True, gc=False):
 
 
 class CallNamed(msgspec.Struct, frozen=True):
-    """The call whose arguments are in `part` began, or told more of itself; None says nothing new."""
+    """The call whose arguments are in `part` began, or told more of itself; None says nothing new.
+
+    `custom` says that its tool takes a free text instead of JSON.
+    """
 
     part: str
     name: str | None = None
     id: str | None = None
+    custom: bool = False
 
 
 class FactsLearned(msgspec.Struct, frozen=True):

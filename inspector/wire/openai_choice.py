@@ -64,22 +64,22 @@ class ChoiceReader:
             if self._calls.reused_index is not None:
                 self.reused_index = self._calls.reused_index
             if call.learn(piece, function):
-                self._announce(call.part, function.name, piece.id, at_s, found)
+                custom = piece.function is None and piece.custom is not None
+                self._announce(CallNamed(call.part, function.name or None, piece.id or None, custom), at_s, found)
             elif call.contradicts(piece, function):
                 contradicting.append(f"tool_calls[{at}]")
             if function.arguments:
                 self._grow(call.part.removeprefix(self._prefix), function.arguments, at_s, found)
         return contradicting
 
-    def _announce(
-        self, part: str, name: str | None, id_: str | None, at_s: float | None, found: list[WireEvent]
-    ) -> None:
+    def _announce(self, call: CallNamed, at_s: float | None, found: list[WireEvent]) -> None:
         if not self._prefix:
-            found.append(CallNamed(part, name or None, id_ or None))
-            self.last_part = part
+            found.append(call)
+            self.last_part = call.part
             self.grown = True
             return
-        found += [PartGrew(f"{part}:{what}", word, at_s) for what, word in (("name", name), ("id", id_)) if word]
+        told = (("name", call.name), ("id", call.id))
+        found += [PartGrew(f"{call.part}:{what}", word, at_s) for what, word in told if word]
 
     def _grow(self, part: str, text: str, at_s: float | None, found: list[WireEvent]) -> None:
         name = self._prefix + part if self._prefix else part

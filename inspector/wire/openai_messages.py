@@ -147,7 +147,8 @@ def _calls(message: dict[str, Json]) -> Iterator[tuple[CallHeader, str]]:
             function = {"name": function, "arguments": call.get("arguments")}  # Inspect: {"function": "name", ...}
         arguments = function.get("arguments", function.get("input"))
         text = "" if arguments is None else arguments if isinstance(arguments, str) else compact_json(arguments)
-        yield CallHeader(part, _text(function.get("name")), _text(call.get("id"))), text
+        custom = call.get("type") == "custom" or ("custom" in call and "function" not in call)
+        yield CallHeader(part, _text(function.get("name")), _text(call.get("id")), custom), text
 
 
 def _result(message: dict[str, Json]) -> ResultHeader:

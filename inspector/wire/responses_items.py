@@ -19,7 +19,8 @@ from inspector.wire.shapes import raw_text
 ANNOTATIONS_PART = "wire:annotations"
 """The part that keeps, as JSON texts, the annotations of a text."""
 
-_CALLS = frozenset({"function_call", "custom_tool_call"})
+_CUSTOM = "custom_tool_call"
+_CALLS = frozenset({"function_call", _CUSTOM})
 _READ = _CALLS | {"message", "reasoning"}
 
 
@@ -96,7 +97,7 @@ class ItemsReader:
             )
             return []
         if known.call and not known.is_named and item.name:
-            found.append(CallNamed(known.call, item.name, item.call_id or None))
+            found.append(CallNamed(known.call, item.name, item.call_id or None, item.type == _CUSTOM))
         strange += self._read_texts(known, item, at_s, found)
         if item.encrypted_content:
             found.append(PartGrew(f"wire:encrypted_reasoning:{known.index}", item.encrypted_content, at_s))
@@ -143,7 +144,7 @@ class ItemsReader:
             opened.call = self.last_part = f"call:{self._calls}"
             self._calls += 1
             opened.is_named = bool(item.name)
-            found.append(CallNamed(opened.call, item.name or None, item.call_id or None))
+            found.append(CallNamed(opened.call, item.name or None, item.call_id or None, item.type == _CUSTOM))
         elif item.type not in _READ and text:
             opened.texts["item"] = [text]
             found.append(PartGrew(f"content:{opened.index}", text, at_s))

@@ -81,7 +81,8 @@ def _answer(items: list[tuple[int, dict[str, Json]]]) -> Iterator[Turn]:
         kind = _kind(item)
         if kind in _CALLS:
             part = f"call:{len(calls)}"
-            calls.append(CallHeader(part, text_of(item.get("name")) or None, text_of(item.get("call_id")) or None))
+            name, call_id = text_of(item.get("name")) or None, text_of(item.get("call_id")) or None
+            calls.append(CallHeader(part, name, call_id, kind == "custom_tool_call"))
             given = item.get(_CALLS[kind], "")
             texts[part] = [given if isinstance(given, str) else compact_json(given)]
         elif kind == "reasoning":

@@ -86,7 +86,7 @@ def turn_facts(turn: Turn) -> Facts:
     result, generation = turn.result, turn.generation
     return _told(
         source_role=turn.source_role,
-        calls=[[header.part, header.name, header.id] for header in turn.calls],
+        calls=[[header.part, header.name, header.id, *([True] if header.custom else [])] for header in turn.calls],
         result=result and [result.call_id, result.name, result.is_error],
         flags=sorted(flag.value for flag in turn.flags),
     ) | ({} if generation is None else {"generation": _generation(generation)})

@@ -12,6 +12,7 @@ import pytest
 
 from inspector.errors import UnreadableFileError
 from inspector.importers import Skipped, read_source
+from inspector.inspection import inspect_trace
 from inspector.model import (
     BodyState,
     ErrorPhase,
@@ -289,3 +290,13 @@ def test_a_cut_session_gives_what_came_before_the_cut(cut: int, tmp_path: Path) 
     found = list(read_source(path).records)
     assert any(isinstance(record, Trace) for record in found)
     assert all("breaks off" in record.reason for record in found if isinstance(record, Skipped))
+
+
+def test_a_custom_tools_free_text_is_its_argument_and_no_malformed_json() -> None:
+    (trace,) = traces(CASES / "codex" / "rollout.jsonl")
+    found = inspect_trace(trace)
+    ((part, call),) = ((part, call) for part in found.parts for call in part.calls if call.name == "apply_patch")
+    assert call.valid
+    assert call.arguments == call.raw_arguments
+    assert call.raw_arguments.startswith("*** Begin Patch")
+    assert [one for one in found.diagnostics if (one.location.turn, one.location.part) == (part.turn, part.part)] == []
