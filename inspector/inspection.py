@@ -4,6 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from inspector.chain.analysis import analyse
+from inspector.chain.argument_faults import argument_diagnostics
+from inspector.chain.data_flow import trace_values, with_dependencies
 from inspector.chain.faults import chain_diagnostics
 from inspector.chain.pairing import PlacedCall, PlacedResult, pair
 from inspector.chain.speech import Speech
@@ -74,7 +76,10 @@ def inspect_trace(
     for number, turn in enumerate(trace.turns, 1):
         diagnostics += check_recording(turn, number)
     chain = analyse(trace, pairing, diagnostics, tuple(_speeches(trace, parts)))
+    flow = trace_values(trace, chain.steps)
+    chain = replace(chain, steps=with_dependencies(chain.steps, flow))
     diagnostics += chain_diagnostics(trace, pairing, chain)
+    diagnostics += argument_diagnostics(trace, chain.steps, flow)
     ordered = _in_order(trace, _chosen(diagnostics, select, ignore))
     return Inspection(__version__, chosen.name, parts, chain, tuple(ordered))
 

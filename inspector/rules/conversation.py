@@ -89,6 +89,25 @@ MALFORMED_CALL_ID = Rule(
     "other: the call runs, and the next request fails. Ids copied from another provider (`call_...`) are the usual "
     "cause.",
 )
+PLACEHOLDER_ARGUMENT = Rule(
+    "T411",
+    "placeholder-argument",
+    Severity.WARNING,
+    "An argument is a placeholder, and no value.",
+    "The model planned several calls at once and wrote `<previous_result>`, `{{user_id}}` or `$results[0].id` where "
+    "the value was still to come. Nothing fills it in: the tool gets the placeholder itself, and answers for something "
+    "that does not exist. What the user or a tool wrote so is no placeholder.",
+)
+UNSUPPORTED_ARGUMENT = Rule(
+    "T412",
+    "unsupported-argument",
+    Severity.WARNING,
+    "An argument names something by an id that stood nowhere before.",
+    "An order's number, an account or an address must come from the user, the system prompt or a tool's result; one "
+    "that stands in none of them was invented, and the call reads or changes somebody else's. Only ids are looked at, "
+    "only where the whole conversation is known, and not those of calls that make something new. Dates, numbers and "
+    "words are the model's to choose.",
+)
 
 RULES = (
     UNKNOWN_TOOL,
@@ -101,4 +120,6 @@ RULES = (
     REPEATED_CALL,
     MISSING_CALL_ID,
     MALFORMED_CALL_ID,
+    PLACEHOLDER_ARGUMENT,
+    UNSUPPORTED_ARGUMENT,
 )

@@ -1,0 +1,242 @@
+"""Data flow: for each value among the arguments of a chain's calls, the earlier place that it came from."""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from inspector.chain.origins import Found, OriginIndex, OriginKind, Source
+from inspector.chain.steps import Step
+from inspector.chain.words import leaves, spellings
+from inspector.diagnostics import Location
+from inspector.json_scanner import JsonKind, JsonNode, read_json
+from inspector.model import Json, Role, Trace
+from inspector.text import Range
+
+# Looked for within a longer text: ids, paths, addresses and numbers; the words between them are the agent's own.
+_ATOM = re.compile(r"[^\s\"'`<>()\[\]{},;|&=]*[\d/@][^\s\"'`<>()\[\]{},;|&=]*")
+_MOST_ATOMS = 50
+_LONG = 400
+_LEAST = 3
+_GIVEN = frozenset({OriginKind.SYSTEM, OriginKind.USER, OriginKind.RESULT})
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a value, or a part of it, stood first.
+
+    `text` is the value as it is written in the argument, `location` the characters of its first place, `pointer` the
+    JSON Pointer there where that place is JSON. `step` is the step whose result or argument it is, 0 for other places.
+    """
+
+    kind: OriginKind
+    text: str
+    location: Location
+    step: int = 0
+    pointer: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """One value among a call's arguments: `pointer` names it within them, `origins` tell where it came from.
+
+    `is_trivial` says that nothing was looked for: the value is a truth value, null, or of fewer than three characters.
+    Without origins the value stood nowhere before.
+    """
+
+    step: int
+    pointer: str
+    value: Json
+    origins: tuple[Origin, ...] = ()
+    is_trivial: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DataFlow:
+    """What flows through a chain: every argument's value in the order of the steps, and the longest way through them.
+
+    `critical_path` are the numbers of the steps, each of which uses a result of the one before it, the longest such
+    row; empty where no step uses another's result.
+    """
+
+    flows: tuple[Flow, ...] = ()
+    critical_path: tuple[int, ...] = ()
+
+    def of(self, step: int) -> tuple[Flow, ...]:
+        """The values of one step's arguments."""
+        return tuple(flow for flow in self.flows if flow.step == step)
+
+
+def trace_values(trace: Trace, steps: Sequence[Step]) -> DataFlow:
+    """Where the values of every step came from, in time linear in the trace's text. Never raises."""
+    if not steps:
+        return DataFlow()
+    origins = _Origins(trace, steps)
+    flows = tuple(flow for step in steps for flow in origins.of(step))
+    return DataFlow(flows, _critical_path(steps, flows))
+
+
+def with_dependencies(steps: Sequence[Step], flow: DataFlow) -> tuple[Step, ...]:
+    """The steps, each with the numbers of those whose results it uses."""
+    edges = _edges(flow.flows)
+    return tuple(replace(step, depends_on=edges[step.number]) if step.number in edges else step for step in steps)
+
+
+def _edges(flows: Iterable[Flow]) -> dict[int, tuple[int, ...]]:
+    edges: dict[int, set[int]] = {}
+    for flow in flows:
+        for origin in flow.origins:
+            if origin.kind is OriginKind.RESULT and origin.step:
+                edges.setdefault(flow.step, set()).add(origin.step)
+    return {step: tuple(sorted(used)) for step, used in edges.items()}
+
+
+def _critical_path(steps: Sequence[Step], flows: Iterable[Flow]) -> tuple[int, ...]:
+    edges = _edges(flows)
+    longest: dict[int, int] = {}
+    before: dict[int, int] = {}
+    for step in steps:  # an edge always leads to an earlier step
+        used = [number for number in edges.get(step.number, ()) if number in longest]
+        if used:
+            before[step.number] = max(used, key=lambda number: longest[number])
+        longest[step.number] = 1 + max((longest[number] for number in used), default=0)
+    last = max(longest, key=lambda number: longest[number], default=0)
+    path = [last]
+    while path[-1] in before:
+        path.append(before[path[-1]])
+    return tuple(reversed(path)) if len(path) > 1 else ()
+
+
+class _Origins:
+    """Finds the origins of one trace's values."""
+
+    def __init__(self, trace: Trace, steps: Sequence[Step]) -> None:
+        self._index = OriginIndex(_sources(trace, steps))
+        self._roots: dict[Source, JsonNode | None] = {}
+
+    def of(self, step: Step) -> Iterator[Flow]:
+        """The flow of each value of one step."""
+        if not isinstance(step.call.arguments, (dict, list)):
+            if isinstance(step.call.arguments, str):
+                yield self._flow(step, "", step.call.arguments)
+            return
+        for pointer, value in leaves(step.call.arguments):
+            yield self._flow(step, pointer, value)
+
+    def _flow(self, step: Step, pointer: str, value: Json) -> Flow:
+        if value is None or isinstance(value, (bool, dict, list)) or _is_short(str(value).strip()):
+            return Flow(step.number, pointer, value, is_trivial=True)
+        turn = step.location.turn
+        whole = self._find(value, turn) if not isinstance(value, str) or len(value) <= _LONG else None
+        if whole is not None:
+            return Flow(step.number, pointer, value, (whole,))
+        atoms = _atoms(value) if isinstance(value, str) else ()
+        parts = (found for atom in atoms if (found := self._find(atom, turn)) is not None)
+        return Flow(step.number, pointer, value, tuple(parts))
+
+    def _find(self, value: str | int | float | Decimal, turn: int) -> Origin | None:
+        """The first place in what was given to the agent; else in the tools' definitions or its earlier arguments."""
+        ways = list(spellings(value))
+        for kinds in (_GIVEN, frozenset({OriginKind.TOOLS}), frozenset({OriginKind.ARGUMENT})):
+            found = self._index.first(ways, turn, kinds)
+            if found is not None:
+                return self._origin(found, str(value))
+        return None
+
+    def _origin(self, found: Found, text: str) -> Origin:
+        source = found.source
+        place = Location(source.turn, source.part, found.range.moved(source.start))
+        return Origin(source.kind, text, place, source.step, self._pointer(source, found.range.start))
+
+    def _pointer(self, source: Source, at: int) -> str | None:
+        """Where in a JSON text a character stands; None in other texts."""
+        if source.text.lstrip()[:1] not in ("{", "["):
+            return None
+        if source not in self._roots:
+            reading = read_json(source.text)
+            self._roots[source] = reading.nodes[0] if reading.strict else None
+        root = self._roots[source]
+        return None if root is None else _pointer_at(root, at)
+
+
+def _is_short(text: str) -> bool:
+    """Whether a text is too short to say where it came from; two characters of Chinese are a word."""
+    return not text or (len(text) < _LEAST and text.isascii())
+
+
+def _pointer_at(node: JsonNode, at: int) -> str:
+    pointer = ""
+    while True:
+        if node.kind is JsonKind.OBJECT:
+            after = bisect_right(node.members, at, key=lambda member: member.value.range.end)
+            if after == len(node.members) or node.members[after].value.range.start > at:
+                return pointer
+            member = node.members[after]
+            node = member.value
+            pointer += "/" + member.key.replace("~", "~0").replace("/", "~1")
+        elif node.kind is JsonKind.ARRAY:
+            after = bisect_right(node.items, at, key=lambda item: item.range.end)
+            if after == len(node.items) or node.items[after].range.start > at:
+                return pointer
+            node = node.items[after]
+            pointer += f"/{after}"
+        else:
+            return pointer
+
+
+def _atoms(value: str) -> Iterator[str]:
+    for number, match in enumerate(_ATOM.finditer(value[:20_000])):
+        if number >= _MOST_ATOMS:
+            return
+        if len(match[0]) >= _LEAST and match[0] != value:
+            yield match[0].strip(".:!?-")
+
+
+def _sources(trace: Trace, steps: Sequence[Step]) -> Iterator[Source]:
+    """All that values may come from, in the order in which the agent came to see it."""
+    yield from _definitions(trace)
+    results: dict[tuple[int, str], list[Step]] = {}
+    calls: dict[int, list[Step]] = {}
+    for step in steps:
+        calls.setdefault(step.location.turn, []).append(step)
+        if step.result_location is not None:
+            results.setdefault((step.result_location.turn, step.result_location.part), []).append(step)
+    for number, turn in enumerate(trace.turns, 1):
+        if turn.role is Role.ASSISTANT:
+            for step in calls.get(number, ()):
+                raw = step.call.raw_arguments
+                yield Source(OriginKind.ARGUMENT, number, step.location.part, raw, _start(step), step.number)
+            continue
+        for part in turn.parts:
+            yield from _texts(number, turn.role, part.name, part.text, results.get((number, part.name), []))
+
+
+def _start(step: Step) -> int:
+    return (step.call.arguments_range or step.call.range).start
+
+
+def _texts(turn: int, role: Role, part: str, text: str, answered: list[Step]) -> Iterator[Source]:
+    """The results in a part, each its step's, and the text between them, which is the user's or the system's."""
+    kind = OriginKind.SYSTEM if role is Role.SYSTEM else OriginKind.RESULT if role is Role.TOOL else OriginKind.USER
+    at = 0
+    for step in sorted(answered, key=lambda one: one.result_location.range if one.result_location else Range(0, 0)):
+        assert step.result_location is not None
+        assert step.result is not None
+        place = step.result_location.range
+        if place.start > at:
+            yield Source(kind, turn, part, text[at : place.start], at)
+        yield Source(OriginKind.RESULT, turn, part, step.result.content, place.start, step.number)
+        at = max(at, place.end)
+    if at < len(text):
+        yield Source(kind, turn, part, text[at:], at)
+
+
+def _definitions(trace: Trace) -> Iterator[Source]:
+    """The tools that requests offered in a field of their own; those in the system prompt are its words."""
+    seen = set()
+    for turn in trace.turns:
+        for tool in turn.generation.tools if turn.generation is not None else ():
+            if tool.raw and tool.raw not in seen:
+                seen.add(tool.raw)
+                yield Source(OriginKind.TOOLS, 0, "tools", tool.raw)

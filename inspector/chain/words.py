@@ -1,0 +1,100 @@
+"""Values as sequences of words, so that a value is found whatever stands between its words, or how it is written."""
+
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+from itertools import islice
+
+from inspector.model import Json
+
+_MONTHS = (
+    *("january", "february", "march", "april", "may", "june"),
+    *("july", "august", "september", "october", "november", "december"),
+)
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+# Chinese, Japanese and Korean write no spaces: each of their characters counts as a word.
+_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
+_ISO_DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)(?=$|[T ])")
+_LONGEST = 64  # words of one value that are compared
+_DEEPEST = 64
+_LARGEST = 10**15  # beyond, nobody writes a number in another way
+_MOST_LEAVES = 2_000
+
+
+def words_of(text: str) -> Iterator[tuple[str, int, int]]:
+    """Each word of `text`, folded, with its start and end."""
+    for match in _WORD.finditer(text):
+        yield match[0].casefold(), match.start(), match.end()
+
+
+def spellings(value: str | int | float | Decimal) -> Iterator[tuple[str, ...]]:
+    """The sequences of words under which a value may stand in a text, the plainest first."""
+    text = _number(value) if not isinstance(value, str) else value
+    plain = _words(text)
+    if plain:
+        yield plain
+    if not isinstance(value, str):
+        yield from _number_spellings(value)
+    elif (joined := _THOUSANDS.sub("", value)) != value:
+        yield _words(joined)
+    elif date := _ISO_DATE.match(value):
+        yield from _date_spellings(int(date[1]), int(date[2]), int(date[3]))
+
+
+def leaves(value: Json) -> Iterator[tuple[str, Json]]:
+    """Every value of a JSON value that holds no other, with its JSON Pointer, in order; at most 2,000, 64 deep."""
+    yield from islice(_leaves(value, "", 0), _MOST_LEAVES)
+
+
+def _leaves(value: Json, pointer: str, depth: int) -> Iterator[tuple[str, Json]]:
+    if depth > _DEEPEST:
+        return
+    if isinstance(value, dict):
+        for key, member in value.items():
+            yield from _leaves(member, f"{pointer}/{key.replace('~', '~0').replace('/', '~1')}", depth + 1)
+    elif isinstance(value, list):
+        for at, item in enumerate(value):
+            yield from _leaves(item, f"{pointer}/{at}", depth + 1)
+    else:
+        yield pointer, value
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(word for word, _, _ in islice(words_of(text), _LONGEST))
+
+
+def _number(value: int | float | Decimal) -> str:
+    return (
+        str(int(value))
+        if isinstance(value, float) and value.is_integer() and -_LARGEST < value < _LARGEST
+        else str(value)
+    )
+
+
+def _number_spellings(value: int | float | Decimal) -> Iterator[tuple[str, ...]]:
+    if not -_LARGEST < value < _LARGEST:
+        return
+    yield _words(f"{value:,}".removesuffix(".0"))
+    yield _words(f"{value:.2f}")
+    yield _words(f"{value:,.2f}")
+    if not isinstance(value, int) and 0 < value < 1:
+        yield _words(f"{value * 100:g}")  # a share that was told in percent
+
+
+def _date_spellings(year: int, month: int, day: int) -> Iterator[tuple[str, ...]]:
+    if not 1 <= month <= 12:
+        return
+    name = _MONTHS[month - 1]
+    for spelled in (name, name[:3]):
+        for numbered in (str(day), f"{day:02}", f"{day}{_ordinal(day)}"):
+            yield spelled, numbered
+            yield numbered, spelled
+            yield numbered, "of", spelled
+    for first, second in ((month, day), (day, month)):
+        yield str(first), str(second)
+        yield f"{first:02}", f"{second:02}"
+    yield str(year), f"{month:02}", f"{day:02}"
+
+
+def _ordinal(day: int) -> str:
+    return "th" if 10 < day % 100 < 14 else {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th")

@@ -1,0 +1,123 @@
+"""Where the values of arguments came from: the first place that gave them, and what depends on what."""
+
+import json
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inspector.chain.data_flow import DataFlow, trace_values
+from inspector.chain.origins import OriginKind
+from inspector.inspection import inspect_trace
+from inspector.model import Trace
+from tests.chain.building import trace_of
+
+
+def flow_of(*lines: str) -> tuple[Trace, DataFlow]:
+    trace = trace_of(*lines)
+    return trace, trace_values(trace, inspect_trace(trace).chain.steps)
+
+
+def origin(value: object, *given: str) -> tuple[str, str] | None:
+    """The kind of the first place of the value of a call's only argument, and the characters that stand there."""
+    trace, flow = flow_of(*given, f"call: use {json.dumps({'value': value})}")
+    found = flow.flows[-1].origins
+    if not found:
+        return None
+    place = found[0].location
+    part = trace.turns[place.turn - 1].part(place.part)
+    assert part is not None
+    return found[0].kind.value, place.range.of(part.text)
+
+
+@pytest.mark.parametrize(
+    ("value", "given_as", "where"),
+    [
+        ("Oslo", "user: Will it rain in OSLO's harbour?", ("user", "OSLO")),
+        ("New York City", "user: A table in new-york city, please.", ("user", "new-york city")),
+        (1250, "user: I paid 1,250 crowns.", ("user", "1,250")),
+        (1250.5, "user: I paid $1,250.50.", ("user", "1,250.50")),
+        (0.15, "user: Give me 15% off.", ("user", "15")),
+        ("2025-03-09", "user: On March 9th, please.", ("user", "March 9th")),
+        ("2025-03-09T10:00:00Z", "user: On 9 March at ten.", ("user", "9 March")),
+        ("東京", "user: 明日の東京の天気は？", ("user", "東京")),
+        ("round_trip", "user: A round trip.", ("user", "round trip")),
+        ("W-77 & co", "user: It is W 77, co.", ("user", "W 77, co")),
+        ("Bergen", "user: Oslo, please.", None),
+        ("12", "user: 12", None),  # too short to say where it came from
+    ],
+)
+def test_a_value_is_found_however_it_was_written(value: object, given_as: str, where: tuple[str, str] | None) -> None:
+    assert origin(value, given_as) == where
+
+
+def test_the_first_place_counts_and_the_agents_own_words_do_not() -> None:
+    lines = ("user: Find it.", "say: It may be K-4471.", 'call: find {"q": "it"}', 'result: {"id": "K-4471"}')
+    assert origin("K-4471", *lines) == ("result", "K-4471")
+    assert origin("K-4471", "user: It is K-4471.", *lines[1:]) == ("user", "K-4471")
+    assert origin("K-4471", *lines[:2]) is None
+
+
+def test_a_result_of_the_same_turn_or_a_later_one_gave_nothing() -> None:
+    _, flow = flow_of("user: Go.", 'call: one {"x": "K-4471"}', 'result: {"id": "K-4471"}', "say: x")
+    assert flow.flows[0].origins == ()
+
+
+def test_json_in_a_result_is_told_by_its_pointer() -> None:
+    answer = json.dumps({"rows": [{"a/b": 1}, {"a/b": {"id": "K-4471"}}], "n": 2}, indent=1)
+    _, flow = flow_of("user: Go.", 'call: find {"q": "all"}', f"result: {answer}", 'call: get {"key": "K-4471"}')
+    (found,) = flow.of(2)[0].origins
+    assert (found.kind, found.step, found.pointer) == (OriginKind.RESULT, 1, "/rows/1/a~1b/id")
+    assert flow.critical_path == (1, 2)
+
+
+def test_a_command_is_traced_by_the_names_within_it() -> None:
+    _, flow = flow_of(
+        "user: Count the lines of src/app.py.",
+        'call: bash {"command": "ls"}',
+        "result: notes-7.txt src",
+        'call: bash {"command": "wc -l src/app.py notes-7.txt"}',
+    )
+    assert [(one.text, one.kind.value, one.step) for one in flow.of(2)[0].origins] == [
+        ("src/app.py", "user", 0),
+        ("notes-7.txt", "result", 1),
+    ]
+
+
+def test_what_was_only_an_argument_before_comes_from_there() -> None:
+    _, flow = flow_of("user: Go.", 'call: a {"x": "Bergen"}', "result: ok", 'call: b {"y": "Bergen"}', "result: ok")
+    (found,) = flow.of(2)[0].origins
+    assert (found.kind, found.step) == (OriginKind.ARGUMENT, 1)
+    assert flow.critical_path == ()
+
+
+@settings(max_examples=300)
+@given(st.lists(st.lists(st.integers(0, 11), max_size=3), min_size=1, max_size=12))
+def test_a_known_graph_comes_back_with_exactly_its_edges(wanted: list[list[int]]) -> None:
+    """Step n hands out the key of n, and uses keys of some earlier steps: those and no others are its edges."""
+    uses = [sorted({number % at for number in numbers}) if at else [] for at, numbers in enumerate(wanted)]
+    lines = ["user: Begin, please."]
+    for at, used in enumerate(uses):
+        lines.append(f"call: tool{at} " + json.dumps({"given": [f"key-{7000 + one}" for one in used], "flag": True}))
+        lines.append("result: " + json.dumps({"made": {"id": f"key-{7000 + at}"}, "count": at}))
+    chain = inspect_trace(trace_of(*lines, "say: Done.")).chain
+    assert [list(step.depends_on) for step in chain.steps] == [[one + 1 for one in used] for used in uses]
+    path = trace_values(trace_of(*lines), chain.steps).critical_path
+    assert all(before in chain.steps[after - 1].depends_on for before, after in pairwise(path))
+    assert len(path) == _longest(uses)
+
+
+def _longest(uses: list[list[int]]) -> int:
+    lengths: list[int] = []
+    for used in uses:
+        lengths.append(1 + max((lengths[one] for one in used), default=0))
+    return max(lengths) if max(lengths) > 1 else 0
+
+
+@settings(max_examples=300)
+@given(st.recursive(st.none() | st.booleans() | st.floats() | st.integers() | st.text(), st.lists, max_leaves=20))
+def test_no_value_makes_it_raise(value: object) -> None:
+    text = json.dumps({"value": value})
+    _, flow = flow_of(f"user: {text}", f"call: f {text}", f"result: {text}", f"call: f {text}")
+    assert {one.step for one in flow.flows} <= {1, 2}
