@@ -1,6 +1,6 @@
 """Reads a payload that is a JSON object with a name and arguments: the body of a call in most dialects.
 
-The good case went a short way before (`strict_call`); this is the long one, over the scanner's nodes.
+The good case goes a short way (`strict_call`); the long one is over the scanner's nodes.
 """
 
 from dataclasses import dataclass
@@ -18,12 +18,15 @@ from inspector.formats.odd_payloads import (
     second_object,
     unreadable_payload,
 )
+from inspector.formats.strict_call import read_framed_call
 from inspector.json_scanner import JsonKind, JsonNode, JsonReading, Member, read_json
 from inspector.model import Json, ToolCall
 from inspector.rules import json_syntax as rules
 from inspector.rules.rule import Severity
 from inspector.segmenter.events import SpanClosed
 from inspector.segmenter.readings import Reading
+
+_SPACE = " \t\n\r"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +52,22 @@ class JsonCallReader:
             return Reading(calls=(closed.call,), complete=True)
         if not text.strip():
             return empty_payload(closed)
-        return self.read(text, start)
+        call = self._whole(text, start)
+        return self.read(text, start) if call is None else Reading(calls=(call,), complete=True)
+
+    def _whole(self, text: str, start: int) -> ToolCall | None:
+        """The one call of a payload in perfect order, or None."""
+        if self.wrappers:
+            return None
+        if self.is_array:
+            content = text.strip(_SPACE)
+            if content[:1] == "[" and content[-1:] == "]":
+                start += text.index("[") + 1
+                text = content[1:-1]
+            elif not self.is_row:
+                return None
+        calls = (read_framed_call(text, start, self.keys.name, key) for key in (self.keys.arguments, *self.keys.also))
+        return next((call for call in calls if call is not None), None)
 
     def read(self, text: str, start: int) -> Reading:
         """The calls in `text`, which is not blank and begins at `start` in the whole text."""

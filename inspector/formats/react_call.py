@@ -11,6 +11,7 @@ import msgspec
 from inspector.diagnostics import Edit, Fault, Fix
 from inspector.formats.call_shape import ARGUMENT_KEYS
 from inspector.formats.python_call.reader import empty_call
+from inspector.formats.strict_call import strict_object
 from inspector.json_scanner import JsonKind, JsonNode, JsonReading, Member, read_json
 from inspector.json_scanner.quoting import shown
 from inspector.model import Json, ToolCall
@@ -120,6 +121,9 @@ def _read_input(text: str, given: Range) -> tuple[Json, tuple[Fault, ...], bool,
     raw = given.of(text)
     if not raw:
         return {}, (), True, True
+    plain = strict_object(raw) if raw[0] == "{" else None
+    if plain is not None:
+        return plain, (), True, True
     if raw.startswith('"'):
         return _read_quoted(raw, given)
     if not _LOOKS_LIKE_JSON.match(raw):

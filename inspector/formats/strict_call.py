@@ -5,6 +5,7 @@ and every fault, goes to the scanner, which alone decides.
 """
 
 import re
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -16,13 +17,21 @@ from inspector.text import Range
 _SPACE = " \t\n\r"
 _W = r"[ \t\n\r]*"
 _PLAIN_STRING = r'"([^"\\\x00-\x1f\ud800-\udfff]*)"'
-_NAME_FIRST = re.compile(rf'{_W}\{{{_W}"name"{_W}:{_W}{_PLAIN_STRING}{_W},{_W}"arguments"{_W}:{_W}(?=\{{)')
-_ARGUMENTS_FIRST = re.compile(rf'{_W}\{{{_W}"arguments"{_W}:{_W}(?=\{{)')
-_NAME_LAST = re.compile(rf'"name"{_W}:{_W}{_PLAIN_STRING}{_W}\}}{_W}')
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
 _format = msgspec.json.format
 _NEARLY_TOO_DEEP = b"\n" + b" " * (MAX_DEPTH - 2)
+
+
+@lru_cache(maxsize=32)
+def _frames(name: str, arguments: str) -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+    """Expressions for what stands before the arguments where the name is first, and where it is last; for the last."""
+    first, key = re.escape(name), rf'"{re.escape(arguments)}"{_W}:{_W}(?=\{{)'
+    return (
+        re.compile(rf'{_W}\{{{_W}"{first}"{_W}:{_W}{_PLAIN_STRING}{_W},{_W}{key}'),
+        re.compile(rf"{_W}\{{{_W}{key}"),
+        re.compile(rf'"{first}"{_W}:{_W}{_PLAIN_STRING}{_W}\}}{_W}'),
+    )
 
 
 def read_whole_call(text: str, start: int) -> ToolCall | None:
@@ -30,14 +39,20 @@ def read_whole_call(text: str, start: int) -> ToolCall | None:
 
     It takes strict JSON objects that hold `name` and `arguments`, an object, in either order, and nothing else.
     """
+    return read_framed_call(text, start, "name", "arguments")
+
+
+def read_framed_call(text: str, start: int, name_key: str, arguments_key: str) -> ToolCall | None:
+    """The same of objects that keep the tool's name and the arguments under these keys."""
+    name_first, arguments_first, name_at_end = _frames(name_key, arguments_key)
     end = len(text.rstrip(_SPACE))
-    match = _NAME_FIRST.match(text)
+    match = name_first.match(text)
     if match is not None:
         body_end, closer, name, name_at = end - 1, "}", match[1], match.span(1)
     else:
-        match = _ARGUMENTS_FIRST.match(text)
-        at = text.rfind('"name"')
-        name_last = _NAME_LAST.fullmatch(text, at) if match is not None and at > 0 else None
+        match = arguments_first.match(text)
+        at = text.rfind(f'"{name_key}"')
+        name_last = name_at_end.fullmatch(text, at) if match is not None and at > 0 else None
         if match is None or name_last is None:
             return None
         body_end, closer, name, name_at = len(text[:at].rstrip(_SPACE)) - 1, ",", name_last[1], name_last.span(1)
