@@ -14,6 +14,7 @@ from inspector.importers.harbor_atif import HarborAtifImporter
 from inspector.importers.hermes_sessions import HermesSessionsImporter
 from inspector.importers.llm_database import LlmDatabaseImporter
 from inspector.importers.mini_swe_agent import MiniSweAgentImporter
+from inspector.importers.mitmproxy import MitmproxyImporter
 from inspector.importers.openai_messages import OpenAiMessagesImporter
 from inspector.importers.openhands import OpenHandsImporter
 from inspector.importers.raw_text import RawTextImporter
@@ -41,6 +42,7 @@ _BUILT_IN: tuple[Importer, ...] = (
     OpenHandsImporter(),
     LlmDatabaseImporter(),
     HermesSessionsImporter(),
+    MitmproxyImporter(),
     CompletionsImporter(),
     RawTextImporter(),
 )
