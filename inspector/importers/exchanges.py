@@ -4,6 +4,7 @@ from collections import Counter, deque
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from typing import TypeAlias
 
 from inspector.importers.source import Skipped
 from inspector.model import Trace
@@ -16,86 +17,94 @@ _FEW = 5
 
 
 @dataclass(frozen=True, slots=True)
+class SeenExchange:
+    """An HTTP exchange, and what the proxy did not keep of it beside its bodies, as sentences without their period."""
+
+    exchange: Exchange
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class OtherTraffic:
     """A record that is no HTTP exchange; `kind` says what in the plural (`TCP connections`)."""
 
     kind: str
 
 
+ProxyRecord: TypeAlias = SeenExchange | OtherTraffic | Skipped
+
+
 @dataclass(slots=True)
 class ProxyFile:
-    """What is known of a proxy's file beside its exchanges, and grows while they are read.
+    """What there is to say of a proxy's file; all but the first three grows while its records are read.
 
-    `unit` is what the file calls a record (`flow`, `entry`), `units` several of them. `warnings` say what the file did
-    not keep; `lost_requests` says why a request's body may be missing, as a sentence without its period.
+    `units` is what the file calls its records (`flows`). `lost_requests` and `lost_answers` say why a body may be
+    missing. `warnings` say what the file did not keep.
     """
 
-    unit: str
     units: str
     lost_requests: str
+    lost_answers: str
     source_version: str = ""
     warnings: list[str] = field(default_factory=list)
-    unanswered: dict[str, None] = field(default_factory=dict)
-    bodiless: list[str] = field(default_factory=list)
-    other: Counter[str] = field(default_factory=Counter)
-    count: int = 0
+    _asking: dict[str, SeenExchange] = field(default_factory=dict)
+    _bodiless: list[str] = field(default_factory=list)
+    _other: Counter[str] = field(default_factory=Counter)
+    _count: int = 0
 
+    def traces(self, records: Iterable[ProxyRecord]) -> Iterator[Trace | Skipped]:
+        """The traces, and what could not be read; then one record that counts all other traffic.
 
-def traces_of_proxy(
-    records: Iterable[Exchange | OtherTraffic | Skipped], file: ProxyFile, *, lost_answers: str
-) -> Iterator[Trace | Skipped]:
-    """The traces of a proxy's file, and what could not be read of it; then one record that counts all other traffic.
+        Requests to models are held until the end, as sessions are recognised over the whole file; nothing else is.
+        Each trace bears the file's warnings.
+        """
+        broken: deque[Skipped] = deque()
+        warnings: tuple[str, ...] | None = None  # they are complete when the first trace comes
+        for made in traces_of(self._requests(records, broken)):
+            while broken:
+                yield broken.popleft()
+            if isinstance(made, SkippedExchange):
+                self._other[_NO_MODEL] += 1
+                del self._asking[made.record]
+            else:
+                warnings = self._warned() if warnings is None else warnings
+                yield self._placed(made, warnings)
+        yield from broken
+        yield from self._rest()
 
-    Requests to models are held until the end, as sessions are recognised over the whole file; nothing else is. Each
-    trace bears the file's warnings; `lost_answers` is that for answers whose body was not kept.
-    """
-    broken: deque[Skipped] = deque()
-    for made in traces_of(_requests(records, file, broken)):
-        while broken:
-            yield broken.popleft()
-        if isinstance(made, SkippedExchange):
-            file.other[_NO_MODEL] += 1
-            file.unanswered.pop(made.record, None)
-        else:
-            yield _of_file(made, file, lost_answers)
-    yield from broken
-    yield from _rest(file)
+    def _requests(self, records: Iterable[ProxyRecord], broken: deque[Skipped]) -> Iterator[Exchange]:
+        for record in records:
+            if isinstance(record, Skipped):
+                broken.append(record)
+                continue
+            self._count += 1
+            if isinstance(record, OtherTraffic):
+                self._other[record.kind] += 1
+            elif (exchange := record.exchange).body is not None:
+                self._asking[exchange.record] = record
+                yield exchange
+            elif exchange.head.method.upper() == "POST" and find_api(exchange.head.target):
+                self._bodiless.append(exchange.record)
+            else:
+                self._other[_NO_MODEL] += 1
 
+    def _placed(self, trace: Trace, warnings: tuple[str, ...]) -> Trace:
+        known = trace.provenance
+        said = (*warnings, *known.warnings)
+        return replace(trace, provenance=replace(known, source_version=self.source_version, warnings=said))
 
-def _requests(
-    records: Iterable[Exchange | OtherTraffic | Skipped], file: ProxyFile, broken: deque[Skipped]
-) -> Iterator[Exchange]:
-    for record in records:
-        if isinstance(record, Skipped):
-            broken.append(record)
-            continue
-        file.count += 1
-        if isinstance(record, OtherTraffic):
-            file.other[record.kind] += 1
-        elif record.body is not None:
-            if record.answer is None and record.status is not None:
-                file.unanswered[record.record] = None
-            yield record
-        elif record.head.method.upper() == "POST" and find_api(record.head.target):
-            file.bodiless.append(record.record)
-        else:
-            file.other[_NO_MODEL] += 1
+    def _warned(self) -> tuple[str, ...]:
+        told = dict.fromkeys(warning for seen in self._asking.values() for warning in seen.warnings)
+        lost = [place for place, seen in self._asking.items() if seen.exchange.answer is None]
+        unanswered = (f"{self.lost_answers} ({_listed(lost)})",) if lost else ()
+        return (*self.warnings, *told, *unanswered)
 
-
-def _of_file(trace: Trace, file: ProxyFile, lost_answers: str) -> Trace:
-    lost = [f"{lost_answers} ({_listed(file.unanswered)})"] if file.unanswered else []
-    known = trace.provenance
-    warnings = (*file.warnings, *lost, *known.warnings)
-    return replace(trace, provenance=replace(known, source_version=file.source_version, warnings=warnings))
-
-
-def _rest(file: ProxyFile) -> Iterator[Skipped]:
-    if file.bodiless:
-        reason = f"nobody knows what was asked of the model: {file.lost_requests}"
-        yield Skipped(_listed(file.bodiless), reason)
-    if total := file.other.total():
-        kinds = ", ".join(f"{kind} ({count})" for kind, count in sorted(file.other.items()))
-        yield Skipped(f"{total} of {file.count} {file.units}", f"part of no trace, as they are {kinds}")
+    def _rest(self) -> Iterator[Skipped]:
+        if self._bodiless:
+            yield Skipped(_listed(self._bodiless), f"nobody knows what was asked of the model: {self.lost_requests}")
+        if total := self._other.total():
+            kinds = ", ".join(f"{kind} ({count})" for kind, count in sorted(self._other.items()))
+            yield Skipped(f"{total} of {self._count} {self.units}", f"part of no trace, as they are {kinds}")
 
 
 def _listed(records: Collection[str]) -> str:

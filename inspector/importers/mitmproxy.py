@@ -7,13 +7,12 @@ beginnings and ends. No piece of an answer has a time. Of an answer that broke o
 import re
 from collections.abc import Iterator
 
-from inspector.importers.exchanges import OtherTraffic, ProxyFile, traces_of_proxy
+from inspector.importers.exchanges import OtherTraffic, ProxyFile, ProxyRecord, SeenExchange
 from inspector.importers.mitmproxy_cutting import FlowCutter
 from inspector.importers.mitmproxy_flow import NEWEST_VERSION, OLDEST_VERSION, Flow, read_flow
 from inspector.importers.packing import DamagedDataError
 from inspector.importers.source import Sample, Skipped, SourceFile
 from inspector.model import Trace
-from inspector.sessions.exchange import Exchange
 
 _BLOCK = 1 << 20
 _FIRST_KEYS = re.compile(
@@ -45,11 +44,11 @@ class MitmproxyImporter:
 
         One flow at a time is in memory, of at most 256 MiB, beside the exchanges with models.
         """
-        proxy = ProxyFile("flow", "flows", _LOST_REQUESTS, warnings=[_NO_TIMES])
-        return traces_of_proxy(_records(file, proxy), proxy, lost_answers=_LOST_ANSWERS)
+        proxy = ProxyFile("flows", _LOST_REQUESTS, _LOST_ANSWERS, warnings=[_NO_TIMES])
+        return proxy.traces(_records(file, proxy))
 
 
-def _records(file: SourceFile, proxy: ProxyFile) -> Iterator[Exchange | OtherTraffic | Skipped]:
+def _records(file: SourceFile, proxy: ProxyFile) -> Iterator[ProxyRecord]:
     too_old = newest = 0
     for number, raw in _cut(file):
         flow = raw if isinstance(raw, Skipped) else read_flow(raw, number)
@@ -60,7 +59,7 @@ def _records(file: SourceFile, proxy: ProxyFile) -> Iterator[Exchange | OtherTra
         else:
             newest = max(newest, flow.version)
             proxy.source_version = str(newest)
-            yield flow.content
+            yield flow.content if isinstance(flow.content, OtherTraffic) else SeenExchange(flow.content)
     if newest > NEWEST_VERSION:
         proxy.warnings.append(f"flows of format {newest} were read as those of format {NEWEST_VERSION}")
     if too_old:

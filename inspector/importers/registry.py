@@ -10,6 +10,7 @@ from inspector.importers.claude_code_output import ClaudeCodeOutputImporter
 from inspector.importers.codex import CodexImporter
 from inspector.importers.codex_output import CodexOutputImporter
 from inspector.importers.completions import CompletionsImporter
+from inspector.importers.har import HarImporter
 from inspector.importers.harbor_atif import HarborAtifImporter
 from inspector.importers.hermes_sessions import HermesSessionsImporter
 from inspector.importers.llm_database import LlmDatabaseImporter
@@ -43,6 +44,7 @@ _BUILT_IN: tuple[Importer, ...] = (
     LlmDatabaseImporter(),
     HermesSessionsImporter(),
     MitmproxyImporter(),
+    HarImporter(),
     CompletionsImporter(),
     RawTextImporter(),
 )

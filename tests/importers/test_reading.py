@@ -53,7 +53,6 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
         (b"\x80\x04\x95\x10\0\0", "a Python pickle"),
         (b"\0\1\2\3", "a binary file of an unknown kind"),
         (b"Dear diary,\n", "neither JSON nor a transcript"),
-        (b"9894:9:websocket;0:~", "neither JSON nor a transcript"),
         (b"\n" * 1000, "nothing but blank space"),
         (b"\xef\xbb\xbf5\n[1]\n", "no JSON object could be read at its beginning: line 1: a number stands here"),
         (b'{"a" 1}\n', "line 1: this is no JSON: expecting ':' delimiter at column 6"),
