@@ -21,7 +21,8 @@ _FIRST_KEYS = re.compile(
 )
 _NO_TIMES = "mitmproxy keeps no times of chunks: an answer has a beginning and an end"
 _LOST_ANSWERS = (
-    "mitmproxy did not keep the body of an answer, as it drops those that broke off, and with `stream_large_bodies` all"
+    "mitmproxy did not keep the body of an answer: it drops those that broke off or had not ended, and with"
+    " `stream_large_bodies` all"
 )
 _LOST_REQUESTS = "mitmproxy did not keep the request's body (`stream_large_bodies` without `store_streamed_bodies`)"
 _TOO_OLD = (
