@@ -3,6 +3,7 @@
 from functools import cache
 from importlib.metadata import entry_points
 
+from inspector.importers.api_captures import ApiCapturesImporter
 from inspector.importers.bfcl import BfclImporter
 from inspector.importers.chat_completions import ChatCompletionsImporter
 from inspector.importers.claude_code import ClaudeCodeImporter
@@ -32,6 +33,7 @@ _BUILT_IN: tuple[Importer, ...] = (
     ShareGptImporter(),
     OpenAiMessagesImporter(),
     ChatCompletionsImporter(),
+    ApiCapturesImporter(),
     BfclImporter(),
     ClaudeCodeImporter(),
     ClaudeCodeOutputImporter(),

@@ -59,7 +59,7 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
         (b'{"a": "' + b"x" * (33 << 20), "line 1: it is longer than 32 MiB; `--source` reads it if you know"),
         (b"[]", "no JSON object could be read at its beginning: there is none"),
         (b'event: ping\ndata: {"type": "ping"}\n\n', "this is an event stream, and none that weaklink knows"),
-        (b'data: {"object": "text_completion", "choices": [{"text": "x"}]}\n\n', "this is an event stream"),
+        (b'data: {"object": "price", "value": 1}\n\n', "this is an event stream"),
         (b"# How calls look\n" * 30 + b'<tool_call>\n{"name": "f"}\n</tool_call>', "neither JSON nor a transcript"),
         (b'{"shop": 1, "items": []}\n', "the first has `shop`, `items`"),
         (b'[{"jsonrpc": "2.0", "id": 1, "result": "x"}]', "the first has `jsonrpc`, `id`, `result`"),
