@@ -14,7 +14,7 @@ from inspector.importers.packing import DamagedDataError
 from inspector.importers.source import Sample, Skipped, SourceFile
 from inspector.model import Trace
 
-_BLOCK = 1 << 20
+_BLOCK = 1 << 16  # what is lost where packed data breaks
 _FIRST_KEYS = re.compile(
     rb"\d{1,12}:\d{1,2}:(?:backup|client_conn|comment|error|id|intercepted|is_replay|marked|messages|metadata|mode"
     rb"|request|response|server_conn|timestamp_created|type|version|websocket)[,;]"
