@@ -36,7 +36,7 @@ _ANSWER = re.compile(
     r'|"type"\s*:\s*"error"\s*,\s*"error"\s*:'
     r'|"object"\s*:\s*"(?:response|text_completion)"'
     r'|"(?:candidates|promptFeedback|usageMetadata)"\s*:\s*[\[{]'
-    r'|"done"\s*:\s*(?:true|false)'
+    r'|"created_at"\s*:\s*"[^\n]*"done"\s*:\s*(?:true|false)'
     r'|"type"\s*:\s*"message"[^{]*"role"\s*:\s*"assistant"'
 )
 _TWO_EVENTS = re.compile(rb"^data:[^\n]*\}[ \t]*\r?\n(?:data|event):", re.MULTILINE)

@@ -38,6 +38,7 @@ class ObjectHead:
     created: Json = None
 
 
+_TEXT_CHOICE = frozenset({"text", "finish_reason"})
 _ERROR = ObjectHead("", finishes=True)
 _ANTHROPIC_ERROR = ObjectHead(anthropic_messages.API, is_whole=True, finishes=True)
 
@@ -57,7 +58,7 @@ def head_of(value: Json) -> ObjectHead | None:
     inner = value.get("response")
     if _GEMINI_KEYS & value.keys() or (isinstance(inner, dict) and _GEMINI_KEYS & inner.keys()):
         return _of_gemini(inner if isinstance(inner, dict) else value)
-    if isinstance(value.get("done"), bool) and ("response" in value or "message" in value or "model" in value):
+    if isinstance(value.get("done"), bool) and {"model", "created_at"} <= value.keys():
         return _of_ollama(value)
     return _ERROR if value.get("error") else None
 
@@ -79,7 +80,7 @@ def _of_event(kind: str, value: JsonObject) -> ObjectHead | None:
 
 def _of_choices(value: JsonObject, choices: list[Json]) -> ObjectHead:
     listed = [choice for choice in choices if isinstance(choice, dict)]
-    is_text = value.get("object") == "text_completion" or any("text" in choice for choice in listed)
+    is_text = value.get("object") == "text_completion" or any(choice.keys() >= _TEXT_CHOICE for choice in listed)
     finishes = any(choice.get("finish_reason") for choice in listed)
     says_nothing = not listed and "object" not in value  # usage alone, of either kind
     return ObjectHead(

@@ -18,8 +18,8 @@ _LEAST_BOUND = 1 << 30
 _GROWTH = 200
 _BODY_BYTES = 64 << 20
 _METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
-_DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError)
-"""What `zipfile` raises: RuntimeError for an encrypted member, NotImplementedError for an unknown method."""
+_DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError)
+"""What `zipfile` raises: RuntimeError for an encrypted member, OSError for a place before the file's beginning."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """One entry of a HAR document as the exchange that it tells of (HAR 1.2, http://www.softwareishard.com/blog/har-12-spec).
 
 Who writes HAR files differs in what they make of a body: its text, already unpacked (browsers, mitmproxy, Charles);
-base64 of what was unpacked, or of what was not (BrowserMob). A browser may keep a stream's events instead, each with
-its time (Chromium's `_eventSourceMessages`). Fields that begin with an underscore are the writers' own.
+base64 of what was unpacked, or of what was not (BrowserMob). A browser may keep a stream's events beside it or instead,
+each with its time (Chromium's `_eventSourceMessages`). Fields that begin with an underscore are the writers' own.
 """
 
 import base64
@@ -16,6 +16,7 @@ from inspector.importers.identity import instant, text_of
 from inspector.importers.source import JsonObject
 from inspector.model import Json
 from inspector.sessions.exchange import Exchange, ExchangeEnd, Headers, RequestHead, header_of
+from inspector.wire.sse import SseDecoder
 
 _URL = re.compile(r"(?P<upstream>[A-Za-z][A-Za-z0-9+.-]*://[^/?#]*)?(?P<target>.*)", re.DOTALL)
 _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
@@ -44,19 +45,20 @@ def read_entry(
     events = tuple(_events(value.get("_eventSourceMessages")))
     status = _status(response.get("status"))
     is_rebuilt = bool(events) and not answered.raw
+    pieces = events if is_rebuilt else _timed(answered.raw or b"", events)
     message = text_of(response, "_error") or text_of(value, "_error")
     exchange = Exchange(
         _head(value, request, url, posted.headers),
         posted.raw,
         status=status,
         headers=answered.headers,
-        answer=events if is_rebuilt else _answer(answered.raw, status),
+        answer=pieces or _answer(answered.raw, status),
         end=_end(message, status) if message or status is None else ExchangeEnd.COMPLETE,
         ended_s=_ended_s(value),
         message=message,
         record=record,
     )
-    said = {_NO_CHUNKS: not is_rebuilt, _UNPACKED: answered.was_unpacked or posted.was_unpacked, _REBUILT: is_rebuilt}
+    said = {_NO_CHUNKS: not pieces, _UNPACKED: answered.was_unpacked or posted.was_unpacked, _REBUILT: is_rebuilt}
     return SeenExchange(exchange, tuple(warning for warning, holds in said.items() if holds))
 
 
@@ -141,6 +143,21 @@ def _events(messages: Json) -> Iterator[tuple[float | None, bytes]]:
         named = f"event: {name}\n" if name not in {"", "message"} else ""
         lines = "".join(f"data: {line}\n" for line in data.split("\n"))
         yield (at.at_s if at else None), f"{named}{lines}\n".encode("utf-8", "surrogatepass")
+
+
+def _timed(raw: bytes, events: Pieces) -> Pieces:
+    """A stream's body cut where the browser noted its events, each with its time; nothing where they do not agree."""
+    if not events:
+        return ()
+    decoder, noted = SseDecoder(), SseDecoder()
+    found = [*decoder.feed(raw), *decoder.close()]
+    told = [event for _, piece in events for event in noted.feed(piece)]
+    if [event.data for event in found if event.data is not None] != [event.data for event in told]:
+        return ()
+    times = (at_s for at_s, _ in events)
+    return tuple(
+        (None if event.data is None else next(times), event.raw.encode("utf-8", "surrogateescape")) for event in found
+    )
 
 
 def _status(value: Json) -> int | None:

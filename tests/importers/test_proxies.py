@@ -1,6 +1,7 @@
 """Files of proxies: what is bounded, what a cut leaves, what other traffic comes to, and who is asked for a body."""
 
 import base64
+import contextlib
 import gzip
 import io
 import json
@@ -15,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from inspector.errors import UnreadableFileError
 from inspector.importers import Skipped, SourceFile, read_source
 from inspector.importers.har_container import open_har
 from inspector.importers.har_entries import HarDocument
@@ -328,14 +330,37 @@ def test_a_damaged_archive_raises_nothing_but_damage(damage: str, tmp_path: Path
         content.stream.read()
 
 
-def test_the_events_of_a_browser_give_their_times(tmp_path: Path) -> None:
+def test_an_archive_with_any_byte_flipped_raises_nothing(tmp_path: Path) -> None:
+    raw = archive(("a.txt", ANSWERED), ("b.har", har(entry({"_file": "a.txt"}))))
+    path = tmp_path / "x.zip"
+    for at in range(4, len(raw)):
+        path.write_bytes(raw[:at] + bytes([raw[at] ^ 0xFF]) + raw[at + 1 :])
+        with contextlib.suppress(UnreadableFileError):
+            list(read_source(path).records)
+
+
+@pytest.mark.parametrize("is_beside", [True, False])
+def test_the_events_of_a_browser_give_their_times(is_beside: bool, tmp_path: Path) -> None:
     chunks = [line.removeprefix("data: ") for line in ANSWERED.decode().split("\n\n") if line]
     events: Json = [{"time": 1_789_992_000.25 + at, "data": chunk} for at, chunk in enumerate(chunks)]
-    ((trace,), _) = read(tmp_path / "x", har(entry({"size": 0}, _eventSourceMessages=events)))
-    chunked = trace.turns[-1].parts[0].chunks
-    assert chunked is not None
-    assert chunked.offsets_s is not None
-    assert math.isclose(chunked.offsets_s[0] or 0, 0.25, abs_tol=1e-6)
+    content: Json = {"text": ": OPENROUTER PROCESSING\n\n" + ANSWERED.decode()} if is_beside else {"size": 0}
+    ((trace,), _) = read(tmp_path / "x", har(entry(content, _eventSourceMessages=events)))
+    part = trace.turns[-1].part("text")
+    assert part is not None
+    assert part.text == "At 17:42."
+    assert part.chunks is not None
+    assert part.chunks.offsets_s is not None
+    assert math.isclose(part.chunks.offsets_s[0] or 0, 0.25, abs_tol=1e-6)
+    assert (trace.turns[-1].part("wire:comments") is not None) is is_beside
+
+
+def test_events_that_are_not_the_bodys_give_no_times(tmp_path: Path) -> None:
+    events: Json = [{"time": 1_789_992_000.25, "data": "another"}]
+    ((trace,), _) = read(tmp_path / "x", har(entry(STORED, _eventSourceMessages=events)))
+    (part,) = trace.turns[-1].parts
+    assert part.text == "At 17:42."
+    assert part.chunks is not None
+    assert part.chunks.offsets_s is None
 
 
 @pytest.mark.skipif(not SAMPLES.exists(), reason="the real logs are not here")
