@@ -12,6 +12,9 @@ from typing import BinaryIO
 from inspector.importers.lines import RECORD_BYTES, too_long
 from inspector.importers.source import Skipped
 
+BEHIND_THE_ARRAY = Skipped("end of file", "more text follows behind the array")
+"""What comes last where a file does not end with its array, as it does not where the array is a member of something."""
+
 _BLOCK = 1 << 16
 _NOT_BLANK = re.compile(rb"[^ \t\r\n\xef\xbb\xbf]")  # a byte order mark counts as blank
 _STRING = rb'"(?:[^"\\]++|\\.)*+(?P<quote>")?'
@@ -82,7 +85,7 @@ class _Cutter:
         if not end:
             yield Skipped("end of file", "the array is not closed: the file may have been cut off")
         elif self.skip_blank():
-            yield Skipped("end of file", "more text follows behind the array")
+            yield BEHIND_THE_ARRAY
 
     def documents(self) -> Iterator[Element | Skipped]:
         """Everything, cut where brackets balance."""

@@ -3,6 +3,7 @@
 from functools import cache
 from importlib.metadata import entry_points
 
+from inspector.importers.api_captures import ApiCapturesImporter
 from inspector.importers.bfcl import BfclImporter
 from inspector.importers.chat_completions import ChatCompletionsImporter
 from inspector.importers.claude_code import ClaudeCodeImporter
@@ -10,10 +11,12 @@ from inspector.importers.claude_code_output import ClaudeCodeOutputImporter
 from inspector.importers.codex import CodexImporter
 from inspector.importers.codex_output import CodexOutputImporter
 from inspector.importers.completions import CompletionsImporter
+from inspector.importers.har import HarImporter
 from inspector.importers.harbor_atif import HarborAtifImporter
 from inspector.importers.hermes_sessions import HermesSessionsImporter
 from inspector.importers.llm_database import LlmDatabaseImporter
 from inspector.importers.mini_swe_agent import MiniSweAgentImporter
+from inspector.importers.mitmproxy import MitmproxyImporter
 from inspector.importers.openai_messages import OpenAiMessagesImporter
 from inspector.importers.openhands import OpenHandsImporter
 from inspector.importers.raw_text import RawTextImporter
@@ -30,6 +33,7 @@ _BUILT_IN: tuple[Importer, ...] = (
     ShareGptImporter(),
     OpenAiMessagesImporter(),
     ChatCompletionsImporter(),
+    ApiCapturesImporter(),
     BfclImporter(),
     ClaudeCodeImporter(),
     ClaudeCodeOutputImporter(),
@@ -41,6 +45,8 @@ _BUILT_IN: tuple[Importer, ...] = (
     OpenHandsImporter(),
     LlmDatabaseImporter(),
     HermesSessionsImporter(),
+    MitmproxyImporter(),
+    HarImporter(),
     CompletionsImporter(),
     RawTextImporter(),
 )

@@ -10,7 +10,7 @@ MAX_ANSWER_BYTES = 256 * 1024 * 1024
 
 # A status line counts wherever it stands, as a body before it may lack its last line end. Within an event's JSON no
 # line can end, so no answer that quotes one is cut.
-_STATUS_LINE = re.compile(
+STATUS_LINE = re.compile(
     r'HTTP/\d(?:\.\d)? (?P<status>[1-5]\d\d)(?: [^\r\n"]*)?\r?\n'
     r"(?:(?!data:|event:|id:|retry:)[A-Za-z][A-Za-z0-9-]*:|\r?\n)"
 )
@@ -45,7 +45,7 @@ class ChatCaptureDecoder:
     def _take(self, events: list[ServerSentEvent]) -> list[CapturedAnswer]:
         found: list[CapturedAnswer] = []
         for event in events:
-            head = _STATUS_LINE.search(event.raw) if "HTTP/" in event.raw else None
+            head = STATUS_LINE.search(event.raw) if "HTTP/" in event.raw else None
             if head:
                 self._answer.take_text(event.raw[: head.start()])
                 self._begin(int(head["status"]), found)

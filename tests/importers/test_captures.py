@@ -1,0 +1,93 @@
+"""Bare captures of every API: where one answer ends and the next begins, and that each is decoded as a stream is."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from inspector.importers import Skipped, read_source
+from inspector.importers.api_captures_arrival import ApiCaptureDecoder
+from inspector.model import BodyState, Json, Trace, Turn
+from inspector.wire.decoder import decode_answer
+from inspector.wire.providers import decoder_for
+
+WIRE = Path(__file__).parents[1] / "cases" / "wire"
+PATHS = {
+    "completions": "/v1/completions",
+    "generate_content": "/v1/models/x:streamGenerateContent",
+    "messages": "/v1/messages",
+    "ollama.chat": "/api/chat",
+    "ollama.generate": "/api/generate",
+    "responses": "/v1/responses",
+}
+ODD = {"ollama.chat/unknown", "ollama.chat/error_line", "generate_content/array_error"}
+BODIES = [
+    path
+    for api in PATHS
+    for path in sorted((WIRE / api).glob("*.body"))
+    if f"{api}/{path.stem}" not in ODD and path.stat().st_size
+]
+CASES = Path(__file__).parents[1] / "cases" / "importers" / "api-captures"
+
+
+def read(path: Path, content: bytes) -> list[Turn]:
+    path.write_bytes(content)
+    return [turn for one in read_source(path, "api-captures").records if isinstance(one, Trace) for turn in one.turns]
+
+
+@pytest.mark.parametrize("body", BODIES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_a_capture_of_one_answer_is_decoded_as_the_stream_is(body: Path, tmp_path: Path) -> None:
+    raw = body.read_bytes()
+    path = tmp_path / "x"
+    expected = decode_answer(decoder_for(PATHS[body.parent.name]), [(None, raw)]).turn
+    assert read(path, raw) == [expected]
+    assert read_source(path).source == "api-captures"
+
+
+@pytest.mark.parametrize("api", ["messages", "responses", "completions", "ollama.generate"])
+def test_captures_one_behind_the_other_are_as_many_answers(api: str, tmp_path: Path) -> None:
+    raw = (WIRE / api / "plain.body").read_bytes()
+    expected = decode_answer(decoder_for(PATHS[api]), [(None, raw)]).turn
+    assert read(tmp_path / "x", raw * 3) == [expected] * 3
+
+
+@pytest.mark.parametrize("name", ["messages.sse", "responses.http", "completions.txt"])
+def test_where_the_bytes_of_a_capture_are_cut_does_not_matter(name: str) -> None:
+    raw = (CASES / name).read_bytes()
+    whole = ApiCaptureDecoder()
+    expected = whole.feed(raw) + whole.close()
+    for size in (1, 7, 64):
+        decoder = ApiCaptureDecoder()
+        found = [one for at in range(0, len(raw), size) for one in decoder.feed(raw[at : at + size])]
+        assert found + decoder.close() == expected
+
+
+def test_answers_of_several_apis_in_one_stream_are_told_apart(tmp_path: Path) -> None:
+    raw = b"".join((WIRE / api / "aborted.body").read_bytes() + b"\n\n" for api in ("messages", "responses"))
+    turns = read(tmp_path / "x", raw)
+    assert [turn.generation.api for turn in turns if turn.generation] == ["messages", "responses"]
+    assert {turn.generation.body for turn in turns if turn.generation} == {BodyState.TRUNCATED}
+
+
+def test_a_tunnel_and_a_redirect_are_no_answers_and_an_empty_one_at_the_end_is(tmp_path: Path) -> None:
+    plain = (WIRE / "messages" / "plain.body").read_bytes()
+    heads = b"HTTP/1.1 200 Connection established\r\n\r\nHTTP/1.1 307 Moved\r\nlocation: /\r\n\r\n"
+    turns = read(
+        tmp_path / "x", heads + b"HTTP/1.1 200 OK\r\nA: b\r\n\r\n" + plain + b"HTTP/1.1 502 Bad\r\nA: b\r\n\r\n"
+    )
+    assert len(turns) == 2
+    assert turns[1].generation is not None
+    assert turns[1].generation.error is not None
+    assert turns[1].generation.error.status == 502
+
+
+def test_rows_that_are_no_answers_are_told(tmp_path: Path) -> None:
+    rows: list[Json] = [
+        {"model": "m", "created_at": "2026-09-21T12:00:00Z", "response": "x", "done": True},
+        {"level": "info", "msg": "listening"},
+    ]
+    path = tmp_path / "x"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    records = list(read_source(path).records)
+    assert [isinstance(one, Trace) for one in records] == [False, True]
+    assert records[0] == Skipped("line 2", "the row is no answer of an API that weaklink knows")
