@@ -1,6 +1,7 @@
 """Requests that a gateway logged one by one, gathered into the traces of their sessions."""
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
@@ -12,8 +13,19 @@ from inspector.sessions.exchange import Exchange, Headers
 from inspector.sessions.gathering import SkippedExchange, traces_of
 from inspector.wire.json_text import TOO_DEEP, parse_json
 
-LOST = "the source kept no words of answers that failed or broke off: what had come of them is lost"
-"""The warning of a trace with such an answer."""
+LOST = "where a request failed or was stored without its answer, what the model had said is lost"
+"""The warning of a trace with such a request."""
+
+_EVENTS = re.compile(r"\ufeff?\s*(?:data|event|id|retry)?:")
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#]*", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer's body as a gateway kept it: what `Exchange` wants to know of it; `pieces` is None where it is lost."""
+
+    headers: Headers = ()
+    pieces: tuple[tuple[float | None, bytes], ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,18 +41,18 @@ class LoggedRequest:
     warnings: tuple[str, ...] = ()
 
 
-def gathered(records: Iterable[LoggedRequest | Skipped]) -> Iterator[Trace | Skipped]:
-    """The traces that the requests of one file make up, behind all records that are none.
+def gathered(records: Iterable[LoggedRequest | Trace | Skipped]) -> Iterator[Trace | Skipped]:
+    """The traces that the requests of one file make up, behind all records that are none, or traces by themselves.
 
     Requests of one session may stand anywhere in a log, so all of them are held until the end, as bytes and decoded:
     memory grows with what the log says, some ten times its size.
     """
     logged: list[LoggedRequest] = []
     for record in records:
-        if isinstance(record, Skipped):
-            yield record
-        else:
+        if isinstance(record, LoggedRequest):
             logged.append(record)
+        else:
+            yield record
     shared = _shared(logged)
     warnings = dict.fromkeys(warning for one in logged for warning in one.warnings)
     for found in traces_of(_with_ids(one, shared) for one in logged):
@@ -82,6 +94,29 @@ def number_of(value: Json) -> float | None:
     return (
         float(value) if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e15 else None
     )
+
+
+def address_of(text: str) -> tuple[str, str]:
+    """What stands before the path of an address (`https://api.openai.com`), and the path with its query."""
+    origin = _ORIGIN.match(text)
+    return (origin[0], text[origin.end() :] or "/") if origin else ("", text)
+
+
+def answer_of(value: Json, ended_s: float | None) -> Answer:
+    """A kept answer: JSON or its text, the text of an event stream, or the list of its chunks.
+
+    A stream has no times: whoever logged it did not keep when its pieces came. None, `""`, `{}` and `[]` are no answer.
+    """
+    held = parsed(value)
+    if not held:
+        return Answer()
+    if isinstance(held, str) and _EVENTS.match(held):
+        return Answer((("content-type", "text/event-stream"),), ((None, body_of(held)),))
+    if isinstance(held, list) and all(isinstance(one, dict) for one in held):
+        events = b"".join(b"data: " + body_of(one) + b"\n\n" for one in held)
+        return Answer((("content-type", "text/event-stream"),), ((None, events),))
+    kind = () if isinstance(held, str) else (("content-type", "application/json"),)
+    return Answer(kind, ((ended_s, body_of(held)),))
 
 
 def body_of(value: Json) -> bytes:

@@ -41,9 +41,7 @@ def _logged(file: SourceFile) -> Iterator[LoggedRequest | Skipped]:
         for place, value in entries_of(_unwrapped(row.value)):
             record = f"{row.record}{place}"
             if not _is_ours(value):
-                yield Skipped(
-                    record, "this is neither a standard logging payload of LiteLLM nor a SpendLogs row"
-                )
+                yield Skipped(record, "this is neither a standard logging payload of LiteLLM nor a SpendLogs row")
             elif (key := _key(value)) in seen:
                 yield Skipped(record, f"the request `{key[0][:80]}` is logged twice")
             else:

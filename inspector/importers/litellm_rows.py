@@ -2,13 +2,12 @@
 
 import re
 
-from inspector.importers.gateways import LoggedRequest, body_of, number_of, object_of, parsed
+from inspector.importers.gateways import LoggedRequest, answer_of, number_of, object_of, parsed
 from inspector.importers.identity import instant, text_of
 from inspector.importers.litellm_requests import Asked, request_in
 from inspector.importers.source import JsonObject, Skipped
 from inspector.model import Json
 from inspector.sessions.exchange import Exchange, ExchangeEnd, Headers, RequestHead, header_of
-from inspector.wire.json_text import compact_json
 
 ASSEMBLED = "the source keeps answers as LiteLLM put them together: no chunks, and no times of them"
 CUT = "LiteLLM cut long texts before it stored them (`litellm_truncated`)"
@@ -19,9 +18,9 @@ _NO_WORDS = re.compile(
 )
 """Call types whose answers are no words of a model (litellm/types/utils.py: CallTypes)."""
 
-_SESSION = (("x-litellm-session-id", "session_id"), ("x-litellm-trace-id", "trace_id"))
 _NOT_CONNECTED = re.compile(r"connect", re.IGNORECASE)
 _TIMED_OUT = re.compile(r"timeout", re.IGNORECASE)
+_CUT = b"litellm_truncated"
 _REDACTED = "redacted-by-litellm"
 
 
@@ -34,14 +33,10 @@ def logged_request(row: JsonObject, record: str) -> LoggedRequest | Skipped:
     asked = request_in(row, answer, call_type)
     if isinstance(asked, str):
         return Skipped(record, asked)
-    if _is_redacted(answer):
-        answer = None
-    is_cut = b"litellm_truncated" in asked.body or "litellm_truncated" in compact_json(answer)
-    return LoggedRequest(
-        _exchange(row, record, asked, answer),
-        _doubtful(row),
-        (ASSEMBLED, *asked.warnings, *((CUT,) if is_cut else ())),
-    )
+    exchange = _exchange(row, record, asked, None if _is_redacted(answer) else answer)
+    bodies = (asked.body, *(raw for _, raw in exchange.answer or ()))
+    cut = (CUT,) if any(_CUT in body for body in bodies) else ()
+    return LoggedRequest(exchange, _doubtful(row), (ASSEMBLED, *asked.warnings, *cut))
 
 
 def _exchange(row: JsonObject, record: str, asked: Asked, answer: Json) -> Exchange:
@@ -58,13 +53,13 @@ def _exchange(row: JsonObject, record: str, asked: Asked, answer: Json) -> Excha
         at_s=started,
     )
     status, end, message = _ending(row, metadata, had_begun=is_early)
-    kept = body_of(answer) if answer else None
+    kept = answer_of(answer, ended)
     return Exchange(
         head,
         asked.body,
-        200 if kept is not None and status is None else status,
-        (("content-type", "application/json"),) if kept is not None and not isinstance(answer, str) else (),
-        None if kept is None else ((ended, kept),),
+        200 if kept.pieces is not None and status is None else status,
+        kept.headers,
+        kept.pieces,
         end,
         ended,
         message,
@@ -93,25 +88,22 @@ def _ending(row: JsonObject, metadata: JsonObject, *, had_begun: bool) -> tuple[
 
 
 def _headers(row: JsonObject, metadata: JsonObject) -> Headers:
-    """The client's headers as far as LiteLLM kept them, and the ids of sessions that it certainly sent."""
+    """The client's headers as far as LiteLLM kept them, and the session's id that it certainly sent."""
     asked = object_of(metadata.get("requester_metadata"))
     sent = tuple(
         (name, value)
         for name, value in object_of(asked.get("headers")).items()
         if isinstance(value, str) and not name.lower().startswith("content-")
     )
-    known = {header_of(sent, "x-session-id")}
-    for header, key in _SESSION:
-        value = text_of(asked, key) or (text_of(row, key) if key == "session_id" and "spend" not in row else "")
-        if value and value not in known:
-            sent = (*sent, (header, value))
-            known.add(value)
-    return sent
+    session = text_of(asked, "session_id") or ("" if "spend" in row else text_of(row, "session_id"))
+    known = session == header_of(sent, "x-session-id")
+    return sent if known else (*sent, ("x-litellm-session-id", session))
 
 
 def _doubtful(row: JsonObject) -> Headers:
     """The ids that LiteLLM makes up where the client sends none: each payload's trace, each SpendLogs row's session."""
-    return tuple((header, value) for header, key in _SESSION if (value := text_of(row, key)))
+    named = (("x-litellm-session-id", "session_id"), ("x-litellm-trace-id", "trace_id"))
+    return tuple((header, value) for header, key in named if (value := text_of(row, key)))
 
 
 def _client(row: JsonObject, metadata: JsonObject) -> str:
