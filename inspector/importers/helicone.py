@@ -43,6 +43,7 @@ class HeliconeImporter:
     """The sessions that its requests make up."""
 
     name = "helicone"
+    signs = "rows of Helicone's requests: `request_id`, `request_created_at` and bodies"
 
     def recognises(self, sample: Sample) -> float:
         """By the keys that only a row of Helicone's requests has."""

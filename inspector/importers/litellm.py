@@ -21,6 +21,7 @@ class LiteLlmImporter:
     """The sessions that its requests make up."""
 
     name = "litellm"
+    signs = "LiteLLM's logging payloads, or rows of its SpendLogs"
 
     def recognises(self, sample: Sample) -> float:
         """By the keys that only a payload has beside its messages, or those of SpendLogs."""

@@ -23,6 +23,7 @@ class OpenRouterImporter:
     """The sessions of generations whose words were kept, and a trace each for those known only by facts."""
 
     name = "openrouter"
+    signs = "OpenRouter's facts of a generation (`native_tokens_prompt`, ...), or its input and completion"
 
     def recognises(self, sample: Sample) -> float:
         """By the members of a generation's facts, or of its content."""

@@ -37,6 +37,7 @@ class PortkeyImporter:
     """The sessions that its requests make up."""
 
     name = "portkey"
+    signs = "a request and its response beside the columns of Portkey's export, or with metadata"
 
     def recognises(self, sample: Sample) -> float:
         """By a request and a response beside an export's columns, or as HTTP messages with metadata."""
