@@ -2,12 +2,13 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import msgspec
 
-from inspector.importers.source import JsonObject, Skipped
+from inspector.importers.source import JsonObject, Skipped, SourceFile
 from inspector.model import BodyState, Json, Trace
 from inspector.sessions.exchange import Exchange, Headers
 from inspector.sessions.gathering import SkippedExchange, traces_of
@@ -16,6 +17,7 @@ from inspector.wire.json_text import TOO_DEEP, parse_json
 LOST = "where a request failed or was stored without its answer, what the model had said is lost"
 """The warning of a trace with such a request."""
 
+_MARK = "\0"
 _EVENTS = re.compile(r"\ufeff?\s*(?:data|event|id|retry)?:")
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#]*", re.IGNORECASE)
 
@@ -41,6 +43,10 @@ class LoggedRequest:
     warnings: tuple[str, ...] = ()
 
 
+Logged: TypeAlias = Callable[[SourceFile], Iterator[LoggedRequest | Trace | Skipped]]
+"""What a gateway's file holds, record by record."""
+
+
 def gathered(records: Iterable[LoggedRequest | Trace | Skipped]) -> Iterator[Trace | Skipped]:
     """The traces that the requests of one file make up, behind all records that are none, or traces by themselves.
 
@@ -57,6 +63,19 @@ def gathered(records: Iterable[LoggedRequest | Trace | Skipped]) -> Iterator[Tra
     warnings = dict.fromkeys(warning for one in logged for warning in one.warnings)
     for found in traces_of(_with_ids(one, shared) for one in logged):
         yield Skipped(found.record, found.reason) if isinstance(found, SkippedExchange) else _warned(found, warnings)
+
+
+def gathered_from(files: Sequence[SourceFile], logged: Logged, source: str) -> Iterator[Trace | Skipped]:
+    """The traces that the requests of several files make up; each says which file its first request stands in."""
+    for found in gathered(_numbered(files, logged)):
+        record = found.record if isinstance(found, Skipped) else found.provenance.record
+        number, _, place = record.partition(_MARK)
+        file = files[int(number)]
+        if isinstance(found, Skipped):
+            yield Skipped(f"{file.name}: {place}", found.reason)
+        else:
+            known = replace(found.provenance, source=source, file=file.name, file_sha256=file.sha256, record=place)
+            yield replace(found, provenance=known)
 
 
 def entries_of(value: JsonObject) -> Iterator[tuple[str, JsonObject]]:
@@ -134,6 +153,19 @@ def _body_patiently(value: Json) -> bytes:
         return json.dumps(value, separators=(",", ":"), default=str).encode("ascii")
     except RecursionError:
         return TOO_DEEP.encode("ascii")
+
+
+def _numbered(files: Sequence[SourceFile], logged: Logged) -> Iterator[LoggedRequest | Trace | Skipped]:
+    """The records of all files, their places with the file's number before them."""
+    for number, file in enumerate(files):
+        for one in logged(file):
+            if isinstance(one, LoggedRequest):
+                exchange = replace(one.exchange, record=f"{number}{_MARK}{one.exchange.record}")
+                yield replace(one, exchange=exchange)
+            elif isinstance(one, Trace):
+                yield replace(one, provenance=replace(one.provenance, record=f"{number}{_MARK}{one.provenance.record}"))
+            else:
+                yield Skipped(f"{number}{_MARK}{one.record}", one.reason)
 
 
 def _shared(logged: Iterable[LoggedRequest]) -> set[tuple[str, str]]:

@@ -4,7 +4,7 @@ Bodies are there only if they were asked for (`--include-body`). The answer to a
 from it, or the stream's own text in `streamed_data` (docs.helicone.ai: rest/request/post-v1requestquery).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from inspector.importers.gateways import (
     Answer,
@@ -14,6 +14,7 @@ from inspector.importers.gateways import (
     body_of,
     entries_of,
     gathered,
+    gathered_from,
     number_of,
     object_of,
     parsed,
@@ -52,6 +53,10 @@ class HeliconeImporter:
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
         """The traces, behind the rows that are none."""
         return gathered(_logged(file))
+
+    def read_together(self, files: Sequence[SourceFile]) -> Iterator[Trace | Skipped]:
+        """The same of several files, whose requests may belong to the same sessions."""
+        return gathered_from(files, _logged, self.name)
 
 
 def _is_ours(value: JsonObject) -> bool:

@@ -5,9 +5,10 @@ S3 and GCS loggers); SpendLogs as rows of a dump or of the proxy's own API. Both
 that LiteLLM assembled from its stream (docs.litellm.ai: proxy/logging_spec).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 
-from inspector.importers.gateways import LoggedRequest, entries_of, gathered
+from inspector.importers.gateways import LoggedRequest, entries_of, gathered, gathered_from
 from inspector.importers.litellm_rows import logged_request
 from inspector.importers.rows import read_rows
 from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
@@ -30,11 +31,15 @@ class LiteLlmImporter:
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
         """The traces, behind the rows that are none."""
-        return gathered(_logged(file))
+        return gathered(_logged(file, set()))
+
+    def read_together(self, files: Sequence[SourceFile]) -> Iterator[Trace | Skipped]:
+        """The same of several files, whose requests may belong to the same sessions."""
+        return gathered_from(files, partial(_logged, seen=set()), self.name)
 
 
-def _logged(file: SourceFile) -> Iterator[LoggedRequest | Skipped]:
-    seen: set[tuple[str, ...]] = set()
+def _logged(file: SourceFile, seen: set[tuple[str, ...]]) -> Iterator[LoggedRequest | Skipped]:
+    """The requests of a file; `seen` are the keys of those that were read already."""
     for row in read_rows(file):
         if isinstance(row, Skipped):
             yield row

@@ -4,9 +4,9 @@
 A record may join both. What OpenRouter broadcasts is OTLP, which another importer reads (openrouter.ai/docs).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from inspector.importers.gateways import LoggedRequest, body_of, entries_of, gathered, object_of
+from inspector.importers.gateways import LoggedRequest, body_of, entries_of, gathered, gathered_from, object_of
 from inspector.importers.identity import instant
 from inspector.importers.openrouter_facts import ended_s, known_by_facts
 from inspector.importers.rows import read_rows
@@ -33,6 +33,10 @@ class OpenRouterImporter:
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
         """The generations known only by facts, then the sessions of those with words, behind the records of neither."""
         return gathered(_logged(file))
+
+    def read_together(self, files: Sequence[SourceFile]) -> Iterator[Trace | Skipped]:
+        """The same of several files, whose requests may belong to the same sessions."""
+        return gathered_from(files, _logged, self.name)
 
 
 def _has_facts(value: JsonObject) -> bool:

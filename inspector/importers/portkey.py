@@ -4,7 +4,7 @@ A row has `request` and `response` beside the columns that were chosen; a log ob
 metadata (portkey.ai/docs: product/observability/logs-export, api-reference/logs).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from inspector.importers.gateways import (
     LoggedRequest,
@@ -13,6 +13,7 @@ from inspector.importers.gateways import (
     body_of,
     entries_of,
     gathered,
+    gathered_from,
     number_of,
     object_of,
     parsed,
@@ -46,6 +47,10 @@ class PortkeyImporter:
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
         """The traces, behind the rows that are none."""
         return gathered(_logged(file))
+
+    def read_together(self, files: Sequence[SourceFile]) -> Iterator[Trace | Skipped]:
+        """The same of several files, whose requests may belong to the same sessions."""
+        return gathered_from(files, _logged, self.name)
 
 
 def _is_ours(value: JsonObject) -> bool:

@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from inspector.errors import UnreadableFileError
 from inspector.importers import Skipped, read_source
+from inspector.importers import together as together_module
 from inspector.importers.gateways import body_of, entries_of
+from inspector.importers.together import put_together, read_together
 from inspector.model import BodyState, ErrorPhase, Json, RecognisedBy, Role, Trace, Turn
 
 CASES = Path(__file__).parents[1] / "cases" / "importers"
@@ -85,6 +88,64 @@ def test_the_objects_that_litellm_puts_in_a_bucket_are_one_log_when_put_one_behi
     path.write_text(separator.join(objects), encoding="utf-8")
     whole = traces(CASES / "litellm" / "payloads.jsonl")
     assert [trace.turns for trace in traces(path)] == [trace.turns for trace in whole]
+
+
+@pytest.fixture
+def bucket(tmp_path: Path) -> list[str]:
+    """LiteLLM's requests as the S3 logger puts them there, and a file of another source."""
+    paths = []
+    for number, row in enumerate(rows_of("litellm/payloads.jsonl")):
+        day = tmp_path / f"2027-01-{15 + number // 4}"
+        day.mkdir(exist_ok=True)
+        path = day / f"time-08-00-{number:02}-000000_{row['id']}.json"
+        path.write_text(json.dumps(row, indent=4), encoding="utf-8")
+        paths.append(str(path))
+    other = written(tmp_path, [{"messages": [{"role": "user", "content": "x"}]}], "other")
+    return [paths[0], str(other), *paths[1:]]
+
+
+def test_the_objects_of_a_bucket_are_read_as_one_log(bucket: list[str]) -> None:
+    together, alone = put_together(bucket)
+    assert (alone, len(together)) == ((bucket[1],), 9)
+    records = list(read_together(together, "litellm"))
+    found = [record for record in records if isinstance(record, Trace)]
+    whole = traces(CASES / "litellm" / "payloads.jsonl")
+    assert [(trace.turns, trace.external_ids) for trace in found] == [
+        (trace.turns, trace.external_ids) for trace in whole
+    ]
+    assert [(trace.provenance.file, trace.provenance.record) for trace in found] == [
+        (together[0], "document 1"),
+        (together[8], "document 1"),
+    ]
+    assert {trace.provenance.source for trace in found} == {"litellm"}
+    assert [record.record for record in records if isinstance(record, Skipped)] == [
+        f"{together[number]}: document 1" for number in (3, 6, 7)
+    ]
+
+
+def test_only_so_much_is_read_as_one_log(bucket: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(together_module, "MAX_TOGETHER_BYTES", 8_000)
+    groups = put_together(bucket)
+    assert [path for group in groups for path in group if path != bucket[1]] == [bucket[0], *bucket[2:]]
+    assert 2 < len(groups) < 10
+    monkeypatch.setattr(together_module, "MAX_FILE_BYTES", 100)
+    assert [len(group) for group in put_together(bucket)] == [1] * 10
+
+
+def test_a_file_that_is_gone_is_alone_and_one_that_goes_is_told(bucket: list[str]) -> None:
+    together, *_ = put_together(bucket)
+    Path(together[4]).unlink()
+    assert (together[4],) in put_together(bucket)
+    with pytest.raises(UnreadableFileError, match="and those read with it: No such file"):
+        list(read_together(together, "litellm"))
+
+
+def test_openrouters_facts_in_several_files_keep_their_places(tmp_path: Path) -> None:
+    rows = rows_of("openrouter/generations.jsonl")
+    paths = tuple(str(written(tmp_path, [row], f"{number}")) for number, row in enumerate(rows[:2]))
+    assert put_together(paths) == [paths]
+    found = [record for record in read_together(paths, "openrouter") if isinstance(record, Trace)]
+    assert [(one.provenance.file, one.provenance.record) for one in found] == [(path, "line 1") for path in paths]
 
 
 def test_an_object_of_litellm_alone_is_a_trace(tmp_path: Path) -> None:
