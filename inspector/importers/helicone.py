@@ -6,19 +6,17 @@ from it, or the stream's own text in `streamed_data` (docs.helicone.ai: rest/req
 
 from collections.abc import Iterator, Sequence
 
-from inspector.importers.gateways import (
+from inspector.importers.gateway_values import (
     Answer,
-    LoggedRequest,
     address_of,
     answer_of,
     body_of,
     entries_of,
-    gathered,
-    gathered_from,
     number_of,
     object_of,
     parsed,
 )
+from inspector.importers.gateways import LoggedRequest, gathered, gathered_from
 from inspector.importers.identity import instant, text_of
 from inspector.importers.rows import read_rows
 from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile

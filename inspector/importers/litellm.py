@@ -8,7 +8,8 @@ that LiteLLM assembled from its stream (docs.litellm.ai: proxy/logging_spec).
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from inspector.importers.gateways import LoggedRequest, entries_of, gathered, gathered_from
+from inspector.importers.gateway_values import entries_of
+from inspector.importers.gateways import LoggedRequest, gathered, gathered_from
 from inspector.importers.litellm_rows import logged_request
 from inspector.importers.rows import read_rows
 from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from inspector.importers.gateways import body_of, object_of, parsed
+from inspector.importers.gateway_values import body_of, object_of, parsed
 from inspector.importers.identity import text_of
 from inspector.importers.litellm_anthropic import as_chat
 from inspector.importers.source import JsonObject

@@ -2,7 +2,8 @@
 
 import re
 
-from inspector.importers.gateways import LoggedRequest, answer_of, number_of, object_of, parsed
+from inspector.importers.gateway_values import answer_of, number_of, object_of, parsed
+from inspector.importers.gateways import LoggedRequest
 from inspector.importers.identity import instant, text_of
 from inspector.importers.litellm_requests import Asked, request_in
 from inspector.importers.source import JsonObject, Skipped

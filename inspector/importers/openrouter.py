@@ -6,7 +6,8 @@ A record may join both. What OpenRouter broadcasts is OTLP, which another import
 
 from collections.abc import Iterator, Sequence
 
-from inspector.importers.gateways import LoggedRequest, body_of, entries_of, gathered, gathered_from, object_of
+from inspector.importers.gateway_values import body_of, entries_of, object_of
+from inspector.importers.gateways import LoggedRequest, gathered, gathered_from
 from inspector.importers.identity import instant
 from inspector.importers.openrouter_facts import ended_s, known_by_facts
 from inspector.importers.rows import read_rows
@@ -28,7 +29,9 @@ class OpenRouterImporter:
     def recognises(self, sample: Sample) -> float:
         """By the members of a generation's facts, or of its content."""
         rows = [one for row in sample.rows for _, one in entries_of(row)]
-        return 0.95 if any(map(_has_facts, rows)) else 0.9 if any(map(_has_content, rows)) else 0.0
+        if any(map(_has_facts, rows)):
+            return 0.95
+        return 0.9 if any(one.keys() == {"input", "output"} and _has_content(one) for one in rows) else 0.0
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
         """The generations known only by facts, then the sessions of those with words, behind the records of neither."""

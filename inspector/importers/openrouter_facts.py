@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from inspector.importers.gateways import number_of
+from inspector.importers.gateway_values import number_of
 from inspector.importers.identity import instant, text_of
 from inspector.importers.source import JsonObject
 from inspector.model import (

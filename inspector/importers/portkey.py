@@ -6,18 +6,8 @@ metadata (portkey.ai/docs: product/observability/logs-export, api-reference/logs
 
 from collections.abc import Iterator, Sequence
 
-from inspector.importers.gateways import (
-    LoggedRequest,
-    address_of,
-    answer_of,
-    body_of,
-    entries_of,
-    gathered,
-    gathered_from,
-    number_of,
-    object_of,
-    parsed,
-)
+from inspector.importers.gateway_values import address_of, answer_of, body_of, entries_of, number_of, object_of, parsed
+from inspector.importers.gateways import LoggedRequest, gathered, gathered_from
 from inspector.importers.identity import instant, text_of
 from inspector.importers.rows import read_rows
 from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile

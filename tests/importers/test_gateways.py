@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from inspector.errors import UnreadableFileError
-from inspector.importers import Skipped, read_source
+from inspector.importers import Skipped, gateways, read_source
 from inspector.importers import together as together_module
-from inspector.importers.gateways import body_of, entries_of
+from inspector.importers.gateway_values import body_of, entries_of
 from inspector.importers.together import put_together, read_together
-from inspector.model import BodyState, ErrorPhase, Json, RecognisedBy, Role, Trace, Turn
+from inspector.model import BodyState, ErrorPhase, Json, RecognisedBy, Role, Trace, Turn, TurnFlag
 
 CASES = Path(__file__).parents[1] / "cases" / "importers"
 SAMPLES = Path(__file__).parents[3] / "shared" / "samples"
@@ -88,6 +88,15 @@ def test_the_objects_that_litellm_puts_in_a_bucket_are_one_log_when_put_one_behi
     path.write_text(separator.join(objects), encoding="utf-8")
     whole = traces(CASES / "litellm" / "payloads.jsonl")
     assert [trace.turns for trace in traces(path)] == [trace.turns for trace in whole]
+
+
+def test_a_log_that_is_too_long_to_hold_is_gathered_in_stretches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gateways, "MAX_HELD_BYTES", 3_000)
+    found = traces(CASES / "litellm" / "payloads.jsonl")
+    assert len(found) == 3
+    assert all(any("several traces" in warning for warning in trace.provenance.warnings) for trace in found)
+    assert [len([turn for turn in answers(trace) if not turn.flags]) for trace in found] == [3, 2, 1]
+    assert any(TurnFlag.COPIED_CONTEXT in turn.flags for turn in found[1].turns)
 
 
 @pytest.fixture
