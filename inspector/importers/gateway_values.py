@@ -13,6 +13,7 @@ from inspector.sessions.exchange import Headers
 from inspector.wire.json_text import TOO_DEEP, parse_json
 
 _EVENTS = re.compile(r"\ufeff?\s*(?:data|event|id|retry)?:")
+_NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,15})?")
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#]*", re.IGNORECASE)
 
 
@@ -55,10 +56,12 @@ def object_of(value: Json) -> JsonObject:
 
 
 def number_of(value: Json) -> float | None:
-    """A number, or None for what is none."""
-    return (
-        float(value) if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e15 else None
-    )
+    """A number, or the text of one; None for what is none."""
+    if isinstance(value, str):
+        return float(value) if _NUMBER.fullmatch(value) else None
+    if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) >= 1e15:
+        return None
+    return float(value)
 
 
 def address_of(text: str) -> tuple[str, str]:

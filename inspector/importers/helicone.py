@@ -6,6 +6,7 @@ from it, or the stream's own text in `streamed_data` (docs.helicone.ai: rest/req
 
 from collections.abc import Iterator, Sequence
 
+from inspector.importers.gateway_tables import read_entries, rows_shown
 from inspector.importers.gateway_values import (
     Answer,
     address_of,
@@ -18,7 +19,6 @@ from inspector.importers.gateway_values import (
 )
 from inspector.importers.gateways import LoggedRequest, gathered, gathered_from
 from inspector.importers.identity import instant, text_of
-from inspector.importers.rows import read_rows
 from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
 from inspector.model import Json, Trace
 from inspector.sessions.exchange import Exchange, ExchangeEnd, Headers, RequestHead
@@ -46,7 +46,7 @@ class HeliconeImporter:
 
     def recognises(self, sample: Sample) -> float:
         """By the keys that only a row of Helicone's requests has."""
-        return 0.95 if any(_is_ours(one) for row in sample.rows for _, one in entries_of(row)) else 0.0
+        return 0.95 if any(_is_ours(one) for row in rows_shown(sample) for _, one in entries_of(row)) else 0.0
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
         """The traces, behind the rows that are none."""
@@ -62,7 +62,7 @@ def _is_ours(value: JsonObject) -> bool:
 
 
 def _logged(file: SourceFile) -> Iterator[LoggedRequest | Skipped]:
-    for row in read_rows(file):
+    for row in read_entries(file):
         if isinstance(row, Skipped):
             yield row
             continue
@@ -122,7 +122,7 @@ def _headers(row: JsonObject) -> Headers:
 
 
 def _ending(status: Json) -> tuple[int | None, ExchangeEnd, str]:
-    number = number_of(parsed(status))
+    number = number_of(status)
     if number is not None and number in _ENDS:
         return (None, *_ENDS[int(number)])
     return int(number) if number is not None and 100 <= number < 1000 else None, ExchangeEnd.COMPLETE, ""

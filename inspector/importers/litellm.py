@@ -8,10 +8,10 @@ that LiteLLM assembled from its stream (docs.litellm.ai: proxy/logging_spec).
 from collections.abc import Iterator, Sequence
 from functools import partial
 
+from inspector.importers.gateway_tables import read_entries, rows_shown
 from inspector.importers.gateway_values import entries_of
 from inspector.importers.gateways import LoggedRequest, gathered, gathered_from
 from inspector.importers.litellm_rows import logged_request
-from inspector.importers.rows import read_rows
 from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
 from inspector.model import Trace
 
@@ -27,7 +27,7 @@ class LiteLlmImporter:
 
     def recognises(self, sample: Sample) -> float:
         """By the keys that only a payload has beside its messages, or those of SpendLogs."""
-        rows = (one for row in sample.rows for _, one in entries_of(_unwrapped(row)))
+        rows = (one for row in rows_shown(sample) for _, one in entries_of(_unwrapped(row)))
         return 0.95 if any(map(_is_ours, rows)) else 0.0
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
@@ -41,7 +41,7 @@ class LiteLlmImporter:
 
 def _logged(file: SourceFile, seen: set[tuple[str, ...]]) -> Iterator[LoggedRequest | Skipped]:
     """The requests of a file; `seen` are the keys of those that were read already."""
-    for row in read_rows(file):
+    for row in read_entries(file):
         if isinstance(row, Skipped):
             yield row
             continue

@@ -115,17 +115,10 @@ def _client(row: JsonObject, metadata: JsonObject) -> str:
 
 
 def _moment(value: Json) -> float | None:
-    if isinstance(value, str) and (as_number := _number(value)) is not None:
-        value = as_number
-    at = instant(value)
+    """When it was, in seconds; logs hold numbers, texts of numbers, and dates."""
+    number = number_of(value)
+    at = instant(value if number is None else number)
     return None if at is None else at.at_s
-
-
-def _number(text: str) -> float | None:
-    try:
-        return number_of(float(text))
-    except ValueError:
-        return None
 
 
 def _is_redacted(answer: Json) -> bool:

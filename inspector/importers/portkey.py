@@ -6,10 +6,10 @@ metadata (portkey.ai/docs: product/observability/logs-export, api-reference/logs
 
 from collections.abc import Iterator, Sequence
 
+from inspector.importers.gateway_tables import read_entries, rows_shown
 from inspector.importers.gateway_values import address_of, answer_of, body_of, entries_of, number_of, object_of, parsed
 from inspector.importers.gateways import LoggedRequest, gathered, gathered_from
 from inspector.importers.identity import instant, text_of
-from inspector.importers.rows import read_rows
 from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
 from inspector.model import Json, Trace
 from inspector.sessions.exchange import Exchange, Headers, RequestHead
@@ -32,7 +32,7 @@ class PortkeyImporter:
 
     def recognises(self, sample: Sample) -> float:
         """By a request and a response beside an export's columns, or as HTTP messages with metadata."""
-        return 0.95 if any(_is_ours(one) for row in sample.rows for _, one in entries_of(row)) else 0.0
+        return 0.95 if any(_is_ours(one) for row in rows_shown(sample) for _, one in entries_of(row)) else 0.0
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
         """The traces, behind the rows that are none."""
@@ -57,7 +57,7 @@ def _is_log(value: JsonObject) -> bool:
 
 
 def _logged(file: SourceFile) -> Iterator[LoggedRequest | Skipped]:
-    for row in read_rows(file):
+    for row in read_entries(file):
         if isinstance(row, Skipped):
             yield row
             continue
@@ -82,7 +82,7 @@ def _log(value: JsonObject, record: str) -> LoggedRequest | Skipped:
         headers=_texts(request.get("headers")),
         metadata=metadata,
         trace=text_of(metadata, "trace_id", "traceId"),
-        status=number_of(parsed(response.get("status", 200))),
+        status=number_of(response.get("status", 200)),
         started=None if started is None else started.at_s,
         took_ms=number_of(response.get("response_time", response.get("time"))),
     )

@@ -1,5 +1,6 @@
 """What gateways' logs mean: sessions go across requests, a lost answer is told as lost, made-up ids tell nothing."""
 
+import csv
 import gzip
 import json
 import random
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from inspector.errors import UnreadableFileError
-from inspector.importers import Skipped, gateways, read_source
+from inspector.importers import Skipped, gateway_tables, gateways, read_source
 from inspector.importers import together as together_module
 from inspector.importers.gateway_values import body_of, entries_of
 from inspector.importers.together import put_together, read_together
@@ -254,6 +255,34 @@ def test_openrouters_facts_are_no_empty_answers() -> None:
         [(ErrorPhase.CLIENT_ABORT, None)],
         [(ErrorPhase.IN_STREAM, None)],
     ]
+
+
+def test_a_table_gives_the_same_sessions_as_its_rows_in_json() -> None:
+    table, page = (traces(CASES / "litellm" / f"spend_logs.{kind}") for kind in ("csv", "json"))
+    assert [(one.turns, one.external_ids) for one in table] == [(one.turns, one.external_ids) for one in page]
+
+
+def test_a_tables_broken_rows_are_told_and_cost_no_others(tmp_path: Path) -> None:
+    whole = (CASES / "helicone" / "export.csv").read_bytes()
+    names, _, rest = whole.partition(b"\n")
+    path = tmp_path / "table"
+    path.write_bytes(names + b"\n" + b"x," * 30 + b"y\n\xff,\0\n\n" + rest + b'z,"never closed\n' + rest)
+    assert len(traces(path)) == 3
+    reasons = skipped(path)
+    assert reasons[0] == "it has 31 fields, and the table 18 columns"
+    assert len(reasons) == 5  # two short rows, and what the open quote swallowed
+
+
+def test_a_field_of_a_table_has_its_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gateway_tables, "RECORD_BYTES", 2_000)
+    path = tmp_path / "table"
+    path.write_bytes((CASES / "helicone" / "export.csv").read_bytes() + b"x," + b"y" * 3_000 + b"\n")
+    before = csv.field_size_limit()
+    try:
+        assert len(traces(path)) == 3
+        assert skipped(path)[-1] == "it is longer than 2000 bytes; what follows it was not read"
+    finally:
+        csv.field_size_limit(before)
 
 
 @pytest.mark.parametrize("share", [0.4, 0.9])
