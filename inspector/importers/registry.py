@@ -13,12 +13,16 @@ from inspector.importers.codex_output import CodexOutputImporter
 from inspector.importers.completions import CompletionsImporter
 from inspector.importers.har import HarImporter
 from inspector.importers.harbor_atif import HarborAtifImporter
+from inspector.importers.helicone import HeliconeImporter
 from inspector.importers.hermes_sessions import HermesSessionsImporter
+from inspector.importers.litellm import LiteLlmImporter
 from inspector.importers.llm_database import LlmDatabaseImporter
 from inspector.importers.mini_swe_agent import MiniSweAgentImporter
 from inspector.importers.mitmproxy import MitmproxyImporter
 from inspector.importers.openai_messages import OpenAiMessagesImporter
 from inspector.importers.openhands import OpenHandsImporter
+from inspector.importers.openrouter import OpenRouterImporter
+from inspector.importers.portkey import PortkeyImporter
 from inspector.importers.raw_text import RawTextImporter
 from inspector.importers.sharegpt import ShareGptImporter
 from inspector.importers.source import Importer
@@ -47,6 +51,10 @@ _BUILT_IN: tuple[Importer, ...] = (
     HermesSessionsImporter(),
     MitmproxyImporter(),
     HarImporter(),
+    LiteLlmImporter(),
+    HeliconeImporter(),
+    PortkeyImporter(),
+    OpenRouterImporter(),
     CompletionsImporter(),
     RawTextImporter(),
 )

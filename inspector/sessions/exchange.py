@@ -47,7 +47,8 @@ class Exchange:
 
     `body` is the request's, as it was sent, None where it was not kept. `status` and `headers` are the answer's,
     `answer` the pieces of its body as they were sent, each with its time; None where it was not kept. `message` is the
-    error's own words. `record` says where in its source the exchange stands (`entry 3`).
+    error's own words. `record` says where in its source the exchange stands (`entry 3`). `first_s` is when the first of
+    the answer's words came, for a log that kept that time but not the pieces.
     """
 
     head: RequestHead
@@ -59,6 +60,7 @@ class Exchange:
     ended_s: float | None = None
     message: str = ""
     record: str = ""
+    first_s: float | None = None
 
 
 class ExchangeObserver(Protocol):

@@ -118,6 +118,7 @@ class _Gathering:
             status=exchange.status,
             message=exchange.message,
             is_stored=exchange.answer is not None,
+            first_s=exchange.first_s,
         )
         self._book.answered(placement, replace(decoded, turn=turn))
         growing = self._growing[placement.key]

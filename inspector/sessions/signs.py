@@ -11,7 +11,7 @@ from inspector.wire.json_text import parse_json
 _MAX_VALUE = 512
 _FIRST_HEADERS = ("x-session-id", "x-claude-code-session-id")
 _CODEX_HEADERS = ("session-id", "session_id", "thread-id", "thread_id")
-_GATEWAY_HEADERS = ("helicone-session-id", "x-portkey-trace-id")
+_GATEWAY_HEADERS = ("helicone-session-id", "x-portkey-trace-id", "x-litellm-session-id", "x-litellm-trace-id")
 _GATEWAY_FIELDS = ("litellm_session_id", "litellm_trace_id", "metadata.session_id", "session_id", "conversation")
 _OLD_USER_ID = re.compile(r"user_.*_session_([0-9A-Za-z-]{8,})\Z")
 _UNIQUE = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}|[0-9a-f]{24,}", re.IGNORECASE)

@@ -31,12 +31,14 @@ def answer_turn(
     status: int | None = None,
     message: str = "",
     is_stored: bool = True,
+    first_s: float | None = None,
 ) -> Turn:
     """The turn of an answer with all the facts of its generation, the same whether it is recorded or imported.
 
     `decoded` is the answer as far as it came, its times relative to `started_s`, when the request was sent. `ended_s`
     is when the exchange ended; both are seconds since 1970-01-01 UTC, None where nobody kept them. `status` is None
-    where no answer began. `message` is the error's own words. `is_stored` says whether the answer's body was kept.
+    where no answer began. `message` is the error's own words. `is_stored` says whether the answer's body was kept,
+    `first_s` when its first words came where its pieces do not tell.
     What the server said of its own failure comes before how the connection ended; an answer that was complete before
     its connection broke has no error.
     """
@@ -46,7 +48,7 @@ def answer_turn(
         api=learned.api or request.api,
         answered_model=learned.answered_model,
         started=learned.started if started_s is None else Instant(started_s),
-        first_token=None if started_s is None else _first_token(decoded.turn, started_s),
+        first_token=(None if started_s is None else _first_token(decoded.turn, started_s)) or _at(first_s),
         ended=learned.ended if ended_s is None else Instant(ended_s),
         usage=learned.usage,
         finish_reason=learned.finish_reason,
@@ -66,8 +68,12 @@ def begun_generation(request: DecodedRequest, placement: Placement, *, started_s
         request.generation(),
         attempt=placement.attempt,
         retry_of=placement.retry_of,
-        started=None if started_s is None else Instant(started_s),
+        started=_at(started_s),
     )
+
+
+def _at(moment_s: float | None) -> Instant | None:
+    return None if moment_s is None else Instant(moment_s)
 
 
 def _first_token(turn: Turn, started_s: float) -> Instant | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from inspector.chain.steps import Step
 from inspector.diagnostics import Diagnostic, Fault
 from inspector.inspection import PartInspection
-from inspector.model import Generation, GenerationError, Role, Span, SpanKind, ToolCall, ToolDefinition, Turn
+from inspector.model import BodyState, Generation, GenerationError, Role, Span, SpanKind, ToolCall, ToolDefinition, Turn
 from inspector.wire.events import WIRE_PREFIX
 from ui.views.call import call_head, call_lines
 from ui.views.marked import Told, fault_lines, marked_lines
@@ -150,6 +150,8 @@ def turn_facts(turn: Turn, model: str) -> Iterator[str]:
         yield from filter(None, (turn.result.name, turn.result.call_id, "error" if turn.result.is_error else None))
     if turn.generation is not None:
         yield from _generation_facts(turn.generation, model)
+        if turn.generation.body is BodyState.NOT_STORED:
+            yield "answer not kept whole" if characters_in(turn) else "answer not kept"
 
 
 def _generation_facts(generation: Generation, model: str) -> Iterator[str]:

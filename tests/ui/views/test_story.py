@@ -1,12 +1,15 @@
 """What the view of a trace tells of its chain: fates beside calls, retries as one, silence, and the agent's words."""
 
+from dataclasses import replace
+
 import pytest
 
 from inspector.inspection import inspect_trace
-from inspector.model import Part, Role, Trace, Turn
+from inspector.model import BodyState, Generation, Part, Role, Trace, Turn
 from tests.chain.building import inspection_of, trace_of
 from ui.views.run import plain, width_of
 from ui.views.trace import trace_lines
+from ui.views.turn import turn_facts
 
 CALL, ERROR = 'call a1: get_weather {"city": "Oslo"}', "result a1: Error: timeout"
 
@@ -93,3 +96,11 @@ def test_no_line_is_wider_than_the_screen(width: int) -> None:
         'call: get_weather_of_a_place_with_a_long_name {"city": "日本日本日本日本日本日本", "k": "' + "v" * 500 + '"}'
     )
     story(wide, ERROR.replace(" a1", ""), wide, "result: " + "日" * 400, "say: 4.", width=width)
+
+
+@pytest.mark.parametrize(("text", "said"), [("", "answer not kept"), ("Par", "answer not kept whole")])
+def test_an_answer_that_was_not_stored_is_told_from_an_empty_one(text: str, said: str) -> None:
+    lost = Turn(Role.ASSISTANT, (Part("text", text),), generation=Generation(body=BodyState.NOT_STORED))
+    empty = replace(lost, generation=Generation())
+    assert list(turn_facts(lost, "")) == [said]
+    assert list(turn_facts(empty, "")) == []
