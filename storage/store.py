@@ -44,8 +44,8 @@ def open_store(where: str | Path | None = None, *, create: bool = True, busy_tim
     """The store in a file or at a database URL; None asks WEAKLINK_DB, then takes the user's data folder.
 
     With `create` a database that is not there is made, its file readable by this user only. `busy_timeout_s` is how
-    long a writer waits for another one. StoreError where it cannot be opened, is none of weaklink's, or is of
-    another version: an older one says to run `weaklink db upgrade`.
+    long a writer waits for another one, and on PostgreSQL a reader too for a locked table. StoreError where it cannot
+    be opened, is none of weaklink's, or is of another version: an older one says to run `weaklink db upgrade`.
     """
     place = place_of(where)
     check_file(place, create=create)
