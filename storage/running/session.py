@@ -8,9 +8,9 @@ from inspector.capture.events import ChunksArrived, TraceEnded, TraceStarted, Tu
 from inspector.capture.waiting import weight
 from inspector.inspection import Inspection
 from inspector.model import Generation, Role, Trace, Turn
+from inspector.model.arrivals import parts_of
 from storage.drafts import Draft, draft
 from storage.record_rows import RecordRows, record_rows
-from storage.running.pieces import parts_of
 from storage.running.room import Gap, Shortened, Waiting, with_warning
 from storage.running.step import OpenTurn, Step
 from storage.totals import NOTHING

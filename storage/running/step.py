@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from inspector.model import Chunk, Generation, Role, Turn
+from inspector.model.arrivals import turn_so_far
 from storage.drafts import Draft
 from storage.record_rows import RecordRows
-from storage.running.pieces import cut, opening, parts_of, piece
+from storage.running.pieces import opening, piece
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ class OpenTurn:
 
     def so_far(self) -> Turn:
         """The turn, cut where it has come to."""
-        return cut(Turn(self.role, parts_of(self.chunks), generation=self.generation))
+        return turn_so_far(self.role, self.chunks, self.generation)
 
     def new_pieces(self, number: int) -> Iterator[Piece]:
         """What of it is not in the database yet; `number` is the turn's."""
