@@ -51,8 +51,8 @@ bench: dev ## Measure against limits and peers; prints ratios
 bench-store: dev ## Measure the store over WEAKLINK_BENCH_TRACES traces (a million: 2.3 GB in build/, made once)
 	$(BIN)/python -m benchmarks store
 
-bench-proxy: dev build/mitmproxy/installed ## Measure the recording proxy beside mitmdump, which is installed only for that
-	$(BIN)/python -m benchmarks proxy
+bench-proxy: dev build/mitmproxy/installed ## Measure the recording proxy beside mitmdump, installed only for that, and count what it recorded
+	$(BIN)/python -m benchmarks proxy recorded
 
 build/mitmproxy/installed: | .venv/bin/python
 	$(BIN)/python -m venv --clear build/mitmproxy

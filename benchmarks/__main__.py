@@ -1,7 +1,7 @@
 """Runs the benchmarks: `python -m benchmarks [NAME ...]`; prints ratios, and judges nothing.
 
-Without names it runs all but `store`, which makes a database of a million traces, and `proxy`, which wants mitmproxy
-beside it; these run when they are named.
+Without names it runs all but `store`, which makes a database of a million traces, `proxy`, which wants mitmproxy
+beside it, and `recorded`, which takes minutes; these run when they are named.
 """
 
 import sys
@@ -30,6 +30,13 @@ def _proxy() -> None:
     proxy()
 
 
+def _recorded() -> None:
+    # Only here: the core is measured without loading SQLAlchemy.
+    from benchmarks.recorded_streams import recorded_streams  # noqa: PLC0415
+
+    recorded_streams()
+
+
 CORE: dict[str, Callable[[], None]] = {
     "whole": segmenter.whole_text,
     "stream": segmenter.token_by_token,
@@ -40,7 +47,7 @@ CORE: dict[str, Callable[[], None]] = {
     "diagnostics": diagnostics.full_diagnostics,
     "reading": _reading,
 }
-BENCHMARKS = {**CORE, "store": _store, "proxy": _proxy}
+BENCHMARKS = {**CORE, "store": _store, "proxy": _proxy, "recorded": _recorded}
 
 
 def main(names: list[str]) -> int:

@@ -8,8 +8,6 @@ whole. So CPU time is compared with the one, and the way of a chunk with the oth
 """
 
 import asyncio
-import re
-import socket
 import subprocess
 import sys
 import tempfile
@@ -21,21 +19,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from statistics import quantiles
 
+from benchmarks.streams import ROOT, all_streams, cpu_s, free_port, stop, stream_server, wait_for
 from benchmarks.timing import goal, say
 
-_ROOT = Path(__file__).parents[1]
-_MITMDUMP = _ROOT / "build" / "mitmproxy" / "bin" / "mitmdump"
+_MITMDUMP = ROOT / "build" / "mitmproxy" / "bin" / "mitmdump"
 _STREAMS, _CHUNKS, _GAP_US = 40, 250, 20_000
 _FLOOD_STREAMS, _FLOOD_CHUNKS = 8, 10_000
 _ROUNDS = 3
-_STAMP = re.compile(rb'"sent_ns":"(\d{20})"')
-_BODY = b'{"model": "Hermes-4-70B", "stream": true, "messages": [{"role": "user", "content": "Stream %d"}]}'
-_REQUEST = (
-    b"POST /v1/chat/completions?chunks=%d&gap_us=%d HTTP/1.1\r\nHost: 127.0.0.1\r\n"
-    b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%b"
-)
-_FRAMING = re.compile(rb"\r\n[0-9a-f]+\r\n")  # where TCP cuts a chunk, a proxy may make two of it
-_DEADLINE_S = 60.0
 _DIRECT, _STREAMING, _STORING = "direct", "mitmdump, streaming", "mitmdump, storing"
 
 
@@ -61,7 +51,7 @@ class _Way:
 
 def proxy() -> None:
     """Measure all that are there, and print what weaklink takes against mitmdump's storing mode."""
-    with tempfile.TemporaryDirectory() as folder, _server() as port, _ways(port, Path(folder)) as ways:
+    with tempfile.TemporaryDirectory() as folder, stream_server() as port, _ways(port, Path(folder)) as ways:
         for _ in range(_ROUNDS):
             for way in ways.values():
                 _measure(way)
@@ -104,28 +94,17 @@ def _ways(port: int, folder: Path) -> Iterator[dict[str, _Way]]:
     ways = {_DIRECT: _Way(port)}
     try:
         for name, call in calls.items():
-            free = _free_port()
+            free = free_port()
             words = [word.replace("PORT", str(free)) for word in call]
-            one = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=_ROOT)
+            one = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=ROOT)
             running.append(one)
             own = "PORT" not in " ".join(call)
             ways[name] = _Way(int(one.stdout.readline()) if own and one.stdout else free, one.pid)
-            _wait_for(ways[name].port)
+            wait_for(ways[name].port)
         yield ways
     finally:
         for one in running:
-            _stop(one)
-
-
-@contextmanager
-def _server() -> Iterator[int]:
-    call = [sys.executable, "-m", "benchmarks.stream_server"]
-    one = subprocess.Popen(call, stdout=subprocess.PIPE, cwd=_ROOT)
-    try:
-        assert one.stdout is not None
-        yield int(one.stdout.readline())
-    finally:
-        _stop(one)
+            stop(one)
 
 
 def _measure(way: _Way) -> None:
@@ -140,66 +119,8 @@ def _measure(way: _Way) -> None:
 
 
 def _run(way: _Way, streams: int, chunks: int, gap_us: int) -> tuple[float, list[float], float]:
-    before_s, started = _cpu_s(way.pid), time.perf_counter()
-    waited_us = asyncio.run(_all_streams(way.port, streams, chunks, gap_us))
+    before_s, started = cpu_s(way.pid), time.perf_counter()
+    waited_us = asyncio.run(all_streams(way.port, streams, chunks, gap_us))
     took_s = time.perf_counter() - started
     assert len(waited_us) == streams * chunks, f"{len(waited_us)} of {streams * chunks} chunks came"
-    return _cpu_s(way.pid) - before_s, waited_us, took_s
-
-
-async def _all_streams(port: int, streams: int, chunks: int, gap_us: int) -> list[float]:
-    waited_us: list[float] = []
-
-    async def one(number: int) -> None:
-        await asyncio.sleep(number * gap_us / streams / 1e6)  # so that the streams do not beat together
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        writer.write(_REQUEST % (chunks, gap_us, len(_BODY % number), _BODY % number))
-        held, is_whole = b"", False
-        while not is_whole and (piece := await reader.read(1 << 18)):
-            now, last = time.monotonic_ns(), 0
-            held += piece
-            is_whole = held.endswith(b"\r\n0\r\n\r\n")
-            held = _FRAMING.sub(b"", held)
-            for stamp in _STAMP.finditer(held):
-                waited_us.append((now - int(stamp[1])) / 1e3)
-                last = stamp.end()
-            held = held[last:]
-        writer.close()
-
-    await asyncio.gather(*(one(number) for number in range(streams)))
-    return waited_us
-
-
-def _cpu_s(pid: int | None) -> float:
-    if pid is None:
-        return 0.0
-    tasks = Path(f"/proc/{pid}/task").glob("*/schedstat")
-    return sum(int(task.read_text().split()[0]) for task in tasks) / 1e9
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return int(free.getsockname()[1])
-
-
-def _wait_for(port: int) -> None:
-    deadline = time.monotonic() + _DEADLINE_S
-    while time.monotonic() < deadline:
-        try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
-        except OSError:
-            time.sleep(0.05)
-        else:
-            return
-    raise TimeoutError(f"Nothing listens at port {port}.")
-
-
-def _stop(one: subprocess.Popen[bytes]) -> None:
-    one.terminate()
-    try:
-        one.wait(10)
-    except subprocess.TimeoutExpired:
-        one.kill()
-        one.wait()
-    if one.stdout is not None:
-        one.stdout.close()
+    return cpu_s(way.pid) - before_s, waited_us, took_s

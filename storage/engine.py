@@ -4,6 +4,7 @@ import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import sqlalchemy as sa
@@ -23,9 +24,11 @@ def new_engine(place: Place, *, busy_timeout_s: float = _BUSY_TIMEOUT_S) -> sa.E
     """An engine for the place; nothing is opened yet. StoreError where the driver is missing."""
     if place.path is None:
         try:
-            return sa.create_engine(place.url, hide_parameters=True)
+            engine = sa.create_engine(place.url, hide_parameters=True)
         except ModuleNotFoundError as error:
             raise StoreError(f"{place}: PostgreSQL needs its driver: pip install 'weaklink[postgres]'") from error
+        event.listen(engine, "begin", partial(_begin_postgresql, max(round(busy_timeout_s * 1000), 1)))
+        return engine
     engine = sa.create_engine(place.url, hide_parameters=True, connect_args={"timeout": busy_timeout_s})
     event.listen(engine, "connect", _set_up_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
@@ -90,7 +93,7 @@ def insert_new(connection: sa.Connection, table: sa.Table, rows: Sequence[Mappin
 def vacuum(engine: sa.Engine) -> None:
     """Give back the room of what was deleted, and let the database look at its indexes again."""
     if engine.dialect.name == "postgresql":
-        with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        with engine.connect().execution_options(isolation_level="AUTOCOMMIT", **{_BARE: True}) as connection:
             connection.exec_driver_sql("VACUUM (FULL, ANALYZE)")
         return
     with engine.connect().execution_options(**{_BARE: True}) as connection:
@@ -110,6 +113,13 @@ def _set_up_sqlite(connection: sqlite3.Connection, _record: object) -> None:
     connection.isolation_level = None  # SQLAlchemy begins transactions; the driver would begin them too late
     for pragma in ("foreign_keys = ON", "synchronous = NORMAL"):
         connection.execute(f"PRAGMA {pragma}")
+
+
+def _begin_postgresql(busy_timeout_ms: int, connection: sa.Connection) -> None:
+    if connection.get_execution_options().get(_BARE):
+        return
+    # Anew in every transaction: a pooler between us and the server may hand each of them to another session.
+    connection.exec_driver_sql(f"SET LOCAL lock_timeout = {busy_timeout_ms}")
 
 
 def _begin_sqlite(connection: sa.Connection) -> None:

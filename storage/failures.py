@@ -25,6 +25,7 @@ _SQLITE = {
     sqlite3.SQLITE_NOTADB: "the file is not a database",
     sqlite3.SQLITE_TOOBIG: "one value is larger than the database can hold",
 }
+_LOCK_NOT_AVAILABLE = "55P03"  # what PostgreSQL says when a lock was not given within `lock_timeout`
 _DAMAGED = (DamagedBlobError, msgspec.MsgspecError, ValueError, TypeError, LookupError)
 
 
@@ -52,6 +53,8 @@ def _why(error: BaseException) -> str:
     if isinstance(error, sqlite3.Error):
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the lowest byte is the primary code
         return _SQLITE.get(code, _first_line(error))
+    if getattr(error, "sqlstate", None) == _LOCK_NOT_AVAILABLE:
+        return _SQLITE[sqlite3.SQLITE_BUSY]
     return _first_line(error)
 
 

@@ -61,10 +61,3 @@ def content_hash(trace: Trace) -> str:
         for text in texts:
             content.update(text)
     return content.hexdigest()
-
-
-def extent_of(trace: Trace) -> Extent:
-    """How much of its session `trace` holds."""
-    parts = [part for turn in trace.turns for part in turn.parts]
-    chunks = sum(len(part.chunks) for part in parts if part.chunks is not None)
-    return Extent(len(trace.turns), sum(len(part.text) for part in parts), chunks)

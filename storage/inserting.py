@@ -8,6 +8,7 @@ from storage import tables
 from storage.derived_rows import DerivedRows
 from storage.drafts import Draft
 from storage.groups import in_groups
+from storage.record_rows import RecordRows
 from storage.rows import Row
 from storage.search import forget
 from storage.toolsets import intern_toolsets
@@ -31,9 +32,8 @@ def insert_traces(connection: sa.Connection, drafts: dict[bytes, Draft], now_s: 
     return {bytes(identity): id_ for identity, id_ in inserted}
 
 
-def insert_records(connection: sa.Connection, drafts: Sequence[tuple[int, Draft]]) -> None:
-    """What came in, of traces whose rows stand already. A draft can be inserted once."""
-    records = [(id_, one.record) for id_, one in drafts]
+def insert_records(connection: sa.Connection, records: Sequence[tuple[int, RecordRows]]) -> None:
+    """What came in, of traces whose rows stand already. The same rows can be inserted once."""
     toolset_ids = intern_toolsets(connection, {h: t for _, record in records for h, t in record.toolsets.items()})
     turns = [(id_, record.turns) for id_, record in records]
     for _, rows in turns:

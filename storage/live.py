@@ -13,12 +13,14 @@ from inspector.inspection import Inspection, inspect_trace
 from inspector.model import Trace
 from storage.running.recovery import new_owner
 from storage.running.room import ROOM_BYTES, Room
-from storage.running.session import Session, Step
+from storage.running.session import Session
+from storage.running.step import Step
 from storage.store import Store, open_store
 
 _EVERY_S, _EVERY_CHUNKS = 0.12, 2_048  # a recorder gathers for 0.1 s: at most 250 ms are lost with it
 _BEAT_S = 10.0  # how often an idle sink says that it lives; see `storage.running.recovery`
 _LONGEST_PAUSE_S = 5.0
+_REST = 10  # times as long as running sessions were inspected, until they are again: a tenth of the time at most
 _HELD_BYTES = 64 << 20  # turns that are written and held all the same, for the inspection when the next one ends
 _REMEMBERED = 10_000  # keys of sessions that have ended, for which late events are left out
 _LOG = logging.getLogger("weaklink")
@@ -28,11 +30,14 @@ class StoreSink:
     """Keeps recorded sessions in a store, open ones too; see `inspector.capture.events.Sink`.
 
     A thread writes, in one transaction for all sessions, an eighth of a second after something came or once 2,048
-    chunks wait; what ended is then inspected and kept as `Store.save` would. `accept` only puts the event in line and
-    never waits for the disk. While the database refuses to be written, `trouble` says why, events wait in memory and
-    writing is tried again; the logging logger `weaklink` is told when that begins and when it is over. A database
-    file that was moved away or deleted is made again, with what is still held of the running sessions: beyond 64 MiB,
-    turns that are written are held no longer, and read back when their session is inspected again.
+    chunks wait. A trace that has ended is then inspected and kept as `Store.save` would; running ones are inspected as
+    their turns end, but for at most a tenth of the time, so that a long conversation costs no more than its length:
+    what lists show of their faults may lag, while who reads a whole trace finds it inspected. `accept` only puts the
+    event in line and never waits for the disk. While the database refuses to be written, `trouble` says why, events
+    wait in memory and writing is tried again; the logging logger `weaklink` is told when that begins and when it is
+    over. A database file that was moved away or deleted is made again, with what is still held of the running
+    sessions: beyond 64 MiB, turns that are written are held no longer, and read back when their session is inspected
+    again.
 
     What waits is bounded by `room_bytes`, an estimate of its size in memory (see `storage.running.room`). Beyond it
     chunks are dropped, which their turn's end makes good if there is room for that; else the turn is kept as far as
@@ -56,6 +61,8 @@ class StoreSink:
         self._owner = new_owner()
         self._room = Room(room_bytes)
         self._chunks_waiting = 0
+        self._inspect_at_s = 0.0
+        self._is_behind = False
         self._sessions: dict[str, Session] = {}
         self._ended: list[Session] = []
         self._over: dict[str, None] = {}
@@ -91,10 +98,8 @@ class StoreSink:
             self._wake.set()
 
     def flush(self) -> None:
-        """Write what was accepted, now; returns when it is committed. StoreError where it cannot be written."""
-        with self._writes:
-            self._take_events()
-            self._write()
+        """Write what was accepted, and inspect it; returns when it is committed. StoreError where it cannot be."""
+        self._flush(may_lag=False)
 
     def close(self) -> None:
         """End all sessions and write them. StoreError where that fails; what was not yet written is then lost."""
@@ -109,7 +114,7 @@ class StoreSink:
                 self._take_events()
                 for session in self._sessions.values():
                     session.end()
-                self._write()
+                self._write(may_lag=False)
         finally:
             if self._owns:
                 self._store.close()
@@ -117,12 +122,12 @@ class StoreSink:
     def _run(self) -> None:
         pause_s = _EVERY_S
         while not self._closing.is_set():
-            if self._wake.wait(_BEAT_S):
+            if self._wake.wait(self._idle_s()):
                 self._full.wait(pause_s)
             if self._closing.is_set():
                 return
             try:
-                self.flush()
+                self._flush(may_lag=True)
             except Exception as error:  # noqa: BLE001  # the writer must live, and tells
                 self._tell_trouble(error)
                 pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
@@ -130,6 +135,17 @@ class StoreSink:
             else:
                 self._tell_recovery()
                 pause_s = _EVERY_S
+
+    def _idle_s(self) -> float:
+        """How long nothing may come until there is something to write all the same."""
+        if not self._is_behind:
+            return _BEAT_S
+        return min(max(self._inspect_at_s - time.monotonic(), 0.0), _BEAT_S)
+
+    def _flush(self, *, may_lag: bool) -> None:
+        with self._writes:
+            self._take_events()
+            self._write(may_lag=may_lag and time.monotonic() < self._inspect_at_s)
 
     def _tell_trouble(self, error: Exception) -> None:
         self.trouble = error
@@ -160,22 +176,26 @@ class StoreSink:
                 if len(self._over) > _REMEMBERED:
                     del self._over[next(iter(self._over))]
 
-    def _write(self) -> None:
+    def _write(self, *, may_lag: bool) -> None:
         """Write what is new of every session."""
         sessions = [*self._ended, *self._sessions.values()]
         if self._store.make_again_if_gone():
             for session in sessions:
                 session.forget_written()
+        began_s = time.monotonic()
         steps = [
             (session, step)
             for session in sessions
-            if (step := session.step(self._careful, self._store.turns_of_running)) is not None
+            if (step := session.step(self._careful, self._store.turns_of_running, may_lag=may_lag)) is not None
         ]
         now_s = time.monotonic()
+        if any(step.draft is not None for _, step in steps):
+            self._inspect_at_s = now_s + _REST * (now_s - began_s)
         if steps or (sessions and now_s - self._beat_at_s >= _BEAT_S):
             self._keep(steps)
             self._beat_at_s = now_s
         self._room.written()
+        self._is_behind = any(session.is_behind for session in self._sessions.values())
         if sum(session.weight for session in self._sessions.values()) > _HELD_BYTES:
             for session in self._sessions.values():
                 session.let_go()
@@ -187,7 +207,7 @@ class StoreSink:
         lost = [session for (session, _), id_ in zip(steps, ids, strict=True) if id_ is None]
         self._ended = [session for session in self._ended if session in lost]
         if lost:  # deleted by somebody, or taken for broken off: written anew
-            self._write()
+            self._write(may_lag=False)
 
     def _careful(self, trace: Trace) -> Inspection:
         """The inspection that was asked for, or, where that fails, ours: the record must be kept."""

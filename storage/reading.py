@@ -6,16 +6,22 @@ from dataclasses import replace
 import sqlalchemy as sa
 
 from inspector.errors import StoreError
-from inspector.inspection import Inspection
+from inspector.inspection import Inspection, inspect_trace
 from inspector.model import Part, Trace, Turn
 from storage import tables
 from storage.packing.blobs import from_blob, text_from_bytes
 from storage.packing.chunks import unpack_chunks
 from storage.packing.escapes import key, unescaped
-from storage.packing.inspections import Texts, unpack_inspection
+from storage.packing.inspections import texts_of, unpack_inspection
 from storage.packing.records import trace_from, turn_from
 from storage.packing.values import unpack
 from storage.toolsets import load_toolsets
+
+NOT_INSPECTED = "\x1a"
+"""What stands for the inspector's version in a trace that is being recorded and has turns that were not inspected.
+
+No version is kept so: see `storage.packing.escapes`.
+"""
 
 
 def find_id(connection: sa.Connection, word: int | str) -> int:
@@ -58,12 +64,24 @@ def read_turns(connection: sa.Connection, id_: int, *, after: int = 0) -> tuple[
     )
 
 
-def read_inspection(connection: sa.Connection, id_: int, texts: Texts | None = None) -> Inspection:
-    """The inspection of the trace with this id, which must be there; `texts` are the trace's, where already read."""
-    body = connection.execute(
-        sa.select(tables.inspection.c.body).where(tables.inspection.c.trace_id == id_)
-    ).scalar_one()
-    return unpack_inspection(from_blob(body), _texts(connection, id_) if texts is None else texts)
+def read_inspected(connection: sa.Connection, id_: int) -> tuple[Trace, Inspection]:
+    """The trace with this id, which must be there, and its inspection.
+
+    A trace that is being recorded may have more turns than those its recorder has inspected; it is inspected here then.
+    """
+    trace = read_trace(connection, id_)
+    wanted = sa.select(tables.trace.c.inspector_version, tables.inspection.c.body).join(tables.inspection)
+    version, body = connection.execute(wanted.where(tables.trace.c.id == id_)).one()
+    if version == NOT_INSPECTED:
+        return trace, _inspect(trace)
+    return trace, unpack_inspection(from_blob(body), texts_of(trace))
+
+
+def _inspect(trace: Trace) -> Inspection:
+    try:
+        return inspect_trace(trace)
+    except Exception:  # noqa: BLE001  # may call plug-ins; the recorder does the same, and tells it
+        return inspect_trace(replace(trace, format=""))
 
 
 def _parts(connection: sa.Connection, id_: int, after: int) -> dict[int, list[Part]]:
@@ -74,11 +92,3 @@ def _parts(connection: sa.Connection, id_: int, after: int) -> dict[int, list[Pa
         columns = None if chunks is None else unpack_chunks(from_blob(chunks))
         found[turn].append(Part(unescaped(name), text_from_bytes(from_blob(text)), columns))
     return found
-
-
-def _texts(connection: sa.Connection, id_: int) -> Texts:
-    part = tables.part.c
-    wanted = sa.select(part.turn, part.name, part.text).where(part.trace_id == id_).order_by(part.turn, part.number)
-    return {
-        (turn, unescaped(name)): text_from_bytes(from_blob(text)) for turn, name, text in connection.execute(wanted)
-    }

@@ -1,19 +1,18 @@
 """Traces as rows, all but the ids that only the database can give."""
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
-from math import isfinite
 
-from inspector.model import Generation, Instant, Part, ToolDefinition, Trace
-from storage.identity import Extent, extent_of, identity_of
+from inspector.model import Generation, Part, ToolDefinition, Trace
+from storage.identity import Extent, identity_of
 from storage.packing.blobs import text_to_bytes, to_blob
 from storage.packing.chunks import pack_chunks
 from storage.packing.escapes import escaped, key
 from storage.packing.records import provenance_facts, tool_facts, trace_facts, turn_facts
 from storage.packing.values import pack
 from storage.rows import Row, Toolset
+from storage.totals import NOTHING, Totals, at_s, sum_of, totals_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,21 +25,29 @@ class RecordRows:
 
     identity: bytes
     fingerprint: bytes
-    extent: Extent
+    totals: Totals
     trace: Row
     external_ids: list[Row]
     turns: list[Row]
     parts: list[Row]
     toolsets: dict[bytes, Toolset]
 
+    @property
+    def extent(self) -> Extent:
+        """How much of its session the trace holds."""
+        return self.totals.extent
 
-def record_rows(trace: Trace) -> RecordRows:
-    """A trace as rows."""
-    fingerprint = sha256(pack(trace_facts(trace)))
+
+def record_rows(trace: Trace, *, behind: Totals = NOTHING) -> RecordRows:
+    """A trace as rows; or, where its turns stand `behind` others that are rows already, those of its turns alone.
+
+    The rows of a part of a trace have the totals of the whole, but an identity and a fingerprint that are no other's.
+    """
+    fingerprint = sha256(pack([trace_facts(trace), behind.turns] if behind.turns else trace_facts(trace)))
     turns: list[Row] = []
     parts: list[Row] = []
     toolsets = _Toolsets()
-    for number, turn in enumerate(trace.turns, 1):
+    for number, turn in enumerate(trace.turns, behind.turns + 1):
         toolset = toolsets.hash_of(turn.generation.tools) if turn.generation else None
         facts = pack(turn_facts(turn))
         fingerprint.update(pack([turn.role.value, toolset, facts, len(turn.parts)]))
@@ -51,13 +58,13 @@ def record_rows(trace: Trace) -> RecordRows:
             fingerprint.update(pack([part.name, len(text), chunks]))
             fingerprint.update(text)
             parts.append({"turn": number, "number": at} | _part_columns(part, text, chunks))
-    extent = extent_of(trace)
+    totals = behind + totals_of(trace.turns)
     ids = enumerate(trace.external_ids)
     return RecordRows(
         identity=identity_of(trace).digest(),
         fingerprint=fingerprint.digest(),
-        extent=extent,
-        trace=_trace_columns(trace, extent),
+        totals=totals,
+        trace=_trace_columns(trace, totals),
         external_ids=[{"number": at, "name": escaped(one.name), "value": key(one.value)} for at, one in ids],
         turns=turns,
         parts=parts,
@@ -101,23 +108,21 @@ def _packed(offered: _Offered) -> tuple[bytes, Toolset]:
     return sha256(pack([body for _, body in packed])).digest(), packed
 
 
-def _trace_columns(trace: Trace, extent: Extent) -> Row:
+def _trace_columns(trace: Trace, totals: Totals) -> Row:
     said = trace.provenance
-    generations = [turn.generation for turn in trace.turns if turn.generation is not None]
-    models = (trace.model, *(one.answered_model or one.requested_model for one in generations))
     return {
         "name": escaped(trace.name),
         "source": key(said.source),
         "file": escaped(said.file),
         "record": escaped(said.record),
-        "model": key(next(filter(None, models), "")),
-        "started_at_s": _at(trace.started),
-        "duration_s": _duration(generations),
-        "turns": extent.turns,
-        "characters": extent.characters,
-        "chunks": extent.chunks,
-        "input_tokens": _sum(one.usage.input_tokens for one in generations),
-        "output_tokens": _sum(one.usage.output_tokens for one in generations),
+        "model": key(trace.model or totals.model),
+        "started_at_s": at_s(trace.started),
+        "duration_s": totals.duration_s,
+        "turns": totals.turns,
+        "characters": totals.characters,
+        "chunks": totals.chunks,
+        "input_tokens": sum_of((totals.input_tokens,)),
+        "output_tokens": sum_of((totals.output_tokens,)),
         "facts": to_blob(pack(trace_facts(trace))),
         "provenance": to_blob(pack(provenance_facts(said))),
     }
@@ -128,10 +133,10 @@ def _generation_columns(generation: Generation) -> Row:
         "requested_model": escaped(generation.requested_model),
         "answered_model": escaped(generation.answered_model),
         "finish": generation.finish and generation.finish.value,
-        "started_at_s": _at(generation.started),
-        "ended_at_s": _at(generation.ended),
-        "input_tokens": _sum((generation.usage.input_tokens,)),
-        "output_tokens": _sum((generation.usage.output_tokens,)),
+        "started_at_s": at_s(generation.started),
+        "ended_at_s": at_s(generation.ended),
+        "input_tokens": sum_of((generation.usage.input_tokens,)),
+        "output_tokens": sum_of((generation.usage.output_tokens,)),
     }
 
 
@@ -143,20 +148,3 @@ def _part_columns(part: Part, text: bytes, chunks: bytes | None) -> Row:
         "text": to_blob(text),
         "chunks": None if chunks is None else to_blob(chunks),
     }
-
-
-def _at(instant: Instant | None) -> float | None:
-    return instant.at_s if instant is not None and isfinite(instant.at_s) else None
-
-
-def _duration(generations: Sequence[Generation]) -> float | None:
-    starts = [at for one in generations if (at := _at(one.started)) is not None]
-    ends = [at for one in generations if (at := _at(one.ended)) is not None]
-    return max(ends) - min(starts) if starts and ends else None
-
-
-def _sum(counts: Iterable[int | None]) -> int | None:
-    """The sum of what is known, None where nothing is or where no column could hold it."""
-    known = [count for count in counts if count is not None]
-    total = sum(known)
-    return total if known and -(2**63) <= total < 2**63 else None

@@ -22,12 +22,11 @@ from storage.groups import in_groups
 from storage.inserting import delete_traces
 from storage.listing import page
 from storage.location import Place, mark_of, place_of
-from storage.packing.inspections import texts_of
-from storage.reading import find_id, read_inspection, read_trace, read_turns
+from storage.reading import find_id, read_inspected, read_trace, read_turns
 from storage.running.following import Following
 from storage.running.recovery import broken_off, end_where_it_broke, read_open_turns
 from storage.running.rows import write_steps
-from storage.running.session import Step
+from storage.running.step import Step
 from storage.schema import check_file, ensure_current, upgrade
 from storage.search import index_some
 from storage.summaries import Cursor, TraceSummary, summaries
@@ -44,8 +43,8 @@ def open_store(where: str | Path | None = None, *, create: bool = True, busy_tim
     """The store in a file or at a database URL; None asks WEAKLINK_DB, then takes the user's data folder.
 
     With `create` a database that is not there is made, its file readable by this user only. `busy_timeout_s` is how
-    long a writer waits for another one. StoreError where it cannot be opened, is none of weaklink's, or is of
-    another version: an older one says to run `weaklink db upgrade`.
+    long a writer waits for another one, and on PostgreSQL a reader too for a locked table. StoreError where it cannot
+    be opened, is none of weaklink's, or is of another version: an older one says to run `weaklink db upgrade`.
     """
     place = place_of(where)
     check_file(place, create=create)
@@ -185,18 +184,14 @@ class Store:
 
     def inspection(self, id: int | str) -> Inspection:
         """The inspection of a trace, equal to the one that was saved."""
-        with self._reads() as connection:
-            number = find_id(connection, id)
-            with reading(self.place, f"the inspection of trace {number}"):
-                return read_inspection(connection, number)
+        return self.inspected(id)[1]
 
     def inspected(self, id: int | str) -> tuple[Trace, Inspection]:
-        """A trace and its inspection, read together."""
+        """A trace and its inspection, read together; that of a running trace is made here where it lags behind."""
         with self._reads() as connection:
             number = find_id(connection, id)
             with reading(self.place, f"trace {number}"):
-                trace = read_trace(connection, number)
-                return trace, read_inspection(connection, number, texts_of(trace))
+                return read_inspected(connection, number)
 
     def summary(self, id: int | str) -> TraceSummary:
         """What a list shows of one trace."""

@@ -30,7 +30,8 @@ class TraceSummary:
     `source`, `model` and `format` are as kept for filters: beyond 400 characters cut, with a hash. `model` is the
     trace's own or else the first that answered; `format` the one it was read in. Times are seconds since 1970-01-01
     UTC; `started_at_s`, `duration_s` and the token counts are None where the source does not say. `cursor` is where
-    the list goes on behind this trace. `running` says that it is still being recorded: all else is what it has come to.
+    the list goes on behind this trace. `running` says that it is still being recorded: all else is what it has come to,
+    and what was found in its last turns, when those were long to read, is counted some seconds later.
     `open_turns` of its turns, which the other counts leave out, have begun and not ended.
     """
 

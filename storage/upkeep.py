@@ -14,7 +14,7 @@ from storage.failures import reading
 from storage.inserting import delete_traces, rewrite_derived
 from storage.location import Place
 from storage.packing.inspections import texts_of
-from storage.reading import read_trace
+from storage.reading import NOT_INSPECTED, read_trace
 from storage.toolsets import drop_unused_toolsets
 
 
@@ -52,7 +52,7 @@ def stats_of(connection: sa.Connection, *, version: str) -> StoreStats:
         tools=count_rows(connection, tables.tool),
         by_status=dict(statuses.all()),
         not_indexed=count_rows(connection, tables.search_pending),
-        outdated=count_rows(connection, tables.trace, trace.inspector_version != version),
+        outdated=count_rows(connection, tables.trace, trace.inspector_version.not_in((version, NOT_INSPECTED))),
         size_bytes=size_bytes(connection),
     )
 

@@ -20,6 +20,7 @@ from storage.inserting import (
     rewrite_derived,
     update_traces,
 )
+from storage.record_rows import RecordRows
 from storage.rows import Row
 from storage.search import forget
 
@@ -110,9 +111,9 @@ def _write(
     """Write one draft for each identity; the ids of the new ones."""
     added = {identity: one for identity, one in drafts.items() if identity not in known}
     ids = insert_traces(connection, added, now_s)
-    records = [(ids[identity], one) for identity, one in added.items()]
+    records = [(ids[identity], one.record) for identity, one in added.items()]
     derived = [(ids[identity], one.sort_at_s(now_s), one.derived) for identity, one in added.items()]
-    replaced: list[tuple[int, Draft]] = []
+    replaced: list[tuple[int, RecordRows]] = []
     inspected: list[tuple[int, float, DerivedRows]] = []
     updates: list[Row] = []
     for identity, one in drafts.items():
@@ -121,7 +122,7 @@ def _write(
         held = known[identity]
         at_s = one.sort_at_s(held.imported_at_s)
         if one.record.fingerprint != held.fingerprint:
-            replaced.append((held.id, one))
+            replaced.append((held.id, one.record))
             fingerprint = {"fingerprint": one.record.fingerprint, "sort_at_s": at_s}
             updates.append(one.record.trace | fingerprint | {"trace_id": held.id})
         inspected.append((held.id, at_s, one.derived))

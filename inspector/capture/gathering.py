@@ -1,13 +1,11 @@
 """Record events gathered to whole traces again, for places that take nothing less."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import TypeVar, assert_never
+from typing import assert_never
 
 from inspector.capture.events import ChunksArrived, RecordEvent, TraceEnded, TraceStarted, TurnEnded, TurnStarted
-from inspector.model import BodyState, Chunk, Chunks, Generation, Part, Role, Trace, Turn
-
-_Value = TypeVar("_Value")
+from inspector.model import Chunk, Generation, Role, Trace, Turn
+from inspector.model.arrivals import turn_so_far
 
 
 @dataclass(slots=True)
@@ -17,10 +15,7 @@ class _OpenTurn:
     chunks: list[Chunk] = field(default_factory=list)
 
     def so_far(self) -> Turn:
-        turn = Turn(self.role, parts_of(self.chunks), generation=self.generation)
-        if self.role is not Role.ASSISTANT:
-            return turn
-        return replace(turn, generation=replace(self.generation or Generation(), body=BodyState.TRUNCATED))
+        return turn_so_far(self.role, self.chunks, self.generation)
 
 
 class GatheredTrace:
@@ -55,31 +50,3 @@ class GatheredTrace:
         """The trace as far as it is known; a turn that is open is cut where it has come to."""
         turns = {number: turn.so_far() for number, turn in self._open.items()} | self._turns
         return replace(self._facts, turns=tuple(turns[number] for number in sorted(turns)))
-
-
-def parts_of(chunks: Iterable[Chunk]) -> tuple[Part, ...]:
-    """Chunks put together to parts, in the order in which the parts began."""
-    by_part: dict[str, list[Chunk]] = {}
-    for chunk in chunks:
-        by_part.setdefault(chunk.part, []).append(chunk)
-    return tuple(_part(name, of_part) for name, of_part in by_part.items())
-
-
-def _part(name: str, chunks: list[Chunk]) -> Part:
-    ends, length = [], 0
-    for chunk in chunks:
-        length += len(chunk.text)
-        ends.append(length)
-    columns = Chunks(
-        tuple(ends),
-        tuple(chunk.sequence for chunk in chunks),
-        _column(chunk.offset_s for chunk in chunks),
-        _column(chunk.token_ids for chunk in chunks),
-        _column(chunk.logprobs for chunk in chunks),
-    )
-    return Part(name, "".join(chunk.text for chunk in chunks), columns)
-
-
-def _column(values: Iterable[_Value | None]) -> tuple[_Value | None, ...] | None:
-    column = tuple(values)
-    return None if all(value is None for value in column) else column

@@ -21,33 +21,25 @@ Offsets named `..._at` and `..._to` are in the whole text; `_pos` and a plain `a
 from collections.abc import Callable
 
 from inspector.model import Span, SpanKind
-from inspector.rules.markers import MARKER_INSIDE_ARGUMENT, SPECIAL_TOKEN_LEAK, WRONG_OPENER
-from inspector.segmenter.doubt import Doubt
+from inspector.rules.markers import SPECIAL_TOKEN_LEAK, WRONG_OPENER
 from inspector.segmenter.events import Flagged, ParseEvent, SpanExtended
-from inspector.segmenter.open_span import OpenSpan
-from inspector.segmenter.payload import Follower, read_on
+from inspector.segmenter.payload_reading import PayloadReading
 from inspector.segmenter.table import HERE, HOME, ROLE, Cut, State, Table, Transition
 from inspector.segmenter.window import Window
 from inspector.segmenter.wording import marker_fault
 from inspector.text import Range
 
 
-class Machine(OpenSpan):
+class Machine(PayloadReading):
     """A FormatParser over a table.
 
     `role` names whose turn the text begins in; `prompt` is the text before it, whose end decides the first state.
     """
 
     def __init__(self, table: Table, *, role: str = "assistant", prompt: str = "") -> None:
-        super().__init__(Window("", 0, table))
-        self._table = table
+        super().__init__(table)
         self._home = table.home(role)
-        self._pieces: list[str] = []
-        self._held = 0
-        self._follower: Follower | None = None
         self._opener = ("", Range(0, 0))
-        self._certain_to = 0
-        self._doubt: Doubt | None = None
         self._is_calm = False
         self._alarm = self._other_alarm = ""
         self._enter(self._state_behind(prompt, role) if prompt else self._home)
@@ -56,11 +48,6 @@ class Machine(OpenSpan):
     def state(self) -> State:
         """The state that the machine is in."""
         return self._state
-
-    @property
-    def _at(self) -> int:
-        """The place in the whole text up to which everything is settled."""
-        return self._window.base + self._pos
 
     @property
     def certain_to(self) -> int:
@@ -199,8 +186,6 @@ class Machine(OpenSpan):
         cuts = (one[:length] for one in self._table.cut_openers for length in range(len(one) - 1, 1, -1))
         return next(filter(rest.endswith, cuts), "")
 
-    # spans
-
     def _take(self, transition: Transition, at: int) -> None:
         """Go through `transition`, whose marker stands at `at`."""
         taken, cut = transition.taken, transition.cut
@@ -251,100 +236,6 @@ class Machine(OpenSpan):
         self._state = state
         self._payload_at = len(self._kept)
         self._follower = state.payload.follower() if state.then is not None and state.payload is not None else None
-
-    # payloads
-
-    def _follow(self, follower: Follower, then: Transition, *, final: bool) -> bool:
-        """Follow a payload to its end, to what breaks it, or to a marker outside its strings."""
-        assert self._state.payload is not None
-        text = self._window.text
-        at, transition = self._window.next_transition(self._state, self._pos, final=final)
-        if self._is_at_payload() and self._state.payload.whole_end is not None:
-            end = self._state.payload.whole_end(text, self._pos)
-            if 0 <= end <= at:
-                self._settle(end)
-                return self._end_payload(then)
-        self._settle(follower.feed(text, self._pos, at))
-        if follower.completed:
-            return self._end_payload(then)
-        if follower.broken:
-            if self._state.broken_goes is not None:
-                self._take(self._state.broken_goes, self._pos)
-            return True
-        if transition is None:
-            return False
-        if follower.in_string and self._window.base + at >= self._certain_to:
-            return self._begin_doubt(at, final=final)
-        self._take(transition, at)
-        return True
-
-    def _end_payload(self, then: Transition) -> bool:
-        self._take(then, self._pos)
-        return True
-
-    # doubtful markers
-
-    def _is_doubtful(self, at: int) -> bool:
-        if self._window.base + at < self._certain_to:
-            return False
-        payload = self._state.payload
-        assert payload is not None
-        if self._follower is None:
-            text = self._payload_text(at)
-            read_whole = payload.read_whole
-            self._call = read_whole(text, self._inner_at) if read_whole is not None else None
-            return self._call is None and payload.ends_within(text)
-        self._follow_to(self._follower, at)
-        return self._follower.in_string
-
-    def _follow_to(self, follower: Follower, to: int) -> None:
-        """Let `follower` read the window up to `to`, over the ends of complete values."""
-        while self._pos < to and not follower.broken:
-            self._settle(follower.feed(self._window.text, self._pos, to))
-        self._settle(to)
-
-    def _begin_doubt(self, at: int, *, final: bool) -> bool:
-        """The marker at `at` may be data; True where that was resolved within the window."""
-        assert self._state.payload is not None
-        self._settle(at)
-        if self._follower is None:
-            self._follower = self._state.payload.follower()
-            read_on(self._follower, self._payload_text(at))
-        self._doubt = Doubt(self._at, self._follower)
-        is_data = self._doubt.read(self._window.text, at, final=final)
-        if is_data is None:
-            self._pieces = [self._window.text[at:]]
-            self._held = len(self._pieces[0])
-            return False
-        self._resolve(self._doubt, is_data=is_data)
-        return True
-
-    def _go_on_in_doubt(self, doubt: Doubt, text: str, *, final: bool) -> None:
-        """`text` is the last of the pieces, which begin at the doubtful marker."""
-        is_data = doubt.read(text, 0, final=final)
-        if is_data is None:
-            self._held += len(text)
-            return
-        self._window = Window("".join(self._pieces), doubt.at, self._table)
-        self._pos = 0
-        self._resolve(doubt, is_data=is_data)
-
-    def _resolve(self, doubt: Doubt, *, is_data: bool) -> None:
-        """The doubtful marker stands at `_pos`."""
-        self._doubt = None
-        if not is_data:
-            self._certain_to = doubt.read_to
-            assert self._follower is not None
-            self._follower.broken, self._follower.in_string = True, False
-            return
-        to = doubt.read_to - self._window.base
-        for match in self._window.markers(self._state, self._pos, to):
-            place = Range(*match.span()).moved(self._window.base)
-            self._events.append(Flagged(marker_fault(MARKER_INSIDE_ARGUMENT, match[0], place, self._state.closer)))
-        self._kept.append(self._window.text[self._pos : to])
-        self._pos = to
-        if self._state.then is not None:
-            self._end_payload(self._state.then)
 
     def _state_behind(self, prompt: str, role: str) -> State:
         """The state that a prompt leaves its reader in."""

@@ -14,7 +14,7 @@ from inspector.model import Trace, Turn
 from storage import tables
 from storage.drafts import draft
 from storage.reading import read_trace
-from storage.running.pieces import turn_so_far
+from storage.running.pieces import read_so_far
 from storage.running.rows import settle
 
 _SILENT_S = 60.0  # a recorder gives a sign of life more often
@@ -49,7 +49,7 @@ def read_open_turns(connection: sa.Connection, id_: int) -> dict[int, Turn]:
     wanted = sa.select(_piece.turn, _piece.body).where(_piece.trace_id == id_).order_by(_piece.turn, _piece.number)
     for turn, body in connection.execute(wanted):
         found[turn].append(body)
-    return {number: turn_so_far(pieces[0], pieces[1:]) for number, pieces in found.items()}
+    return {number: read_so_far(pieces[0], pieces[1:]) for number, pieces in found.items()}
 
 
 def _in_order(ended: tuple[Turn, ...], still_open: dict[int, Turn]) -> tuple[Turn, ...]:

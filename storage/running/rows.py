@@ -22,7 +22,9 @@ from storage.inserting import (
     rewrite_derived,
     update_traces,
 )
-from storage.running.session import Step
+from storage.reading import NOT_INSPECTED
+from storage.record_rows import RecordRows
+from storage.running.step import Step
 from storage.search import forget
 from storage.writing import write
 
@@ -46,7 +48,7 @@ def settle(connection: sa.Connection, id_: int, made: Draft, kept: int, now_s: f
     if other is not None:
         delete_traces(connection, [id_])
         return write(connection, [made], now_s)[0].id
-    _grow(connection, id_, made, kept)
+    _replace(connection, id_, made, kept)
     update_traces(connection, [{"trace_id": id_, "identity": identity}])
     delete_rows(connection, (tables.live_piece, tables.live), [id_])
     return id_
@@ -62,7 +64,10 @@ def _write(connection: sa.Connection, owner: str, step: Step, now_s: float) -> i
     elif step.draft is not None and step.ended:
         return settle(connection, id_, step.draft, step.kept, now_s)
     elif step.draft is not None:
-        _grow(connection, id_, step.draft, step.kept)
+        _replace(connection, id_, step.draft, step.kept)
+    elif step.grown is not None:
+        _put_turns(connection, id_, step.grown, step.kept)
+        update_traces(connection, [{"trace_id": id_, "inspector_version": NOT_INSPECTED}])
     for group in in_groups(step.closed):
         connection.execute(sa.delete(tables.live_piece).where(_piece.trace_id == id_, _piece.turn.in_(group)))
     if step.pieces:
@@ -73,36 +78,39 @@ def _write(connection: sa.Connection, owner: str, step: Step, now_s: float) -> i
 
 def _begin(connection: sa.Connection, owner: str, made: Draft, now_s: float) -> int:
     (id_,) = insert_traces(connection, {secrets.token_bytes(32): made}, now_s).values()
-    insert_records(connection, [(id_, made)])
+    insert_records(connection, [(id_, made.record)])
     insert_derived(connection, [(id_, made.sort_at_s(now_s), made.derived)])
     connection.execute(sa.insert(tables.live), {"trace_id": id_, "owner": owner, "beat_at_s": now_s})
     return id_
 
 
-def _grow(connection: sa.Connection, id_: int, made: Draft, kept: int) -> None:
+def _replace(connection: sa.Connection, id_: int, made: Draft, kept: int) -> None:
     """Put a trace in the place of its beginning, of which the first `kept` turns stay as they lie."""
     trace = tables.trace.c
     imported_at_s = connection.execute(sa.select(trace.imported_at_s).where(trace.id == id_)).scalar_one()
     at_s = made.sort_at_s(imported_at_s)
+    _put_turns(connection, id_, _behind(made.record, kept), kept)
+    update_traces(connection, [{"trace_id": id_, "sort_at_s": at_s}])
+    rewrite_derived(connection, [(id_, at_s, made.derived)])
+
+
+def _put_turns(connection: sa.Connection, id_: int, new: RecordRows, kept: int) -> None:
+    """Put these turns behind the first `kept` of a trace, in the place of those that stand there."""
     forget(connection, [id_])
     delete_rows(connection, [tables.search_pending, tables.external_id], [id_])
     for table, number in ((tables.turn, tables.turn.c.number), (tables.part, tables.part.c.turn)):
         connection.execute(sa.delete(table).where(table.c.trace_id == id_, number > kept))
-    columns = {"fingerprint": made.record.fingerprint, "sort_at_s": at_s, "trace_id": id_}
-    update_traces(connection, [made.record.trace | columns])
-    insert_records(connection, [(id_, _behind(made, kept))])
-    rewrite_derived(connection, [(id_, at_s, made.derived)])
+    update_traces(connection, [new.trace | {"fingerprint": new.fingerprint, "trace_id": id_}])
+    insert_records(connection, [(id_, new)])
 
 
-def _behind(made: Draft, kept: int) -> Draft:
-    """The draft without its first turns."""
-    record = made.record
+def _behind(record: RecordRows, kept: int) -> RecordRows:
+    """The rows without those of the first turns."""
     turns = [row for row in record.turns if row["number"] > kept]
     used = {row["toolset"] for row in turns}
-    new = replace(
+    return replace(
         record,
         turns=turns,
         parts=[row for row in record.parts if row["turn"] > kept],
         toolsets={digest: toolset for digest, toolset in record.toolsets.items() if digest in used},
     )
-    return replace(made, record=new)

@@ -1,64 +1,26 @@
 """A session while it is recorded: what came, what of it the database holds, and what is to be written next."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import assert_never
 
 from inspector.capture.events import ChunksArrived, TraceEnded, TraceStarted, TurnEnded, TurnStarted
 from inspector.capture.waiting import weight
 from inspector.inspection import Inspection
-from inspector.model import Chunk, Generation, Role, Trace, Turn
+from inspector.model import Generation, Role, Trace, Turn
+from inspector.model.arrivals import parts_of
 from storage.drafts import Draft, draft
-from storage.running.pieces import cut, opening, parts_of, piece
+from storage.record_rows import RecordRows, record_rows
 from storage.running.room import Gap, Shortened, Waiting, with_warning
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """A piece of an open turn on its way into the database; number 0 is the turn's opening."""
-
-    turn: int
-    number: int
-    body: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """What one transaction writes of a session.
-
-    `id` is the trace's, None for one that is not there yet. `draft` is the trace with its inspection where turns have
-    ended since the last step; its first `kept` turns lie in the database as they are. `closed` are turns whose pieces
-    go. With `ended` the trace is no longer running.
-    """
-
-    id: int | None
-    draft: Draft | None
-    kept: int
-    pieces: tuple[Piece, ...]
-    closed: tuple[int, ...]
-    ended: bool
-
-
-@dataclass(slots=True)
-class OpenTurn:
-    """A turn that has begun; `written` chunks of it stand in the database, in `pieces` pieces with the opening."""
-
-    role: Role
-    generation: Generation | None = None
-    chunks: list[Chunk] = field(default_factory=list)
-    written: int = 0
-    pieces: int = 0
-
-    def so_far(self) -> Turn:
-        """The turn, cut where it has come to."""
-        return cut(Turn(self.role, parts_of(self.chunks), generation=self.generation))
+from storage.running.step import OpenTurn, Step
+from storage.totals import NOTHING
 
 
 class Session:
-    """One session; each new turn is inspected with all that came before, which is held until `let_go`.
+    """One session: each turn is written when it has ended, and inspected with all that came before, maybe later.
 
-    `step` says what is to be written and changes nothing, so that it can be asked again when writing failed; `wrote`
-    takes note that it was written.
+    What came before is held until `let_go`. `step` says what is to be written and changes nothing, so that it can be
+    asked again when writing failed; `wrote` takes note that it was written.
     """
 
     def __init__(self, trace: Trace) -> None:
@@ -72,7 +34,9 @@ class Session:
         self._lossy: set[int] = set()
         self._id: int | None = None
         self._kept = 0
+        self._totals = NOTHING
         self._changed = True
+        self._grew = self._is_inspected = False
         self.ended = False
         self._start(trace)
 
@@ -105,21 +69,36 @@ class Session:
             self._end_turn(number, turn.so_far())
         self.ended = self._changed = True
 
+    @property
+    def is_behind(self) -> bool:
+        """Whether turns have ended since the session was inspected."""
+        return self._grew or not self._is_inspected
+
     def step(
-        self, inspect: Callable[[Trace], Inspection], recall: Callable[[int], Sequence[Turn] | None]
+        self,
+        inspect: Callable[[Trace], Inspection],
+        recall: Callable[[int], Sequence[Turn] | None],
+        *,
+        may_lag: bool = False,
     ) -> Step | None:
         """What is to be written now; None where nothing is.
 
-        `recall` gives the turns that the database holds of a trace, None where it is no longer there.
+        With `may_lag`, a trace that only has more turns behind those it had is written and not inspected, at the cost
+        of those turns alone. `recall` gives the turns that the database holds of a trace, None where it is no longer
+        there.
         """
         made: Draft | None = None
-        if self._changed:
+        grown: RecordRows | None = None
+        if self._changed or (self.is_behind and not may_lag):
             trace = self._trace(recall)
             made = draft(trace, inspect(trace))
-        pieces = tuple(piece for number, turn in self._open.items() for piece in _new_pieces(number, turn))
-        if made is None and not pieces:
+        elif self._grew:
+            new = tuple(turn for number in sorted(self._turns)[self._kept :] if (turn := self._turns[number]))
+            grown = record_rows(with_warning(replace(self._facts, turns=new), self._lossy), behind=self._totals)
+        pieces = tuple(piece for number, turn in self._open.items() for piece in turn.new_pieces(number))
+        if made is None and grown is None and not pieces:
             return None
-        return Step(self._id, made, self._kept, pieces, tuple(self._closed), self.ended)
+        return Step(self._id, made, grown, self._kept, pieces, tuple(self._closed), self.ended)
 
     def wrote(self, step: Step, id_: int | None) -> None:
         """That `step` stands under this id; None says that the trace is gone, so that all is to be written anew."""
@@ -132,10 +111,12 @@ class Session:
             turn = self._open[one.turn]
             turn.pieces = one.number + 1
             turn.written = len(turn.chunks) if one.number else 0
-        if step.draft is not None:
+        record = step.draft.record if step.draft is not None else step.grown
+        if record is not None:
             self._written = sorted(self._turns)
-            self._kept = len(self._written)
-            self._changed = False
+            self._kept, self._totals = len(self._written), record.totals
+            self._changed = self._grew = False
+            self._is_inspected = step.draft is not None
 
     def _open_turn(
         self, number: int, role: Role = Role.ASSISTANT, generation: Generation | None = None
@@ -147,7 +128,7 @@ class Session:
 
     def let_go(self) -> None:
         """Hold no longer what the database holds; it is read again when the session is inspected."""
-        if self._id is not None and not self._changed:
+        if self._id is not None and not self._changed and not self._grew:
             self._turns = dict.fromkeys(self._turns)
             self.weight = 0
 
@@ -183,9 +164,10 @@ class Session:
         if number <= max(self._turns, default=0):
             # Not at the end: what lies in the database behind it stands no longer in its place.
             self._kept = min(self._kept, sum(one < number for one in self._turns))
+            self._changed = True
         self._turns[number] = turn
         self.weight += weight(TurnEnded("", number, turn))
-        self._changed = True
+        self._grew = True
 
     def _trace(self, recall: Callable[[int], Sequence[Turn] | None]) -> Trace:
         away: dict[int, Turn] = {}
@@ -197,11 +179,3 @@ class Session:
                 away = dict(zip(self._written, kept, strict=True))
         turns = (self._turns[number] or away[number] for number in sorted(self._turns))
         return with_warning(replace(self._facts, turns=tuple(turns)), self._lossy)
-
-
-def _new_pieces(number: int, turn: OpenTurn) -> list[Piece]:
-    found = [] if turn.pieces else [Piece(number, 0, opening(turn.role, turn.generation))]
-    new = turn.chunks[turn.written :]
-    if new:
-        found.append(Piece(number, turn.pieces or 1, piece(new)))
-    return found

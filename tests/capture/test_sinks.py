@@ -10,7 +10,6 @@ import pytest
 
 from inspector.capture import sinks
 from inspector.capture.events import ChunksArrived
-from inspector.capture.gathering import parts_of
 from inspector.capture.journal import Journal
 from inspector.capture.logger import TraceLogger
 from inspector.capture.remote_sink import RemoteSink
@@ -19,6 +18,7 @@ from inspector.capture.trace_file_sink import TraceFileSink
 from inspector.capture.waiting import Waiting, weight
 from inspector.errors import SinkError, StoreError
 from inspector.model import Chunk, Role
+from inspector.model.arrivals import parts_of
 from storage import StoreSink, open_store
 from tests.capture.conftest import ROOT, Offer
 from tests.capture.events import wait_until

@@ -24,9 +24,10 @@ from inspector.capture.events import (
 from inspector.errors import StoreError
 from inspector.inspection import Inspection, inspect_trace
 from inspector.model import BodyState, Chunk, Generation, Outcome, Part, Role, Trace, Turn
+from inspector.model.arrivals import parts_of
 from storage import Store, StoreSink, open_store
 from storage.running import recovery
-from storage.running.pieces import opening, parts_of, piece, turn_so_far
+from storage.running.pieces import opening, piece, read_so_far
 from tests.storage.samples import BAD_CALL, GOOD_CALL, TOOLS, inspected, trace
 from tests.strategies import texts
 
@@ -319,7 +320,7 @@ def test_pieces_put_together_are_the_turn(chunks: list[Chunk], cuts: list[int]) 
     ends = [*sorted(cuts), len(chunks)]
     pieces = [piece(chunks[start:end]) for start, end in zip([0, *ends], ends, strict=False) if end > start]
     generation = Generation(api="chat", tools=TOOLS)
-    got = turn_so_far(opening(Role.ASSISTANT, generation), pieces)
+    got = read_so_far(opening(Role.ASSISTANT, generation), pieces)
     assert got == Turn(Role.ASSISTANT, parts_of(chunks), generation=replace(generation, body=BodyState.TRUNCATED))
 
 

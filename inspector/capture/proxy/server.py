@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 import aiohttp
 from aiohttp import web
 
+from inspector.capture.clock import Clock
 from inspector.capture.proxy import refusal
 from inspector.capture.proxy.access import TOKEN_HEADER, Gate
-from inspector.capture.proxy.clock import Clock
 from inspector.capture.proxy.config import OWN_PREFIX, ProxyConfig, ProxyConfigError, is_loopback
 from inspector.capture.proxy.forwarding import Forwarding
 from inspector.capture.proxy.heads import decoded, told
