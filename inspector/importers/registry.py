@@ -20,6 +20,7 @@ from inspector.importers.raw_text import RawTextImporter
 from inspector.importers.sharegpt import ShareGptImporter
 from inspector.importers.source import Importer
 from inspector.importers.swe_agent import SweAgentImporter
+from inspector.importers.tau_bench import TauBenchImporter
 from inspector.importers.trace_files import TraceFileImporter
 
 ENTRY_POINT_GROUP = "weaklink.importers"
@@ -41,6 +42,7 @@ _BUILT_IN: tuple[Importer, ...] = (
     OpenHandsImporter(),
     LlmDatabaseImporter(),
     HermesSessionsImporter(),
+    TauBenchImporter(),
     CompletionsImporter(),
     RawTextImporter(),
 )

@@ -1,0 +1,98 @@
+"""tau-bench's results: a row a trial of a task, with its reward and its messages.
+
+A row is `{"task_id": 0, "reward": 1.0, "info": {...}, "traj": [messages], "trial": 0}` (tau-bench, `EnvRunResult` in
+`tau_bench/types.py`); a file is one array of them, and docent keeps each as a document. Agents that call tools in text
+(`act` and `react`) get results as words of the user that begin `API output: `: they are the tools' turns here.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from inspector.importers.identity import row_ids, text_of
+from inspector.importers.rows import Row, read_rows
+from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.model import (
+    ExternalId,
+    Generation,
+    Json,
+    Outcome,
+    Provenance,
+    ResultHeader,
+    Role,
+    Trace,
+    Turn,
+)
+from inspector.wire.openai_messages import read_message
+
+_RESULT = re.compile(
+    r"(?P<strategy>tool-calling|act|react|few-shot)-(?P<model>.+)-\d+(?:\.\d+)?_range_-?\d+--?\d+_user-.*\.json"
+)
+_API_OUTPUT = "API output: "
+_NOT_STORED = "the source keeps no tools, no times and no usage, and of several calls in an answer the first only"
+_FROM_NAME = "the model was taken from the file's name"
+
+
+class TauBenchImporter:
+    """One trace a trial."""
+
+    name = "tau-bench"
+
+    def recognises(self, sample: Sample) -> float:
+        """By rows that have a task, its reward and a list `traj`."""
+        return 0.9 if any(map(_is_trial, sample.rows)) else 0.0
+
+    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+        """The trial of each row; one that failed before its messages were kept is skipped, with its error."""
+        model = _model_of(file.path)
+        for row in read_rows(file):
+            yield row if isinstance(row, Skipped) else _trace(row, model)
+
+
+def _is_trial(row: JsonObject) -> bool:
+    return {"task_id", "reward"} <= row.keys() and isinstance(row.get("traj"), list)
+
+
+def _model_of(path: Path) -> str:
+    """The model's name in a file's name of tau-bench's making, `""` for any other."""
+    named = _RESULT.fullmatch(path.name)
+    return named["model"] if named else ""
+
+
+def _trace(row: Row, model: str) -> Trace | Skipped:
+    value = row.value
+    listed = value.get("traj")
+    info = value.get("info")
+    failed = text_of(info, "error") if isinstance(info, dict) else ""
+    if not isinstance(listed, list) or not listed:
+        why = f"; the trial failed: `{failed[:500]}`" if failed else ""
+        return Skipped(row.record, f"the row has no list `traj` with messages in it{why}")
+    trial = value.get("trial")
+    return Trace(
+        turns=tuple(_turn(message, model) for message in listed),
+        name=f"task {value.get('task_id')}, trial {trial}"
+        if isinstance(trial, int)
+        else f"task {value.get('task_id')}",
+        model=model,
+        external_ids=row_ids(row, [ExternalId("trial", str(trial))] if isinstance(trial, int) else ()),
+        outcome=_outcome(value.get("reward"), failed),
+        provenance=Provenance(record=row.record, warnings=(_NOT_STORED, *([_FROM_NAME] if model else []))),
+    )
+
+
+def _outcome(reward: Json, failed: str) -> Outcome | None:
+    is_number = isinstance(reward, int | float) and not isinstance(reward, bool)
+    if not is_number and not failed:
+        return None
+    return Outcome(exit_status=failed or None, reward=float(reward) if is_number else None)
+
+
+def _turn(message: Json, model: str) -> Turn:
+    turn = read_message(message)
+    if turn.role is Role.ASSISTANT:
+        return replace(turn, generation=Generation(api="chat.completions", requested_model=model))
+    said = turn.part("text")
+    if turn.role is Role.USER and said is not None and said.text.startswith(_API_OUTPUT):
+        return replace(turn, role=Role.TOOL, result=ResultHeader())
+    return turn
