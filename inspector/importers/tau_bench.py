@@ -82,10 +82,8 @@ def _trace(row: Row, model: str) -> Trace | Skipped:
 
 
 def _outcome(reward: Json, failed: str) -> Outcome | None:
-    is_number = isinstance(reward, int | float) and not isinstance(reward, bool)
-    if not is_number and not failed:
-        return None
-    return Outcome(exit_status=failed or None, reward=float(reward) if is_number else None)
+    earned = float(reward) if isinstance(reward, int | float) and not isinstance(reward, bool) else None
+    return None if earned is None and not failed else Outcome(exit_status=failed or None, reward=earned)
 
 
 def _turn(message: Json, model: str) -> Turn:
