@@ -21,6 +21,7 @@ from inspector.importers.raw_text import RawTextImporter
 from inspector.importers.sharegpt import ShareGptImporter
 from inspector.importers.source import Importer
 from inspector.importers.swe_agent import SweAgentImporter
+from inspector.importers.tau2_bench import Tau2BenchImporter
 from inspector.importers.tau_bench import TauBenchImporter
 from inspector.importers.trace_files import TraceFileImporter
 
@@ -44,6 +45,7 @@ _BUILT_IN: tuple[Importer, ...] = (
     LlmDatabaseImporter(),
     HermesSessionsImporter(),
     TauBenchImporter(),
+    Tau2BenchImporter(),
     InspectImporter(),
     CompletionsImporter(),
     RawTextImporter(),

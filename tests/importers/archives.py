@@ -27,8 +27,8 @@ class Packed:
 def archive(members: Iterable[Packed], *, directory: bool = True) -> bytes:
     """A ZIP archive of the members."""
     body, listed = b"", b""
-    number = 0
-    for number, member in enumerate(members, 1):
+    packed = tuple(members)
+    for member in packed:
         offset, data, name = len(body), _compressed(member), member.name.encode()
         crc, sizes = zlib.crc32(member.content), (len(data), len(member.content))
         flags = _DESCRIPTOR_FLAG if member.streamed else 0
@@ -41,7 +41,7 @@ def archive(members: Iterable[Packed], *, directory: bool = True) -> bytes:
             *(b"PK\1\2", 20, 20, flags, member.method, 0, 0, crc, *sizes, len(name), 0, 0, 0, 0, 0, offset),
         )
         listed += name
-    end = struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, number, number, len(listed), len(body), 0)
+    end = struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, len(packed), len(packed), len(listed), len(body), 0)
     return body + listed + end if directory else body
 
 
