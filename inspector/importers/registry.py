@@ -3,6 +3,7 @@
 from functools import cache
 from importlib.metadata import entry_points
 
+from inspector.importers.atropos import AtroposImporter
 from inspector.importers.bfcl import BfclImporter
 from inspector.importers.chat_completions import ChatCompletionsImporter
 from inspector.importers.claude_code import ClaudeCodeImporter
@@ -47,6 +48,7 @@ _BUILT_IN: tuple[Importer, ...] = (
     TauBenchImporter(),
     Tau2BenchImporter(),
     InspectImporter(),
+    AtroposImporter(),
     CompletionsImporter(),
     RawTextImporter(),
 )
