@@ -19,12 +19,14 @@ from inspector.importers.mini_swe_agent import MiniSweAgentImporter
 from inspector.importers.openai_messages import OpenAiMessagesImporter
 from inspector.importers.openhands import OpenHandsImporter
 from inspector.importers.raw_text import RawTextImporter
+from inspector.importers.sglang_log import SglangLogImporter
 from inspector.importers.sharegpt import ShareGptImporter
 from inspector.importers.source import Importer
 from inspector.importers.swe_agent import SweAgentImporter
 from inspector.importers.tau2_bench import Tau2BenchImporter
 from inspector.importers.tau_bench import TauBenchImporter
 from inspector.importers.trace_files import TraceFileImporter
+from inspector.importers.vllm_log import VllmLogImporter
 
 ENTRY_POINT_GROUP = "weaklink.importers"
 """Entry points of this group name an Importer each."""
@@ -49,6 +51,8 @@ _BUILT_IN: tuple[Importer, ...] = (
     Tau2BenchImporter(),
     InspectImporter(),
     AtroposImporter(),
+    VllmLogImporter(),
+    SglangLogImporter(),
     CompletionsImporter(),
     RawTextImporter(),
 )
