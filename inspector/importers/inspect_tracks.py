@@ -11,7 +11,7 @@ from inspector.importers.inspect_messages import Attachments
 from inspector.importers.inspect_requests import Pool, Request
 from inspector.model import Json
 
-_SENT = 5_000_000
+_SENT = 2_000_000
 _KEPT = 200_000
 
 
@@ -35,7 +35,7 @@ class Track:
 class Tracks:
     """The conversations of one sample: `own`, and `others` in the order in which they began.
 
-    Of the others five million messages are compared and 200,000 kept; `left_out` counts the requests beyond.
+    Of the others two million messages are compared and 200,000 kept; `left_out` counts the requests beyond.
     """
 
     def __init__(self, messages: list[Json], pool: Pool, attachments: Attachments) -> None:

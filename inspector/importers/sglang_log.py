@@ -60,7 +60,7 @@ class SglangLogImporter:
 
 
 def _is_event(row: JsonObject) -> bool:
-    return row.get("event") in _EVENTS and "rid" in row and isinstance(row.get("obj"), dict)
+    return text_of(row, "event") in _EVENTS and "rid" in row and isinstance(row.get("obj"), dict)
 
 
 def _completions(file: SourceFile) -> Iterator[ServedCompletion | Skipped]:

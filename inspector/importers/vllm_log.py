@@ -34,7 +34,7 @@ _BEGUN = re.compile(
 )
 _SETTING = re.compile(
     r"\b(?P<name>n|temperature|top_p|top_k|min_p|seed|max_tokens|presence_penalty|frequency_penalty|repetition_penalty)"
-    r"=(?P<value>-?\d+(?:\.\d+)?(?:e-?\d+)?)"
+    r"=(?P<value>-?\d{1,15}(?P<fraction>\.\d{1,20}(?:e-?\d{1,3})?|e-?\d{1,3})?)"
 )
 _ESCAPE = re.compile(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8})|(.))", re.DOTALL)
 _LETTERS = {"n": "\n", "r": "\r", "t": "\t"}
@@ -58,7 +58,7 @@ class VllmLogImporter:
         text = sample.text
         if text.lstrip("\ufeff \t\r\n").startswith(("{", "[{")):
             return 0.0
-        if _GENERATED.search(text) or _RECEIVED.search(text):
+        if any(line.search(text) for line in (_GENERATED, _RECEIVED, _BEGUN)):
             return 0.9
         return 0.6 if _SERVER.search(text) else 0.0
 
@@ -127,7 +127,7 @@ class _Log:
         one = self._open.get(found["id"]) or self._new(found["id"], record, line, is_answer=True)
         at_s, text = _moment(line), "" if found["output"] == "None" else _unquoted(found["output"])
         one.ended_s = at_s if one.received_s is not None else None
-        token_ids = tuple(map(int, re.findall(r"\d+", found["ids"] or "")))
+        token_ids = tuple(map(int, re.findall(r"\d{1,9}", found["ids"] or "")))
         finish = found["finish"] or ""
         if finish not in ("", "None", "streaming_complete"):
             one.finish = finish
@@ -171,7 +171,8 @@ def _unescaped(found: re.Match[str]) -> str:
 
 
 def _settings(text: str) -> JsonObject:
-    return {found["name"]: json.loads(found["value"]) for found in _SETTING.finditer(text[:4096])}
+    found = _SETTING.finditer(text[:4096])
+    return {one["name"]: float(one["value"]) if one["fraction"] else int(one["value"]) for one in found}
 
 
 def _moment(line: str) -> float | None:
