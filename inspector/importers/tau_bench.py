@@ -2,7 +2,8 @@
 
 A row is `{"task_id": 0, "reward": 1.0, "info": {...}, "traj": [messages], "trial": 0}` (tau-bench, `EnvRunResult` in
 `tau_bench/types.py`); a file is one array of them, and docent keeps each as a document. Agents that call tools in text
-(`act` and `react`) get results as words of the user that begin `API output: `: they are the tools' turns here.
+(`act` and `react`) get results as words of the user that begin `API output: `: they are the tools' turns here. Where
+calls were parsed out of the text and stand beside it again (docent), they count as they stand in the text.
 """
 
 import re
@@ -29,8 +30,10 @@ from inspector.wire.openai_messages import read_message
 _RESULT = re.compile(
     r"(?P<strategy>tool-calling|act|react|few-shot)-(?P<model>.+)-\d+(?:\.\d+)?_range_-?\d+--?\d+_user-.*\.json"
 )
+_INVOKED = re.compile(r'<(?:\w{1,20}:)?invoke name="([^"]*)"')
 _API_OUTPUT = "API output: "
 _NOT_STORED = "the source keeps no tools, no times and no usage, and of several calls in an answer the first only"
+_DOUBLED = "calls that stand in an answer's text and again beside it count once, as they stand in the text"
 _FROM_NAME = "the model was taken from the file's name"
 
 
@@ -69,21 +72,52 @@ def _trace(row: Row, model: str) -> Trace | Skipped:
         why = f"; the trial failed: `{failed[:500]}`" if failed else ""
         return Skipped(row.record, f"the row has no list `traj` with messages in it{why}")
     trial = value.get("trial")
+    is_doubled = any(map(_is_doubled, listed))
     return Trace(
-        turns=tuple(_turn(message, model) for message in listed),
+        turns=tuple(_turns(listed, model)),
         name=f"task {value.get('task_id')}, trial {trial}"
         if isinstance(trial, int)
         else f"task {value.get('task_id')}",
         model=model,
         external_ids=row_ids(row, [ExternalId("trial", str(trial))] if isinstance(trial, int) else ()),
         outcome=_outcome(value.get("reward"), failed),
-        provenance=Provenance(record=row.record, warnings=(_NOT_STORED, *([_FROM_NAME] if model else []))),
+        provenance=Provenance(
+            record=row.record,
+            warnings=(_NOT_STORED, *([_FROM_NAME] if model else []), *([_DOUBLED] if is_doubled else [])),
+        ),
     )
 
 
 def _outcome(reward: Json, failed: str) -> Outcome | None:
     earned = float(reward) if isinstance(reward, int | float) and not isinstance(reward, bool) else None
     return None if earned is None and not failed else Outcome(exit_status=failed or None, reward=earned)
+
+
+def _turns(messages: list[Json], model: str) -> Iterator[Turn]:
+    in_text = False
+    for message in messages:
+        turn = _turn(message, model)
+        if turn.role is Role.ASSISTANT:
+            in_text = _is_doubled(message)
+        if in_text and turn.calls:
+            yield replace(turn, parts=tuple(part for part in turn.parts if part.name == "text"), calls=())
+        elif in_text and turn.result is not None:
+            yield replace(turn, result=replace(turn.result, call_id=None))  # the call in the text has no id
+        else:
+            yield turn
+
+
+def _is_doubled(message: Json) -> bool:
+    """Whether all calls of a message stand in its text too, in the same order, and were parsed from there."""
+    if not isinstance(message, dict):
+        return False
+    calls, said = message.get("tool_calls"), message.get("content")
+    if not isinstance(calls, list) or not calls or not isinstance(said, str):
+        return False
+    functions = [call.get("function") if isinstance(call, dict) else None for call in calls]
+    are_parsed = all(isinstance(one, dict) and isinstance(one.get("arguments"), dict) for one in functions)
+    names = [text_of(one, "name") for one in functions if isinstance(one, dict)]
+    return are_parsed and names == _INVOKED.findall(said)
 
 
 def _turn(message: Json, model: str) -> Turn:

@@ -174,6 +174,15 @@ def test_what_a_simulated_user_does_with_tools_is_not_in_the_agents_trace() -> N
     assert user.parent.external_id == agent.external_ids[0]
 
 
+def test_calls_that_were_parsed_out_of_a_text_count_once_as_they_stand_there() -> None:
+    [trace] = traces(CASES / "tau-bench" / "document.json")
+    answer, result = trace.turns[2:4]
+    assert answer.calls == ()
+    assert 'invoke name="get_user"' in answer.parts[0].text
+    assert result.result is not None
+    assert (result.result.name, result.result.call_id) == ("get_user", None)
+
+
 def test_vllms_deltas_keep_their_token_ids() -> None:
     [trace] = traces(CASES / "vllm" / "stream.log")
     part = trace.turns[2].part("text")
