@@ -37,13 +37,15 @@ class Attachments:
         self.are_left = False
 
     def key_of(self, message: Json) -> str:
-        """What tells a message from the others of its sample: its id, or, in older logs, its words.
+        """What tells a message from the others of its sample: an answer's id; else, and in older logs, its words.
 
-        It is the same whether texts stand in the message or apart.
+        It is the same whether texts stand in the message or apart. Requests may repeat one message of the user's where
+        the conversation has several of the same words, each with its id.
         """
         if not isinstance(message, dict):
             return compact_json(message)
-        return text_of(message, "id") or compact_json([self._named(message.get(key), _DEPTH) for key in _WORDS])
+        named = text_of(message, "id") if message.get("role") == "assistant" else ""
+        return named or compact_json([self._named(message.get(key), _DEPTH) for key in _WORDS])
 
     def resolve(self, value: Json, depth: int = _DEPTH) -> Json:
         """A JSON value with every text that is a reference replaced; as it is where nested more than 64 deep."""

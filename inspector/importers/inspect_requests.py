@@ -67,8 +67,10 @@ class Request:
 
     @cached_property
     def answer(self) -> Json:
-        """The message that came back, None where none did."""
-        return next((choice.get("message") for choice in self._choices), None)
+        """The message that came back, None where none did: beside an error Inspect may put an empty one there."""
+        message = next((choice.get("message") for choice in self._choices), None)
+        is_empty = not any(_object(message).get(key) for key in ("content", "tool_calls"))
+        return None if is_empty and self.event.get("error") else message
 
     @property
     def name(self) -> str:

@@ -1,9 +1,12 @@
 """tau-bench's results: a row a trial of a task, with its reward and its messages.
 
 A row is `{"task_id": 0, "reward": 1.0, "info": {...}, "traj": [messages], "trial": 0}` (tau-bench, `EnvRunResult` in
-`tau_bench/types.py`); a file is one array of them, and docent keeps each as a document. Agents that call tools in text
-(`act` and `react`) get results as words of the user that begin `API output: `: they are the tools' turns here. Where
-calls were parsed out of the text and stand beside it again (docent), they count as they stand in the text.
+`tau_bench/types.py`); a file is one array of them, and docent keeps each as a document. Where calls were parsed out of
+the text and stand beside it again (docent), they count as they stand in the text.
+
+Agents of the kinds `act` and `react` (`agents/chat_react_agent.py`) write JSON behind `Action:`, a call or, under the
+name `respond`, the words to the user; results are words of the user that begin `API output: `. Here they are calls,
+words and tools' turns. JSON that does not parse tau-bench itself took for words, and so it stays.
 """
 
 import re
@@ -14,26 +17,33 @@ from pathlib import Path
 from inspector.importers.identity import row_ids, text_of
 from inspector.importers.rows import Row, read_rows
 from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.json_scanner import read_json
 from inspector.model import (
+    CallHeader,
     ExternalId,
     Generation,
     Json,
     Outcome,
+    Part,
     Provenance,
     ResultHeader,
     Role,
     Trace,
     Turn,
 )
+from inspector.wire.json_text import parse_json
 from inspector.wire.openai_messages import read_message
 
 _RESULT = re.compile(
     r"(?P<strategy>tool-calling|act|react|few-shot)-(?P<model>.+)-\d+(?:\.\d+)?_range_-?\d+--?\d+_user-.*\.json"
 )
 _INVOKED = re.compile(r'<(?:\w{1,20}:)?invoke name="([^"]*)"')
+_ACTION = "Action:"
+_RESPOND = "respond"
 _API_OUTPUT = "API output: "
 _NOT_STORED = "the source keeps no tools, no times and no usage, and of several calls in an answer the first only"
 _DOUBLED = "calls that stand in an answer's text and again beside it count once, as they stand in the text"
+_ACTIONS = "actions that stand as JSON in the text are calls and words here, as tau-bench read them"
 _FROM_NAME = "the model was taken from the file's name"
 
 
@@ -72,9 +82,14 @@ def _trace(row: Row, model: str) -> Trace | Skipped:
         why = f"; the trial failed: `{failed[:500]}`" if failed else ""
         return Skipped(row.record, f"the row has no list `traj` with messages in it{why}")
     trial = value.get("trial")
-    is_doubled = any(map(_is_doubled, listed))
+    turns = tuple(_turns(listed, model))
+    more = {
+        _FROM_NAME: bool(model),
+        _DOUBLED: any(map(_is_doubled, listed)),
+        _ACTIONS: any(turn.source_role == "user" and turn.role is Role.TOOL for turn in turns),
+    }
     return Trace(
-        turns=tuple(_turns(listed, model)),
+        turns=turns,
         name=f"task {value.get('task_id')}, trial {trial}"
         if isinstance(trial, int)
         else f"task {value.get('task_id')}",
@@ -82,8 +97,7 @@ def _trace(row: Row, model: str) -> Trace | Skipped:
         external_ids=row_ids(row, [ExternalId("trial", str(trial))] if isinstance(trial, int) else ()),
         outcome=_outcome(value.get("reward"), failed),
         provenance=Provenance(
-            record=row.record,
-            warnings=(_NOT_STORED, *([_FROM_NAME] if model else []), *([_DOUBLED] if is_doubled else [])),
+            record=row.record, warnings=(_NOT_STORED, *(told for told, holds in more.items() if holds))
         ),
     )
 
@@ -122,9 +136,32 @@ def _is_doubled(message: Json) -> bool:
 
 def _turn(message: Json, model: str) -> Turn:
     turn = read_message(message)
-    if turn.role is Role.ASSISTANT:
-        return replace(turn, generation=Generation(api="chat.completions", requested_model=model))
     said = turn.part("text")
+    if turn.role is Role.ASSISTANT:
+        acted = turn if turn.calls or said is None else _with_action(turn, said.text)
+        return replace(acted, generation=Generation(api="chat.completions", requested_model=model))
     if turn.role is Role.USER and said is not None and said.text.startswith(_API_OUTPUT):
-        return replace(turn, role=Role.TOOL, result=ResultHeader())
+        result = Part("text", said.text.removeprefix(_API_OUTPUT))
+        return replace(turn, role=Role.TOOL, parts=(result,), result=ResultHeader())
     return turn
+
+
+def _with_action(turn: Turn, said: str) -> Turn:
+    """An answer whose text ends in an action, as what that is; the thought before it is reasoning."""
+    before, action, text = said.rpartition(_ACTION)
+    if not action:
+        return turn
+    reading = read_json(text)
+    members = reading.nodes[0] if reading.strict and reading.nodes else None
+    name, arguments = (members.member("name"), members.member("arguments")) if members else (None, None)
+    if name is None or arguments is None:
+        return turn
+    called = parse_json(name.value.range.of(text))
+    raw = arguments.value.range.of(text)
+    thought = [Part("reasoning", before.strip())] if before.strip() else []
+    if called == _RESPOND:
+        given = parse_json(raw)
+        words = given.get("content") if isinstance(given, dict) else None
+        return replace(turn, parts=(*thought, Part("text", words if isinstance(words, str) else raw)))
+    named = called if isinstance(called, str) else None
+    return replace(turn, parts=(*thought, Part("call:0", raw)), calls=(CallHeader("call:0", named),))

@@ -122,7 +122,7 @@ def test_names_in_an_archive_are_never_paths(tmp_path: Path) -> None:
     inner.mkdir()
     evil = Packed("samples/../../evil_epoch_1.json", sample())
     path = written(inner, archive([START, evil, packed(2)]))
-    assert len(traces(path)) == 1
+    assert [trace.provenance.record for trace in traces(path)] == [evil.name, packed(2).name]
     assert [found.name for found in tmp_path.rglob("*")] == ["inner", "log"]
 
 
@@ -159,7 +159,7 @@ def test_a_request_that_failed_stands_where_it_was_sent() -> None:
 
 
 def test_sub_agents_and_graders_are_traces_below_their_sample() -> None:
-    own, helper, grader, _ = traces(CASES / "inspect" / "log.eval")
+    own, helper, grader, *_ = traces(CASES / "inspect" / "log.eval")
     assert [turn.role for turn in helper.turns] == [Role.SYSTEM, Role.USER, Role.ASSISTANT, Role.USER, Role.ASSISTANT]
     for below in (helper, grader):
         assert below.parent is not None
