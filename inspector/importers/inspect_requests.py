@@ -99,7 +99,7 @@ class Request:
         settings: JsonObject = {key: value for key, value in _object(event.get("config")).items() if value is not None}
         if tools and event.get("tool_choice"):
             settings["tool_choice"] = event["tool_choice"]
-        finish = text_of(self._choices[0], "stop_reason") if self._choices else ""
+        finish = text_of(self._choices[0], "stop_reason") if self.answer is not None else ""
         usage = _object(output.get("usage"))
         retries = _number(event.get("retries"))
         said = text_of(event, "error") or text_of(output, "error")
