@@ -2,7 +2,9 @@
 
 A row is `{"id": "simple_0", "result": ...}`; ids were numbers at first. `result` is the model's raw text; or, for
 models with an API for calls, a list of `{name: "arguments as JSON"}`; or, for tasks of several turns (version 4), a
-list per turn of such answers, one a step. Version 4 adds token counts, latency and `reasoning_content`, shaped alike.
+list per turn of such answers, one a step. Version 4 adds token counts, latency and `reasoning_content`, shaped alike;
+latencies stand without a time of day, and are left out. Its ids may name a scenario (`memory_kv_0-customer-0`), or go
+on with the prompt's format and the task that it varies (`format_sensitivity_0:...:simple_python_3`).
 An answer that failed reads `Error during inference: ...` (BFCL, `bfcl_eval/model_handler/base_handler.py`).
 
 The source keeps the model's answers only: no prompts, no tools, no results; but for tasks of several turns version 4
@@ -30,19 +32,23 @@ from inspector.model import (
     Part,
     Provenance,
     Role,
+    ToolDefinition,
+    ToolsOrigin,
     Trace,
     Turn,
     Usage,
 )
 
-_ID = re.compile(r"[A-Za-z][A-Za-z0-9_]*_\d+(-\d+)*")
+_ID = re.compile(r"(?:[a-z]+:)?[A-Za-z][A-Za-z0-9_]*_\d+(?:-\w+)*(?:[:|].*)?")
 _VERSION_4 = frozenset({"input_token_count", "output_token_count", "inference_log"})
 _OTHERS = frozenset({"jsonrpc", "conversations", "messages", "error"})
 _RESULT_FILE = re.compile(r".*_result\.jsonl?")
 _GROUP_FOLDERS = frozenset({"live", "non_live", "multi_turn", "agentic", "memory", "web_search", "format_sensitivity"})
 _FAILED = "Error during inference:"
 _ONLY_ANSWERS = "the source keeps the model's answers only: no prompts, tools or results"
+_ONLY_ASKED = "the source keeps the model's answers and its tools only: no prompts or results"
 _NO_TOOLS = "the source keeps neither the system prompt nor the tools"
+_NO_LATENCY = "latencies are left out: they stand without a time of day"
 _FROM_FOLDER = "the model was taken from the folder's name"
 
 
@@ -86,27 +92,40 @@ def _trace(row: Row, file: SourceFile, model: str) -> Trace | Skipped:
         return Skipped(row.record, "the row has no `result` that is a text or a list")
     log = InferenceLog(value.get("inference_log"))
     said = [ExternalId("file", file.path.stem), *([ExternalId("model", model)] if model else [])]
+    turns = tuple(_turns(value, result, log, model))
     return Trace(
-        turns=tuple(_turns(value, result, log, model)),
+        turns=turns,
         model=model,
         external_ids=row_ids(row, said),
         provenance=Provenance(
             source_version="4" if _VERSION_4 & value.keys() else "",
             record=row.record,
-            warnings=(_NO_TOOLS if log else _ONLY_ANSWERS, *([_FROM_FOLDER] if model else [])),
+            warnings=tuple(_warnings(value, log, turns, model)),
         ),
     )
+
+
+def _warnings(value: JsonObject, log: InferenceLog, turns: tuple[Turn, ...], model: str) -> Iterator[str]:
+    has_tools = any(turn.generation and turn.generation.tools for turn in turns)
+    if not log:
+        yield _ONLY_ASKED if has_tools else _ONLY_ANSWERS
+    elif not has_tools:
+        yield _NO_TOOLS
+    if value.get("latency"):
+        yield _NO_LATENCY
+    if model:
+        yield _FROM_FOLDER
 
 
 def _turns(value: JsonObject, result: Json, log: InferenceLog, model: str) -> Iterator[Turn]:
     counts = (value.get("input_token_count"), value.get("output_token_count"), value.get("reasoning_content"))
     if not isinstance(result, list) or not any(isinstance(one, list) for one in result):
-        yield _answer(result, counts, model)
+        yield _answer(result, counts, model, log.tools(0, 0))
         return
     for turn, steps in enumerate(result):
         yield from log.asked(turn)
         for step, answer in enumerate(steps if isinstance(steps, list) else [steps]):
-            yield _answer(answer, tuple(_at(count, turn, step) for count in counts), model)
+            yield _answer(answer, tuple(_at(count, turn, step) for count in counts), model, log.tools(turn, step))
             yield from log.results(turn, step)
 
 
@@ -118,7 +137,7 @@ def _at(value: Json, turn: int, step: int) -> Json:
     return value
 
 
-def _answer(result: Json, beside: tuple[Json, ...], model: str) -> Turn:
+def _answer(result: Json, beside: tuple[Json, ...], model: str, tools: tuple[ToolDefinition, ...]) -> Turn:
     used, made, reasoning = beside
     failed = isinstance(result, str) and result.startswith(_FAILED)
     calls = tuple(_calls(result)) if isinstance(result, list) else ()
@@ -131,6 +150,8 @@ def _answer(result: Json, beside: tuple[Json, ...], model: str) -> Turn:
         calls=tuple(header for header, _ in calls),
         generation=Generation(
             answered_model=model,
+            tools=tools,
+            tools_origin=ToolsOrigin.REQUEST if tools else None,
             usage=Usage(_count(used), _count(made)),
             error=GenerationError(ErrorPhase.TRANSPORT, str(result)) if failed else None,
             body=BodyState.NOT_STORED if failed else BodyState.COMPLETE,
@@ -147,4 +168,7 @@ def _calls(result: list[Json]) -> Iterator[tuple[CallHeader, str]]:
 
 
 def _count(value: Json) -> int | None:
+    """A count of tokens; some handlers write `120.0`."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -4,6 +4,7 @@ from functools import cache
 from importlib.metadata import entry_points
 
 from inspector.importers.api_captures import ApiCapturesImporter
+from inspector.importers.atropos import AtroposImporter
 from inspector.importers.bfcl import BfclImporter
 from inspector.importers.chat_completions import ChatCompletionsImporter
 from inspector.importers.claude_code import ClaudeCodeImporter
@@ -16,6 +17,7 @@ from inspector.importers.harbor_atif import HarborAtifImporter
 from inspector.importers.helicone import HeliconeImporter
 from inspector.importers.hermes_sessions import HermesSessionsImporter
 from inspector.importers.litellm import LiteLlmImporter
+from inspector.importers.inspect_log import InspectImporter
 from inspector.importers.llm_database import LlmDatabaseImporter
 from inspector.importers.mini_swe_agent import MiniSweAgentImporter
 from inspector.importers.mitmproxy import MitmproxyImporter
@@ -24,10 +26,14 @@ from inspector.importers.openhands import OpenHandsImporter
 from inspector.importers.openrouter import OpenRouterImporter
 from inspector.importers.portkey import PortkeyImporter
 from inspector.importers.raw_text import RawTextImporter
+from inspector.importers.sglang_log import SglangLogImporter
 from inspector.importers.sharegpt import ShareGptImporter
 from inspector.importers.source import Importer
 from inspector.importers.swe_agent import SweAgentImporter
+from inspector.importers.tau2_bench import Tau2BenchImporter
+from inspector.importers.tau_bench import TauBenchImporter
 from inspector.importers.trace_files import TraceFileImporter
+from inspector.importers.vllm_log import VllmLogImporter
 
 ENTRY_POINT_GROUP = "weaklink.importers"
 """Entry points of this group name an Importer each."""
@@ -55,6 +61,12 @@ _BUILT_IN: tuple[Importer, ...] = (
     HeliconeImporter(),
     PortkeyImporter(),
     OpenRouterImporter(),
+    TauBenchImporter(),
+    Tau2BenchImporter(),
+    InspectImporter(),
+    AtroposImporter(),
+    VllmLogImporter(),
+    SglangLogImporter(),
     CompletionsImporter(),
     RawTextImporter(),
 )

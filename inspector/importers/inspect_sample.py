@@ -1,0 +1,173 @@
+"""One sample of an Inspect log as traces: its own conversation, and those of its sub-agents and graders."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from inspector.importers.identity import instant, text_of
+from inspector.importers.inspect_messages import Attachments, read_inspect_message
+from inspector.importers.inspect_requests import Pool, requests_of
+from inspector.importers.inspect_tracks import Track, Tracks
+from inspector.importers.source import JsonObject, Skipped
+from inspector.model import (
+    BodyState,
+    ExternalId,
+    Generation,
+    Json,
+    Outcome,
+    ParentTrace,
+    ParentWhy,
+    Provenance,
+    RecognisedBy,
+    Role,
+    Trace,
+    Turn,
+    TurnFlag,
+)
+
+_NO_CHUNKS = "the source keeps no chunks"
+_WRITTEN_ANEW = "arguments of calls are kept parsed, and their text was written anew"
+_NO_REQUEST = "of some answers no request is kept: their tools, times and usage are unknown"
+_BESIDE = "requests of sub-agents and graders, and discarded answers, are traces of their own below the sample's"
+_RETRIED = "attempts at a sample that failed and were repeated are left out"
+_CONDENSED = "texts beyond 256 MiB were left as references to attachments"
+_LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
+_DEMONSTRATION = frozenset({TurnFlag.DEMONSTRATION})
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """What a log says of all its samples: its header, and the version of its format."""
+
+    header: JsonObject
+
+    @property
+    def spec(self) -> JsonObject:
+        """The task and the model."""
+        found = self.header.get("eval")
+        return found if isinstance(found, dict) else {}
+
+    @property
+    def version(self) -> str:
+        """The format's version, `""` where it is not said."""
+        said = self.header.get("version")
+        return str(said) if isinstance(said, int) else ""
+
+
+def read_sample(sample: JsonObject, evaluation: Evaluation, record: str) -> Iterator[Trace | Skipped]:
+    """The trace of a sample, then those beside it; one without messages is skipped."""
+    attachments = Attachments(sample.get("attachments") or _of(sample, "transcript").get("content"))
+    listed = sample.get("messages")
+    tracks = Tracks(listed if isinstance(listed, list) else [], Pool(sample), attachments)
+    for request in requests_of(sample, attachments):
+        tracks.take(request)
+    found = [track for track in (tracks.own, *tracks.others) if track.messages or track.failed]
+    if not found:
+        said = text_of(_of(sample, "error"), "message")
+        why = f"; it failed: `{said[:500]}`" if said else ""
+        yield Skipped(record, f"the sample has no messages{why}")
+        return
+    own = _ids(sample, evaluation)
+    for number, track in enumerate(found):
+        trace = _trace(sample, evaluation, track, attachments)
+        ids = (ExternalId("conversation", f"{own.value}/{number + 1}"),) if number else (own,)
+        place = record if not number else f"{record}, conversation {number + 1}"
+        more = [_BESIDE] if len(found) > 1 and not number else []
+        if tracks.left_out and not number:
+            more.append(f"{tracks.left_out} requests beside the conversation are left out: they repeat too much")
+        yield replace(
+            trace,
+            external_ids=ids,
+            recognised_by=RecognisedBy.PREFIX_CHAIN if number else RecognisedBy.FIELD,
+            parent=ParentTrace(own, ParentWhy.FORK if track.is_fork else ParentWhy.SUBAGENT) if number else None,
+            outcome=None if number else _outcome(sample),
+            provenance=replace(trace.provenance, record=place, warnings=(*trace.provenance.warnings, *more)),
+        )
+
+
+def _trace(sample: JsonObject, evaluation: Evaluation, track: Track, attachments: Attachments) -> Trace:
+    model = text_of(evaluation.spec, "model")
+    turns = tuple(_turns(track, attachments, model))
+    requests = track.requests()
+    asked = next((name for request in requests if (name := request.name)), "")
+    task = text_of(evaluation.spec, "task")
+    named = f"{task} {sample.get('id')}, epoch {sample.get('epoch')}" + (f", {asked}" if asked else "")
+    began = min((at for one in requests if (at := one.generation.started)), key=lambda at: at.at_s, default=None)
+    return Trace(
+        turns=turns,
+        name=named.strip(),
+        model=next((name for one in requests if (name := one.generation.requested_model)), model),
+        started=began or instant(sample.get("started_at")) or instant(evaluation.spec.get("created")),
+        provenance=Provenance(
+            source_version=evaluation.version,
+            warnings=tuple(_warnings(sample, track, turns, attachments)),
+        ),
+    )
+
+
+def _warnings(sample: JsonObject, track: Track, turns: tuple[Turn, ...], attachments: Attachments) -> Iterator[str]:
+    yield _NO_CHUNKS
+    exact = {named for request in track.requests() for named in request.arguments}
+    if any(call.id not in exact for turn in turns for call in turn.calls):
+        yield _WRITTEN_ANEW
+    if any(
+        turn.generation == Generation(requested_model=turn.generation.requested_model)
+        for turn in turns
+        if turn.generation
+    ):
+        yield _NO_REQUEST
+    if sample.get("error_retries"):
+        yield _RETRIED
+    if attachments.are_left:
+        yield _CONDENSED
+
+
+def _turns(track: Track, attachments: Attachments, model: str) -> Iterator[Turn]:
+    for at, message in enumerate(track.messages):
+        yield from (request.turn() for request in track.failed.get(at, ()))
+        yield _turn(track, at, message, attachments, model)
+    yield from (request.turn() for request in track.failed.get(len(track.messages), ()))
+
+
+def _turn(track: Track, at: int, message: Json, attachments: Attachments, model: str) -> Turn:
+    request = track.answers.get(at)
+    if request is not None:
+        return request.turn()
+    turn = read_inspect_message(message, attachments, {})
+    if turn.role is not Role.ASSISTANT:
+        return turn
+    if isinstance(message, dict) and message.get("source") == "input":
+        return replace(turn, flags=_DEMONSTRATION)
+    return replace(turn, generation=Generation(requested_model=model, body=BodyState.COMPLETE))
+
+
+def _ids(sample: JsonObject, evaluation: Evaluation) -> ExternalId:
+    """The sample's own id where it has one, else that of its place in the run."""
+    if named := text_of(sample, "uuid"):
+        return ExternalId("uuid", named)
+    run = text_of(evaluation.spec, "run_id", "task_id", "created")
+    return ExternalId("sample", f"{run}/{sample.get('id')}/{sample.get('epoch')}")
+
+
+def _outcome(sample: JsonObject) -> Outcome:
+    error = text_of(_of(sample, "error"), "message")
+    limit = text_of(_of(sample, "limit"), "type")
+    scores = sample.get("scores")
+    listed: list[Json] = list(scores.values()) if isinstance(scores, dict) else [sample.get("score")]
+    values = (_value(one.get("value")) for one in listed if isinstance(one, dict))
+    return Outcome(
+        completed=not (error or limit),
+        exit_status=error or (f"limit: {limit}" if limit else None),
+        reward=next((value for value in values if value is not None), None),
+    )
+
+
+def _value(value: Json) -> float | None:
+    """A score as a number; Inspect's letters as Inspect counts them (`scorer/_metric.py`, `value_to_float`)."""
+    if isinstance(value, bool | int | float):
+        return float(value)
+    return _LETTERS.get(value) if isinstance(value, str) else None
+
+
+def _of(value: JsonObject, key: str) -> JsonObject:
+    found = value.get(key)
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,287 @@
+"""tau2-bench's results: a trace a simulation, and one of its simulated user where that calls tools too.
+
+A file is one document `{"info": {...}, "tasks": [...], "simulations": [...]}`, read whole to 256 MiB, or one simulation
+(tau2-bench, `data_model/simulation.py`, `data_model/message.py`). Arguments are objects, their exact text stands in
+`raw_data` where the provider's answer was kept. What the user does with its tools the agent does not see.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from inspector.importers.identity import instant, text_of
+from inspector.importers.rows import read_rows
+from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.model import (
+    ExternalId,
+    Generation,
+    Instant,
+    InstantSource,
+    Json,
+    Outcome,
+    ParentTrace,
+    ParentWhy,
+    Part,
+    Provenance,
+    RecognisedBy,
+    Role,
+    ToolDefinition,
+    ToolsOrigin,
+    Trace,
+    Turn,
+    TurnFlag,
+    Usage,
+)
+from inspector.wire.finish_reasons import finish_meaning
+from inspector.wire.json_text import compact_json
+from inspector.wire.openai_messages import read_message, read_tools
+
+_RESULTS = re.compile(r'\s*\{\s*"timestamp"\s*:\s*"[^"]*"\s*,\s*"info"\s*:\s*\{\s*"git_commit"')
+_SIMULATION = frozenset({"task_id", "start_time", "termination_reason"})
+_ENDED = frozenset({"user_stop", "agent_stop"})
+_NO_CHUNKS = "the source keeps no chunks"
+_POLICY = "the system prompt is not kept: the domain's policy, which it holds, stands in its place"
+_ALONE = "the simulation stands alone: its model, tools and policy are in the run's `results.json`"
+_WRITTEN_ANEW = "arguments of calls are kept parsed, and their text was written anew"
+_USER = "what the simulated user did with its own tools is a trace below"
+_NO_USER_TOOLS = "the simulated user's prompt and tools are not kept"
+_ROLES = {role.value: role for role in Role}
+_SYNTHETIC = frozenset({TurnFlag.SYNTHETIC})
+
+
+class Tau2BenchImporter:
+    """One trace a simulation, and one for its user where that called tools."""
+
+    name = "tau2-bench"
+
+    def recognises(self, sample: Sample) -> float:
+        """By a run's simulations beside its tasks, or by the members of a simulation."""
+        known = any(_is_run(row) or _is_simulation(row) for row in sample.rows)
+        return 0.9 if known or _RESULTS.match(sample.text.lstrip("\ufeff")) else 0.0
+
+    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+        """The simulations of each document; one without messages is skipped."""
+        for row in read_rows(file):
+            if isinstance(row, Skipped):
+                yield row
+            elif _is_simulation(row.value):
+                yield from _traces(row.value, _Run(row.value, is_alone=True), row.record)
+            elif not isinstance(listed := row.value.get("simulations"), list) or not listed:
+                yield Skipped(row.record, "the run has no list `simulations` with simulations in it")
+            else:
+                run = _Run(_object(row.value.get("info")))
+                for number, one in enumerate(listed, 1):
+                    record = f"{row.record}, simulation {number}"
+                    if isinstance(one, dict):
+                        yield from _traces(one, run, record)
+                    else:
+                        yield Skipped(record, "this is no object, as simulations are")
+
+
+def _is_run(row: JsonObject) -> bool:
+    return isinstance(row.get("simulations"), list) and "tasks" in row and isinstance(row.get("info"), dict)
+
+
+def _is_simulation(row: JsonObject) -> bool:
+    return row.keys() >= _SIMULATION and bool({"messages", "ticks"} & row.keys())
+
+
+class _Run:
+    """What a run says of all its simulations."""
+
+    def __init__(self, info: JsonObject, *, is_alone: bool = False) -> None:
+        environment, agent, user = (_object(info.get(f"{key}_info")) for key in ("environment", "agent", "user"))
+        self.is_alone = is_alone
+        self.domain = text_of(environment, "domain_name")
+        self.policy = text_of(environment, "policy")
+        tools = environment.get("tool_defs")
+        self.tools = read_tools(list(tools.values()) if isinstance(tools, dict) else tools)
+        self.agent = _Side(Role.ASSISTANT, agent, self.tools)
+        self.user = _Side(Role.USER, user, ())
+
+
+class _Side:
+    """One of the two that talk: its role in the messages, and what is known of its model."""
+
+    def __init__(self, role: Role, told: JsonObject, tools: tuple[ToolDefinition, ...]) -> None:
+        self.role = role
+        self.model = text_of(told, "llm")
+        settings = told.get("llm_args")
+        self.parameters = compact_json(settings) if isinstance(settings, dict) and settings else ""
+        self.tools = tools
+
+
+@dataclass(frozen=True, slots=True)
+class _Message:
+    """A message of the simulation: whose it is, or whose call it answers."""
+
+    value: JsonObject
+    role: Role
+    requestor: Role
+
+
+def _traces(simulation: JsonObject, run: _Run, record: str) -> Iterator[Trace | Skipped]:
+    messages = tuple(_messages(simulation))
+    if not messages:
+        spoken = ": it is one of speech, told in `ticks`" if simulation.get("ticks") else ""
+        yield Skipped(record, f"the simulation has no messages{spoken}")
+        return
+    trial = simulation.get("trial")
+    own = ExternalId("id", text_of(simulation, "id") or f"{simulation.get('task_id')}/{trial}/{record}")
+    name = f"{run.domain} task {simulation.get('task_id')}".strip()
+    if isinstance(trial, int):
+        name += f", trial {trial}"
+    turns = tuple(_turns(messages, run.agent))
+    policy = [Turn(Role.SYSTEM, (Part("text", run.policy),), "policy", flags=_SYNTHETIC)] if run.policy else []
+    acts = any(one.role is Role.USER and one.value.get("tool_calls") for one in messages)
+    trace = Trace(
+        turns=(*policy, *turns),
+        name=name,
+        model=run.agent.model,
+        started=instant(simulation.get("start_time")),
+        external_ids=(own,),
+        recognised_by=RecognisedBy.FIELD,
+        outcome=_outcome(simulation),
+        provenance=Provenance(
+            record=record,
+            warnings=(
+                _NO_CHUNKS,
+                *([_POLICY] if policy else []),
+                *([_ALONE] if run.is_alone else []),
+                *([_WRITTEN_ANEW] if _are_rewritten(messages, Role.ASSISTANT) else []),
+                *([_USER] if acts else []),
+            ),
+        ),
+    )
+    yield trace
+    if acts:
+        rewritten = [_WRITTEN_ANEW] if _are_rewritten(messages, Role.USER) else []
+        yield replace(
+            trace,
+            turns=tuple(_turns(messages, run.user)),
+            name=f"{name}, user",
+            model=run.user.model,
+            external_ids=(ExternalId("user", own.value),),
+            outcome=None,
+            parent=ParentTrace(own, ParentWhy.SUBAGENT),
+            provenance=Provenance(record=f"{record}, user", warnings=(_NO_CHUNKS, _NO_USER_TOOLS, *rewritten)),
+        )
+
+
+def _messages(simulation: JsonObject) -> Iterator[_Message]:
+    """The messages in order, those that stand together one by one."""
+    for outer in _objects(simulation.get("messages")):
+        for value in _objects(outer.get("tool_messages")) or [outer]:
+            role = _ROLES.get(text_of(value, "role"), Role.USER)
+            yield _Message(value, role, Role.USER if value.get("requestor") == "user" else Role.ASSISTANT)
+
+
+def _turns(messages: tuple[_Message, ...], side: _Side) -> Iterator[Turn]:
+    """The conversation as one side saw it: its own calls and results, and what the other said."""
+    for at, message in enumerate(messages):
+        value = message.value
+        if message.role is Role.TOOL:
+            if message.requestor is side.role:
+                yield _result(value)
+        elif message.role is side.role:
+            is_greeting = at == 0 and not any(value.get(key) for key in ("usage", "raw_data", "tool_calls"))
+            yield _greeting(value) if is_greeting else _answer(value, side)
+        elif not value.get("tool_calls"):
+            role = "system" if message.role is Role.SYSTEM else "user"
+            yield replace(read_message({"role": role, "content": value.get("content")}), source_role=message.role.value)
+
+
+def _result(value: JsonObject) -> Turn:
+    return read_message(
+        {
+            "role": "tool",
+            "content": value.get("content") or "",
+            "tool_call_id": value.get("id"),
+            "is_error": True if value.get("error") is True else None,
+        }
+    )
+
+
+def _greeting(value: JsonObject) -> Turn:
+    """The words with which every simulation begins: no model said them."""
+    turn = read_message({"role": "assistant", "content": value.get("content")})
+    return replace(turn, source_role=text_of(value, "role"), flags=_SYNTHETIC)
+
+
+def _answer(value: JsonObject, side: _Side) -> Turn:
+    raw = _object(value.get("raw_data"))
+    choice = next(iter(_objects(raw.get("choices"))), {})
+    said = _object(choice.get("message")) or raw
+    exact = _exact(value)
+    calls: list[Json] = [
+        {**call, "arguments": exact.get(text_of(call, "id"), call.get("arguments"))}
+        for call in _objects(value.get("tool_calls"))
+    ]
+    turn = read_message(
+        {
+            "role": "assistant",
+            "content": value.get("content"),
+            "reasoning_content": text_of(said, "reasoning_content", "reasoning") or None,
+            "tool_calls": calls,
+        }
+    )
+    usage = _object(value.get("usage"))
+    ended, took = instant(value.get("timestamp")), value.get("generation_time_seconds")
+    finish = text_of(choice, "finish_reason")
+    return replace(
+        turn,
+        source_role=text_of(value, "role"),
+        generation=Generation(
+            api="chat.completions",
+            requested_model=side.model,
+            answered_model=text_of(raw, "model"),
+            parameters=side.parameters,
+            tools=side.tools,
+            tools_origin=ToolsOrigin.REQUEST if side.tools else None,
+            started=Instant(ended.at_s - took, InstantSource.DERIVED) if ended and isinstance(took, float) else None,
+            ended=ended,
+            usage=Usage(_number(usage.get("prompt_tokens")), _number(usage.get("completion_tokens"))),
+            finish_reason=finish or None,
+            finish=finish_meaning(finish) if finish else None,
+        ),
+    )
+
+
+def _exact(value: JsonObject) -> dict[str, str]:
+    """The exact texts of a message's arguments by the calls' ids, from the provider's answer where that was kept."""
+    raw = _object(value.get("raw_data"))
+    said = [_object(choice.get("message")) for choice in _objects(raw.get("choices"))] or [raw]
+    calls = [call for message in said for call in _objects(message.get("tool_calls"))]
+    texts = ((call.get("id"), _object(call.get("function")).get("arguments")) for call in calls)
+    return {named: text for named, text in texts if isinstance(named, str) and isinstance(text, str)}
+
+
+def _are_rewritten(messages: tuple[_Message, ...], role: Role) -> bool:
+    return any(
+        text_of(call, "id") not in _exact(message.value)
+        for message in messages
+        if message.role is role
+        for call in _objects(message.value.get("tool_calls"))
+    )
+
+
+def _outcome(simulation: JsonObject) -> Outcome:
+    why = text_of(simulation, "termination_reason")
+    reward = _object(simulation.get("reward_info")).get("reward")
+    return Outcome(
+        completed=why in _ENDED if why else None,
+        exit_status=why or None,
+        reward=float(reward) if isinstance(reward, int | float) and not isinstance(reward, bool) else None,
+    )
+
+
+def _object(value: Json) -> JsonObject:
+    return value if isinstance(value, dict) else {}
+
+
+def _objects(value: Json) -> list[JsonObject]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def _number(value: Json) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
