@@ -16,6 +16,7 @@ from inspector.importers.llm_database import LlmDatabaseImporter
 from inspector.importers.mini_swe_agent import MiniSweAgentImporter
 from inspector.importers.openai_messages import OpenAiMessagesImporter
 from inspector.importers.openhands import OpenHandsImporter
+from inspector.importers.otlp import OtlpImporter
 from inspector.importers.raw_text import RawTextImporter
 from inspector.importers.sharegpt import ShareGptImporter
 from inspector.importers.source import Importer
@@ -41,6 +42,7 @@ _BUILT_IN: tuple[Importer, ...] = (
     OpenHandsImporter(),
     LlmDatabaseImporter(),
     HermesSessionsImporter(),
+    OtlpImporter(),
     CompletionsImporter(),
     RawTextImporter(),
 )
