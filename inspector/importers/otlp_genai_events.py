@@ -61,13 +61,13 @@ def _body(event: OtlpEvent) -> JsonObject:
 
 
 def _message(body: JsonObject, role: str) -> Json:
-    kept: JsonObject = {"role": role, "content": body.get("content", "")}
+    kept: JsonObject = {"role": role}
     named = body.get("role")
     if isinstance(named, str) and named:
         kept["role"] = named
     if (calls := lenient_json(body.get("tool_calls"))) is not None:
         kept["tool_calls"] = calls
-    for key in ("reasoning_content", "reasoning", "name"):
+    for key in ("content", "reasoning_content", "reasoning", "name"):
         if key in body:
             kept[key] = body[key]
     if role == "tool":
@@ -77,7 +77,7 @@ def _message(body: JsonObject, role: str) -> Json:
 
 def _read_choice(body: JsonObject, told: Told) -> None:
     held = lenient_json(body.get("message"))
-    message = held if isinstance(held, dict) else {"content": held if held is not None else body.get("content", "")}
+    message = held if isinstance(held, dict) else {"content": body.get("content", "") if held is None else held}
     calls = body.get("tool_calls")
     told.answers.append(_message(message if calls is None else {"tool_calls": calls, **message}, "assistant"))
     finish = body.get("finish_reason")

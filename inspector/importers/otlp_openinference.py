@@ -70,7 +70,8 @@ def _messages(listed: Json) -> Iterator[Json]:
 def _message(message: JsonObject) -> Iterator[tuple[str, Json]]:
     yield "role", message.get("role", "")
     blocks = [*_blocks(message.get("contents"))]
-    yield "content", blocks or message.get("content", "")
+    if blocks or "content" in message:
+        yield "content", blocks or message["content"]
     calls: list[Json] = [
         inner if isinstance(inner := call.get("tool_call"), dict) else call
         for call in objects(message.get("tool_calls"))

@@ -8,25 +8,20 @@ trace/v1/trace.proto and common/v1/common.proto; opentelemetry-collector-contrib
 
 import struct
 from collections.abc import Iterator
-from typing import BinaryIO, TypeAlias
+from typing import BinaryIO
 
 from inspector.importers.lines import RECORD_BYTES, too_long
 from inspector.importers.otlp_json import seconds
 from inspector.importers.otlp_span import OtlpEvent, OtlpSpan
+from inspector.importers.otlp_wire import BYTES, CutError, fields_of, read_varint, size_of, varint_at
 from inspector.importers.packing import DamagedDataError
 from inspector.importers.source import JsonObject, Skipped, SourceFile
 from inspector.model import Json
 from inspector.text import decode
 
-_Field: TypeAlias = tuple[int, int | bytes]
-_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _RESOURCE_SPANS = b"\x0a"
 _MAX_DEPTH = 64
 _BREAKS_OFF = "the protobuf breaks off"
-
-
-class _CutError(ValueError):
-    """A message ends within a field."""
 
 
 def is_otlp(head: bytes) -> bool:
@@ -35,12 +30,12 @@ def is_otlp(head: bytes) -> bool:
     if not body.startswith(_RESOURCE_SPANS):
         return False
     try:
-        length, at = _varint(body, 1)
+        length, at = varint_at(body, 1)
         inner = body[at : at + length]
-        first, value = next(_fields(inner, cut=True))
+        first, value = next(fields_of(inner, cut=True))
         if first not in {1, 2} or not isinstance(value, bytes):
             return False
-        return _is_resource(value) if first == 1 else next(_fields(value, cut=True))[0] in {1, 2, 3}
+        return _is_resource(value) if first == 1 else next(fields_of(value, cut=True))[0] in {1, 2, 3}
     except (ValueError, StopIteration):
         return False
 
@@ -94,26 +89,26 @@ def _of_stream(stream: BinaryIO, left: int | None) -> Iterator[OtlpSpan | Skippe
 
 def _read_head(stream: BinaryIO) -> tuple[int, int, int] | None:
     """The next field's number, its length, and how many bytes both took; None at the stream's end."""
-    key = _read_varint(stream)
+    key = read_varint(stream)
     if key is None:
         return None
-    if key & 7 != _BYTES:
+    if key & 7 != BYTES:
         raise ValueError(f"a field of type {key & 7} stands where resource spans are expected")
-    length = _read_varint(stream)
+    length = read_varint(stream)
     if length is None:
         raise ValueError("it breaks off")
-    return key >> 3, length, _size(key) + _size(length)
+    return key >> 3, length, size_of(key) + size_of(length)
 
 
 def _spans(raw: bytes, number: int) -> Iterator[OtlpSpan | Skipped]:
     """The spans that are whole; what follows a fault is lost."""
     service = ""
     try:
-        for at, value in _fields(raw, cut=True):
+        for at, value in fields_of(raw, cut=True):
             if at == 1 and isinstance(value, bytes):
                 service = _service(value)
             elif at in {2, 1000} and isinstance(value, bytes):
-                for inner, one in _fields(value, cut=True):
+                for inner, one in fields_of(value, cut=True):
                     if inner == 2 and isinstance(one, bytes) and (span := _whole_span(one, service)) is not None:
                         yield span
     except ValueError as error:
@@ -123,7 +118,7 @@ def _spans(raw: bytes, number: int) -> Iterator[OtlpSpan | Skipped]:
 def _whole_span(raw: bytes, service: str) -> OtlpSpan | None:
     try:
         return _span(raw, service)
-    except _CutError:
+    except CutError:
         return None
 
 
@@ -134,7 +129,7 @@ def _span(raw: bytes, service: str) -> OtlpSpan:
     attributes: JsonObject = {}
     events: list[OtlpEvent] = []
     status = dropped = 0
-    for at, value in _fields(raw):
+    for at, value in fields_of(raw):
         if isinstance(value, int):
             if at in times:
                 times[at] = seconds(value)
@@ -158,7 +153,7 @@ def _span(raw: bytes, service: str) -> OtlpSpan:
 def _event(raw: bytes) -> OtlpEvent:
     name, at_s = "", None
     attributes: JsonObject = {}
-    for at, value in _fields(raw):
+    for at, value in fields_of(raw):
         if at == 1 and isinstance(value, int):
             at_s = seconds(value)
         elif at == 2 and isinstance(value, bytes):
@@ -170,7 +165,7 @@ def _event(raw: bytes) -> OtlpEvent:
 
 def _status(raw: bytes) -> tuple[int, str]:
     code, message = 0, ""
-    for at, value in _fields(raw):
+    for at, value in fields_of(raw):
         if at == 3 and isinstance(value, int):
             code = value
         elif at == 2 and isinstance(value, bytes):
@@ -179,20 +174,20 @@ def _status(raw: bytes) -> tuple[int, str]:
 
 
 def _service(raw: bytes) -> str:
-    held = dict(_key_value(value) for at, value in _fields(raw, cut=True) if at == 1 and isinstance(value, bytes))
+    held = dict(_key_value(value) for at, value in fields_of(raw, cut=True) if at == 1 and isinstance(value, bytes))
     name = held.get("service.name")
     return name if isinstance(name, str) else ""
 
 
 def _is_resource(raw: bytes) -> bool:
     """Whether the first attribute of a resource has a key and a value, as far as it is there."""
-    at, value = next(_fields(raw, cut=True), (1, b"\x0a\x00"))
-    return at == 1 and isinstance(value, bytes) and next(_fields(value, cut=True))[0] == 1
+    at, value = next(fields_of(raw, cut=True), (1, b"\x0a\x00"))
+    return at == 1 and isinstance(value, bytes) and next(fields_of(value, cut=True))[0] == 1
 
 
 def _key_value(raw: bytes, depth: int = 0) -> tuple[str, Json]:
     key, held = "", None
-    for at, value in _fields(raw):
+    for at, value in fields_of(raw):
         if at == 1 and isinstance(value, bytes):
             key = decode(value)
         elif at == 2 and isinstance(value, bytes):
@@ -204,7 +199,7 @@ def _any_value(raw: bytes, depth: int) -> Json:
     if depth > _MAX_DEPTH:
         raise ValueError("the values are nested too deeply")
     held: Json = None
-    for at, value in _fields(raw):
+    for at, value in fields_of(raw):
         match at, value:
             case 1, bytes():
                 held = decode(value)
@@ -215,68 +210,12 @@ def _any_value(raw: bytes, depth: int) -> Json:
             case 4, int():
                 held = struct.unpack("<d", value.to_bytes(8, "little"))[0]
             case 5, bytes():
-                held = [_any_value(one, depth + 1) for inner, one in _fields(value) if isinstance(one, bytes)]
+                held = [_any_value(one, depth + 1) for inner, one in fields_of(value) if isinstance(one, bytes)]
             case 6, bytes():
-                held = dict(_key_value(one, depth + 1) for inner, one in _fields(value) if isinstance(one, bytes))
+                held = dict(_key_value(one, depth + 1) for inner, one in fields_of(value) if isinstance(one, bytes))
             case 7, bytes():
                 held = value.hex()
     return held
-
-
-def _fields(raw: bytes, *, cut: bool = False) -> Iterator[_Field]:
-    """The fields of a message: numbers as they stand, the rest as bytes; `cut` gives what is left of a last one.
-
-    _CutError where the message ends within a field, ValueError where it is no message.
-    """
-    at, end = 0, len(raw)
-    while at < end:
-        key, at = _varint(raw, at)
-        number, kind = key >> 3, key & 7
-        if not number or kind not in {_VARINT, _FIXED64, _BYTES, _FIXED32}:
-            raise ValueError(f"a field has the number {number} and the type {kind}")
-        if kind == _VARINT:
-            value, at = _varint(raw, at)
-            yield number, value
-            continue
-        length, at = (8 if kind == _FIXED64 else 4, at) if kind != _BYTES else _varint(raw, at)
-        held = raw[at : at + length]
-        at += length
-        if len(held) < length:
-            if cut and kind == _BYTES:
-                yield number, held
-                return
-            raise _CutError("a field breaks off")
-        yield number, held if kind == _BYTES else int.from_bytes(held, "little")
-
-
-def _varint(raw: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    for place in range(at, min(at + 10, len(raw))):
-        byte = raw[place]
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value & 0xFFFFFFFFFFFFFFFF, place + 1
-        shift += 7
-    if len(raw) - at < 10:
-        raise _CutError("a number breaks off")
-    raise ValueError("a number is too long")
-
-
-def _read_varint(stream: BinaryIO) -> int | None:
-    """A number off a stream; None at its end."""
-    raw = b""
-    while len(raw) < 10:
-        byte = stream.read(1)
-        if not byte:
-            return None
-        raw += byte
-        if byte[0] < 0x80:
-            return _varint(raw, 0)[0]
-    raise ValueError("a number is too long")
-
-
-def _size(value: int) -> int:
-    return max(1, -(-value.bit_length() // 7))
 
 
 def _skip(stream: BinaryIO, length: int) -> bool:

@@ -33,6 +33,7 @@ SESSION_KEYS = (
 """Attributes that name the session of a span, the first first."""
 
 _NO_TIME = float("inf")
+_EVENTS = 7
 
 
 @dataclass(slots=True)
@@ -114,4 +115,5 @@ def _packed(span: OtlpSpan) -> bytes:
 
 def _unpacked(packed: bytes) -> OtlpSpan:
     held: Any = parse_json(packed) if packed.startswith(b"[") else msgspec.msgpack.decode(packed)  # as it was packed
-    return OtlpSpan(*held[:7], tuple(OtlpEvent(*event) for event in held[7]), *held[8:])
+    held[_EVENTS] = tuple(OtlpEvent(*event) for event in held[_EVENTS])
+    return OtlpSpan(*held)

@@ -17,6 +17,7 @@ from inspector.importers.mini_swe_agent import MiniSweAgentImporter
 from inspector.importers.openai_messages import OpenAiMessagesImporter
 from inspector.importers.openhands import OpenHandsImporter
 from inspector.importers.otlp import OtlpImporter
+from inspector.importers.phoenix import PhoenixImporter
 from inspector.importers.raw_text import RawTextImporter
 from inspector.importers.sharegpt import ShareGptImporter
 from inspector.importers.source import Importer
@@ -43,6 +44,7 @@ _BUILT_IN: tuple[Importer, ...] = (
     LlmDatabaseImporter(),
     HermesSessionsImporter(),
     OtlpImporter(),
+    PhoenixImporter(),
     CompletionsImporter(),
     RawTextImporter(),
 )
