@@ -51,8 +51,8 @@ class OtlpImporter:
 def traces_in(shelf: SpanShelf) -> Iterator[Trace | Skipped]:
     """The traces of all sessions on a shelf; sessions without a request to a model are counted in a Skipped."""
     without = 0
-    for ids, spans in shelf.sessions():
-        traces = session_traces(ids, spans)
+    for id_, spans in shelf.sessions():
+        traces = session_traces(id_, spans)
         first = next(traces, None)
         if first is None:
             without += 1
@@ -63,12 +63,12 @@ def traces_in(shelf: SpanShelf) -> Iterator[Trace | Skipped]:
         yield Skipped("other spans", f"{without} of the traces in this file tell of no request to a model")
 
 
-def session_traces(ids: tuple[ExternalId, ...], spans: Iterable[OtlpSpan]) -> Iterator[Trace]:
+def session_traces(id_: ExternalId, spans: Iterable[OtlpSpan]) -> Iterator[Trace]:
     """The traces that the spans of one session tell of."""
     messages = Messages()
     read = [read_span(span, messages) for span in merged(spans)]
-    found = RecognisedBy.FIELD if ids[0].name != "trace_id" else RecognisedBy.RECORD
-    return traces_of_spans(read, ids, recognised_by=found, warnings=(NO_CHUNKS,))
+    found = RecognisedBy.FIELD if id_.name != "trace_id" else RecognisedBy.RECORD
+    return traces_of_spans(read, (id_,), recognised_by=found, warnings=(NO_CHUNKS,))
 
 
 def _of_rows(file: SourceFile) -> Iterator[OtlpSpan | Skipped]:

@@ -38,11 +38,10 @@ _EVENTS = 7
 
 @dataclass(slots=True)
 class _ShelvedTrace:
-    """Where the spans of one trace lie, when it began, and its session by the earliest span that names one."""
+    """Where the spans of one trace lie, and its session by the earliest span that names one."""
 
     id: str
     places: list[tuple[int, int]] = field(default_factory=list)
-    start_s: float = _NO_TIME
     session: ExternalId | None = None
     session_s: float = _NO_TIME
 
@@ -67,24 +66,20 @@ class SpanShelf:
         trace.places.append((self._file.tell(), len(packed)))
         self._file.write(packed)
         start_s = _NO_TIME if span.start_s is None else span.start_s
-        trace.start_s = min(trace.start_s, start_s)
         session = session_of(span)
         if session is not None and (trace.session is None or start_s < trace.session_s):
             trace.session, trace.session_s = session, start_s
 
-    def sessions(self) -> Iterator[tuple[tuple[ExternalId, ...], Iterator[OtlpSpan]]]:
-        """The ids of each session, and its spans in the order they were put; sessions in the order of their first.
+    def sessions(self) -> Iterator[tuple[ExternalId, Iterator[OtlpSpan]]]:
+        """The id of each session, and its spans in the order they were put; sessions in the order of their first.
 
-        A session that the spans name has its id and that of its first trace: the same name may come again in another
-        run. A trace whose spans name none is a session by itself.
+        A trace whose spans name no session is one by itself.
         """
         sessions: dict[ExternalId, list[_ShelvedTrace]] = {}
         for trace in self._traces.values():
             sessions.setdefault(trace.session or ExternalId("trace_id", trace.id), []).append(trace)
         for id_, traces in sessions.items():
-            first = min(traces, key=lambda trace: trace.start_s)
-            ids = (id_,) if first.session is None else (id_, ExternalId("trace_id", first.id))
-            yield ids, self._taken(traces)
+            yield id_, self._taken(traces)
 
     def _taken(self, traces: list[_ShelvedTrace]) -> Iterator[OtlpSpan]:
         for place, size in sorted(place for trace in traces for place in trace.places):

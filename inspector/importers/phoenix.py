@@ -71,8 +71,8 @@ def _of_database(file: SourceFile) -> Iterator[Trace | Skipped]:
     without = 0
     try:
         with file.on_disk() as path, opened(path) as tables:
-            for ids, spans in sessions_in(tables):
-                traces = session_traces(ids, spans)
+            for id_, spans in sessions_in(tables):
+                traces = session_traces(id_, spans)
                 first = next(traces, None)
                 without += first is None
                 yield from () if first is None else (first,)

@@ -17,8 +17,8 @@ TABLES = frozenset({"projects", "traces", "spans"})
 _SESSIONS = "project_sessions"
 
 
-def sessions_in(tables: LlmTables) -> Iterator[tuple[tuple[ExternalId, ...], Iterator[OtlpSpan]]]:
-    """The ids of each session and its spans; sessions first, in the order of their ids, then the traces without one.
+def sessions_in(tables: LlmTables) -> Iterator[tuple[ExternalId, Iterator[OtlpSpan]]]:
+    """The id of each session and its spans; sessions first, in the order of their ids, then the traces without one.
 
     One session's spans are in memory, and some numbers for every span. Errors as `LlmTables` has them.
     """
@@ -31,9 +31,7 @@ def sessions_in(tables: LlmTables) -> Iterator[tuple[tuple[ExternalId, ...], Ite
         named = ExternalId("session.id", session) if isinstance(session, str) else None
         sessions.setdefault(named or ExternalId("trace_id", str(trace.get("trace_id"))), []).append(trace)
     for id_, traces in sessions.items():
-        first = ExternalId("trace_id", str(traces[0].get("trace_id")))
-        ids = (id_,) if id_.name == "trace_id" else (id_, first)
-        yield ids, _spans(tables, traces, rows)
+        yield id_, _spans(tables, traces, rows)
 
 
 def _traces_query(tables: LlmTables) -> str:

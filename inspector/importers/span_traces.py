@@ -17,7 +17,7 @@ from inspector.sessions.book import Placement, SessionBook
 from inspector.sessions.exchange import RequestHead
 from inspector.wire.assembly import DecodedTurn
 
-_SPAN_ID = "span_id"
+_SPAN_ID, _TRACE_ID = "span_id", "trace_id"
 _UNASKED = "runs of tools that no call of the model asked for are left out"
 _NO_REQUESTS = "the source kept no messages of some requests, so what was asked there is not known"
 
@@ -31,8 +31,9 @@ def traces_of_spans(
 ) -> Iterator[Trace]:
     """The traces that the spans of one session make up, in the order in which they began; none without model spans.
 
-    `ids` name the session; each trace has them, and `span_id`, that of its first request. Of spans with the same id
-    the last counts. All spans are in memory, and time is linear in them and their messages. Never raises.
+    `ids` name the session; each trace has them, and the ids of its first request: `trace_id`, where the store has
+    traces of its own, and `span_id`. Of spans with the same id the last counts. All spans are in memory, and time is
+    linear in them and their messages. Never raises.
     """
     known = {span.id: span for span in spans}
     kept = without_doubles(sorted(known.values(), key=moment_of))
@@ -84,6 +85,7 @@ class _Growing:
     """A trace whose turns come in; None stands for an answer on its way."""
 
     facts: Trace
+    first: TracedSpan
     agent: str
     turns: list[Turn | None] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -100,15 +102,16 @@ class _Growing:
     ) -> Trace:
         said = self.said()
         answered = (turn.generation.answered_model for turn in said if turn.generation is not None)
-        own = next(one for one in self.facts.external_ids if one.name == _SPAN_ID)
+        store = [ExternalId(_TRACE_ID, self.first.span_trace)] if self.first.span_trace else []
+        own = ExternalId(_SPAN_ID, self.first.id)
         return replace(
             self.facts,
             turns=tuple(_with_results(said, behind)),
             name=self.agent or self.facts.name,
             model=self.facts.model or next((model for model in answered if model), ""),
-            external_ids=(*ids, own),
+            external_ids=tuple(dict.fromkeys((*ids, *store, own))),
             recognised_by=recognised_by,
-            provenance=Provenance(record=f"span {own.value}", warnings=warnings),
+            provenance=Provenance(record=f"span {self.first.id}", warnings=warnings),
         )
 
 
@@ -205,10 +208,9 @@ class _Placing:
 
     def _begun(self, span: TracedSpan, call: ModelCall) -> _Growing:
         """A trace that begins with a request of which nothing is known."""
-        own = ExternalId(_SPAN_ID, span.id)
-        return self._grow(span, Trace((), model=call.request.model, started=span.started, external_ids=(own,)))
+        return self._grow(span, Trace((), model=call.request.model, started=span.started))
 
     def _grow(self, span: TracedSpan, facts: Trace) -> _Growing:
-        growing = _Growing(facts, self._agents.name_around(span))
+        growing = _Growing(facts, span, self._agents.name_around(span))
         self.growing.append(growing)
         return growing
