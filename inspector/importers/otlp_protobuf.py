@@ -8,12 +8,13 @@ trace/v1/trace.proto and common/v1/common.proto; opentelemetry-collector-contrib
 
 import struct
 from collections.abc import Iterator
+from io import BytesIO
 from typing import BinaryIO
 
 from inspector.importers.lines import RECORD_BYTES, too_long
 from inspector.importers.otlp_json import seconds
 from inspector.importers.otlp_span import OtlpEvent, OtlpSpan
-from inspector.importers.otlp_wire import BYTES, CutError, fields_of, read_varint, size_of, varint_at
+from inspector.importers.otlp_wire import BYTES, CutError, fields_of, read_varint, varint_at
 from inspector.importers.packing import DamagedDataError
 from inspector.importers.source import JsonObject, Skipped, SourceFile
 from inspector.model import Json
@@ -41,30 +42,43 @@ def is_otlp(head: bytes) -> bool:
 
 
 def read_protobuf(file: SourceFile) -> Iterator[OtlpSpan | Skipped]:
-    """The spans of a file; one `ResourceSpans` is in memory at a time, which may have 256 MiB."""
+    """The spans of a file; one `ResourceSpans`, or one body behind its length, is in memory, of 256 MiB at most."""
     try:
         with file.open() as stream:
-            yield from _of_bodies(stream) if _has_length(file.head) else _of_stream(stream, None)
+            yield from _of_bodies(stream) if _has_length(file.head) else _of_stream(stream)
     except DamagedDataError as error:
         yield Skipped("end of file", str(error))
 
 
 def _has_length(head: bytes) -> bool:
     """Whether the first four bytes are the length of a body: then they are not its beginning."""
-    return head[:1] == b"\0" and head[4:5] == _RESOURCE_SPANS and int.from_bytes(head[:4], "big") > 2
+    return head[:1] < _RESOURCE_SPANS and head[4:5] == _RESOURCE_SPANS and int.from_bytes(head[:4], "big") > 2
 
 
 def _of_bodies(stream: BinaryIO) -> Iterator[OtlpSpan | Skipped]:
-    while len(prefix := stream.read(4)) == 4:
-        yield from _of_stream(stream, int.from_bytes(prefix, "big"))
-    if prefix:
-        yield Skipped("end of file", _BREAKS_OFF)
-
-
-def _of_stream(stream: BinaryIO, left: int | None) -> Iterator[OtlpSpan | Skipped]:
-    """The spans of one body of `left` bytes, or of all bodies to the end."""
     number = 0
-    while left is None or left > 0:
+    while prefix := stream.read(4):
+        number += 1
+        length = int.from_bytes(prefix, "big")
+        raw = _taken(stream, length) if len(prefix) == 4 else b""
+        if raw is None:
+            yield Skipped(f"body {number}", too_long(RECORD_BYTES))
+            continue
+        is_whole = len(prefix) == 4 and len(raw) == length
+        for one in _of_stream(BytesIO(raw)):
+            if not isinstance(one, Skipped):
+                yield one
+            elif is_whole:
+                yield Skipped(f"body {number}, {one.record}", one.reason)
+        if not is_whole:
+            yield Skipped("end of file", _BREAKS_OFF)
+            return
+
+
+def _of_stream(stream: BinaryIO) -> Iterator[OtlpSpan | Skipped]:
+    """The spans of bodies that stand one after another."""
+    number = 0
+    while True:
         number += 1
         try:
             head = _read_head(stream)
@@ -73,22 +87,21 @@ def _of_stream(stream: BinaryIO, left: int | None) -> Iterator[OtlpSpan | Skippe
             return
         if head is None:
             return
-        field, length, size = head
-        left = None if left is None else left - size - length
-        if length > RECORD_BYTES:
+        field, length = head
+        raw = _taken(stream, length)
+        if raw is None:
             yield Skipped(f"resource spans {number}", too_long(RECORD_BYTES))
-            is_whole = _skip(stream, length)
-        else:
-            raw = stream.read(length)
-            is_whole = len(raw) == length
-            yield from _spans(raw, number) if field == 1 else ()
-        if not is_whole:
+            continue
+        for one in _spans(raw, number) if field == 1 else ():
+            if len(raw) == length or not isinstance(one, Skipped):
+                yield one
+        if len(raw) < length:
             yield Skipped("end of file", _BREAKS_OFF)
             return
 
 
-def _read_head(stream: BinaryIO) -> tuple[int, int, int] | None:
-    """The next field's number, its length, and how many bytes both took; None at the stream's end."""
+def _read_head(stream: BinaryIO) -> tuple[int, int] | None:
+    """The next field's number and its length; None at the stream's end."""
     key = read_varint(stream)
     if key is None:
         return None
@@ -96,8 +109,17 @@ def _read_head(stream: BinaryIO) -> tuple[int, int, int] | None:
         raise ValueError(f"a field of type {key & 7} stands where resource spans are expected")
     length = read_varint(stream)
     if length is None:
-        raise ValueError("it breaks off")
-    return key >> 3, length, size_of(key) + size_of(length)
+        raise CutError("it breaks off")
+    return key >> 3, length
+
+
+def _taken(stream: BinaryIO, length: int) -> bytes | None:
+    """So many bytes, or as many as there are; None for too many, which are read past."""
+    if length <= RECORD_BYTES:
+        return stream.read(length)
+    while length > 0 and (block := stream.read(min(length, 1 << 20))):
+        length -= len(block)
+    return None
 
 
 def _spans(raw: bytes, number: int) -> Iterator[OtlpSpan | Skipped]:
@@ -216,10 +238,3 @@ def _any_value(raw: bytes, depth: int) -> Json:
             case 7, bytes():
                 held = value.hex()
     return held
-
-
-def _skip(stream: BinaryIO, length: int) -> bool:
-    """Read past so many bytes; whether there are that many."""
-    while length > 0 and (block := stream.read(min(length, 1 << 20))):
-        length -= len(block)
-    return length == 0

@@ -70,8 +70,3 @@ def read_varint(stream: BinaryIO) -> int | None:
         if byte[0] < 0x80:
             return varint_at(raw, 0)[0]
     raise ValueError("a number is too long")
-
-
-def size_of(value: int) -> int:
-    """How many bytes a number takes."""
-    return max(1, -(-value.bit_length() // 7))

@@ -12,7 +12,7 @@ from itertools import chain
 from inspector.importers.span_doubles import without_doubles
 from inspector.importers.span_results import results_of
 from inspector.importers.spans import ModelCall, SpanKind, TracedSpan, end_of, moment_of
-from inspector.model import ExternalId, Generation, Provenance, RecognisedBy, Trace, Turn
+from inspector.model import ExternalId, Generation, ParentTrace, ParentWhy, Provenance, RecognisedBy, Trace, Turn
 from inspector.sessions.book import Placement, SessionBook
 from inspector.sessions.exchange import RequestHead
 from inspector.wire.assembly import DecodedTurn
@@ -40,9 +40,19 @@ def traces_of_spans(
     asking = [span for span in kept if span.call is not None]
     growing = _placed(asking, _Agents(known))
     results = results_of([one.said() for one in growing], (span for span in kept if span.run is not None))
+    begun = {one.first.id: one for one in growing}
     for number, one in enumerate(growing):
         told = dict.fromkeys(chain(warnings, one.warnings, [_UNASKED] if results.unasked else []))
-        yield one.trace(ids, recognised_by, tuple(told), results.behind.get(number, {}))
+        trace = one.trace(ids, recognised_by, tuple(told), results.behind.get(number, {}))
+        yield trace if _is_child(trace.parent, one, begun) else replace(trace, parent=None)
+
+
+def _is_child(parent: ParentTrace | None, one: "_Growing", begun: dict[str, "_Growing"]) -> bool:
+    """Whether a trace's parent is one: a sub-agent is at work within one of the store's traces of its parent."""
+    if parent is None or parent.why is not ParentWhy.SUBAGENT:
+        return True
+    above = begun.get(parent.external_id.value)
+    return above is not None and one.first.span_trace in above.span_traces
 
 
 class _Agents:
@@ -87,6 +97,7 @@ class _Growing:
     facts: Trace
     first: TracedSpan
     agent: str
+    span_traces: set[str] = field(default_factory=set)
     turns: list[Turn | None] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
@@ -171,6 +182,7 @@ class _Placing:
             growing, placement = self._last.get(agent) or self._begun(span, call), None
             growing.warnings.append(_NO_REQUESTS)
         growing.warnings += span.warnings
+        growing.span_traces.add(span.span_trace)
         growing.turns += (*(placement.turns if placement else ()), None)
         self._last[agent] = growing
         self._asked[span.id] = _Asked(growing, len(growing.turns) - 1, placement)

@@ -108,6 +108,15 @@ def test_a_request_that_a_tool_makes_within_a_request_is_its_own() -> None:
     assert found[1].parent.why is ParentWhy.SUBAGENT
 
 
+def test_another_conversation_of_the_session_is_no_sub_agent_unless_the_store_has_them_in_one_trace() -> None:
+    other: Json = {"role": "user", "content": "Shorten."}
+    one, two = model("1", 1, [HELLO], said("Sunny.")), model("2", 3, [other], said("Short."))
+    found = traces(replace(one, span_trace="a"), replace(two, span_trace="b"))
+    assert [trace.parent for trace in found] == [None, None]
+    assert [trace.external_ids[1].value for trace in found] == ["a", "b"]
+    assert traces(replace(one, span_trace="a"), replace(two, span_trace="a"))[1].parent is not None
+
+
 def test_a_tools_span_is_the_result_that_no_request_brings() -> None:
     (trace,) = traces(model("1", 1, [HELLO], call()), tool("t", 3, ToolRun("f", "c1", "{}", "18", failed=True)))
     assert story(trace)[2:] == ["tool: 18"]
