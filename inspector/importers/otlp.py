@@ -8,11 +8,11 @@ import re
 from collections.abc import Iterable, Iterator
 
 from inspector.importers.otlp_json import has_resources, merged, spans_of
+from inspector.importers.otlp_messages import Messages
 from inspector.importers.otlp_protobuf import is_otlp, read_protobuf
 from inspector.importers.otlp_reading import NO_CHUNKS, read_span
 from inspector.importers.otlp_shelf import SpanShelf
 from inspector.importers.otlp_span import OtlpSpan
-from inspector.importers.otlp_told import Messages
 from inspector.importers.rows import read_rows
 from inspector.importers.source import Sample, Skipped, SourceFile
 from inspector.importers.span_traces import traces_of_spans

@@ -5,9 +5,12 @@ Now messages stand as JSON in `gen_ai.input.messages`, `gen_ai.output.messages`,
 open-telemetry/semantic-conventions, docs/gen-ai and its deprecated attributes.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+
+import msgspec
 
 from inspector.importers.otlp_genai_events import read_events
+from inspector.importers.otlp_messages import Message, Said
 from inspector.importers.otlp_span import OtlpSpan, lenient_json, objects
 from inspector.importers.otlp_told import Told
 from inspector.importers.source import JsonObject
@@ -26,6 +29,7 @@ _KINDS = {
     "invoke_agent": SpanKind.AGENT,
     "invoke_workflow": SpanKind.AGENT,
 }
+_decode_texts = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _REQUEST = "gen_ai.request."
 _NO_PARAMETERS = frozenset({"model", "id"})
 
@@ -55,30 +59,50 @@ def _read_messages(span: OtlpSpan, told: Told) -> None:
     told_system = lenient_json(span.attributes.get("gen_ai.system_instructions"))
     parts: list[Json] = [{"type": "text", "content": told_system}] if isinstance(told_system, str) else []
     parts = [*parts, *objects(told_system)]
-    system = [*_of_parts("system", parts)] if parts else []
-    asked = list(_messages(span, "gen_ai.input.messages", told))
+    system: list[Json] = [{"role": "system", "parts": parts}] if parts else []
+    asked = _listed(span.attributes.get("gen_ai.input.messages"), "user")
     if asked or system:
-        told.asked = [*system, *asked]
-    answers = list(_messages(span, "gen_ai.output.messages", told))
-    if answers:
-        told.answers = answers
-    finish = next((_first_word(one.get("finish_reason")) for one in objects(answers)), "")
+        told.asked = Said([*system, *asked], in_openai_shape)
+    answers = span.attributes.get("gen_ai.output.messages")
+    read = lenient_json(answers)
+    if isinstance(read, str) and read:
+        told.answers = [read if _is_json(read) else {"role": "assistant", "content": read}]
+    elif listed := objects(read):
+        told.answers = [message for one in listed for message in in_openai_shape(one)]
+    told.is_cut = _is_cut(told.asked.messages) or _is_cut(told.answers)
+    finish = next((_first_word(one.get("finish_reason")) for one in objects(told.answers)), "")
     told.finish_reason = told.finish_reason or finish
 
 
-def _messages(span: OtlpSpan, key: str, told: Told) -> Iterator[Json]:
-    """The messages of an attribute in OpenAI's shape; what is left of them as a text where they were cut off."""
-    held = span.attributes.get(key)
-    listed = lenient_json(held)
-    if isinstance(listed, str) and listed:
-        told.is_cut = listed.lstrip().startswith(("{", "["))
-        yield listed if told.is_cut else {"role": "user" if key == "gen_ai.input.messages" else "", "content": listed}
-    for message in objects(listed):
-        parts = message.get("parts")
-        if isinstance(parts, list):
-            yield from _of_parts(message.get("role"), parts, message.get("finish_reason"))
-        else:
-            yield message
+def _listed(held: Json, role: str) -> list[Message]:
+    """The messages of an attribute, each as its JSON text; what is left of them as one text where they were cut off."""
+    if isinstance(held, str) and held.lstrip().startswith("["):
+        try:
+            return [*_decode_texts(held)]
+        except (ValueError, RecursionError):
+            pass
+    read = lenient_json(held)
+    if isinstance(read, str) and read:
+        return [read if _is_json(read) else {"role": role, "content": read}]
+    return [*objects(read)]
+
+
+def _is_json(text: str) -> bool:
+    return text.lstrip().startswith(("{", "["))
+
+
+def _is_cut(messages: Sequence[Message]) -> bool:
+    return len(messages) > 0 and isinstance(messages[-1], str)
+
+
+def in_openai_shape(message: Json) -> list[Json]:
+    """A message of parts as messages of OpenAI's shape; one without parts as it is."""
+    if not isinstance(message, dict):
+        return []
+    parts = message.get("parts")
+    if not isinstance(parts, list):
+        return [message]
+    return [*_of_parts(message.get("role"), parts, message.get("finish_reason"))]
 
 
 def _of_parts(role: Json, parts: list[Json], finish: Json = None) -> Iterator[Json]:

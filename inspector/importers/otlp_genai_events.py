@@ -8,6 +8,7 @@ record, or as JSON in one attribute.
 
 from collections.abc import Iterator
 
+from inspector.importers.otlp_messages import Said
 from inspector.importers.otlp_span import OtlpEvent, OtlpSpan, lenient_json, objects
 from inspector.importers.otlp_told import Told
 from inspector.importers.source import JsonObject
@@ -22,21 +23,22 @@ _PROMPT, _COMPLETION = "gen_ai.content.prompt", "gen_ai.content.completion"
 
 def read_events(span: OtlpSpan, told: Told) -> None:
     """Add what the events of a span say."""
+    asked: list[Json] = []
     for event in (*span.events, *_listed(span)):
         if event.name in _FIRST_TOKENS and told.first_token_s is None:
             told.first_token_s = event.at_s
             continue
         body = _body(event)
         if event.name in _ROLES:
-            told.asked.append(_message(body, _ROLES[event.name]))
+            asked.append(_message(body, _ROLES[event.name]))
         elif event.name == "gen_ai.choice":
             _read_choice(body, told)
         elif event.name == _PROMPT:
-            told.asked += _texts(body.get("gen_ai.prompt"), "user")
+            asked += _texts(body.get("gen_ai.prompt"), "user")
         elif event.name == _COMPLETION:
             told.answers += _texts(body.get("gen_ai.completion"), "assistant")
-    if not told.asked:
-        told.asked += _texts(span.attributes.get("gen_ai.prompt"), "user")
+    if asked := asked or _texts(span.attributes.get("gen_ai.prompt"), "user"):
+        told.asked = Said(asked)
     if not told.answers:
         told.answers += _texts(span.attributes.get("gen_ai.completion"), "assistant")
 

@@ -5,7 +5,8 @@ Source: Arize-ai/openinference, spec/semantic_conventions.md.
 
 from collections.abc import Iterator
 
-from inspector.importers.otlp_span import OtlpSpan, lenient_json, objects
+from inspector.importers.otlp_messages import Said
+from inspector.importers.otlp_span import OtlpSpan, lenient_json, objects, unfolded
 from inspector.importers.otlp_told import Told
 from inspector.importers.source import JsonObject
 from inspector.importers.spans import SpanKind, ToolRun
@@ -34,15 +35,18 @@ def read_openinference(span: OtlpSpan) -> Told:
 
 
 def _read_call(span: OtlpSpan, told: Told) -> None:
-    told.asked = [*_messages(span.tree("llm.input_messages"))]
-    told.answers = [*_messages(span.tree("llm.output_messages"))]
+    if asked := span.rows("llm.input_messages"):
+        told.asked = Said(asked, from_openinference)
+    told.answers = [said for one in span.rows("llm.output_messages") for said in from_openinference(one)]
     asked, answer = span.attributes.get("input.value"), span.attributes.get("output.value")
     told.raw_request = lenient_json(asked)
     told.raw_answer = answer if isinstance(answer, str) else ""
     if not told.asked and not told.answers:
-        told.asked, told.answers = _prompts(span), _texts(span.tree("llm.choices"), "completion", "assistant")
+        if asked := _prompts(span):
+            told.asked = Said(asked)
+        told.answers = _texts(span.tree("llm.choices"), "completion", "assistant")
     if not told.asked and isinstance(told.raw_request, str) and told.raw_request:
-        told.asked = [{"role": "user", "content": told.raw_request}]
+        told.asked = Said([{"role": "user", "content": told.raw_request}])
     if not told.answers and isinstance(lenient_json(answer), str) and answer:
         told.answers = [{"role": "assistant", "content": answer}]
     parameters = lenient_json(span.attributes.get("llm.invocation_parameters"))
@@ -60,11 +64,10 @@ def _read_call(span: OtlpSpan, told: Told) -> None:
     told.first_token_s = next((event.at_s for event in span.events if event.name == _FIRST_TOKEN), None)
 
 
-def _messages(listed: Json) -> Iterator[Json]:
-    for one in objects(listed):
-        message = one.get("message", one)
-        if isinstance(message, dict):
-            yield dict(_message(message))
+def from_openinference(message: Json) -> list[Json]:
+    """A message of this convention, flat or nested, in OpenAI's shape."""
+    inner = (one.get("message", one) for one in objects(unfolded(message)))
+    return [dict(_message(one)) for one in inner if isinstance(one, dict)]
 
 
 def _message(message: JsonObject) -> Iterator[tuple[str, Json]]:

@@ -6,7 +6,8 @@ packages/opentelemetry-semantic-conventions-ai and the instrumentations.
 
 from collections.abc import Iterator
 
-from inspector.importers.otlp_span import OtlpSpan, lenient_json, objects
+from inspector.importers.otlp_messages import Said
+from inspector.importers.otlp_span import OtlpSpan, lenient_json, objects, unfolded
 from inspector.importers.otlp_told import Told
 from inspector.importers.source import JsonObject
 from inspector.importers.spans import SpanKind, ToolRun
@@ -20,17 +21,22 @@ _KINDS = {
     "tool": SpanKind.TOOL,
     "task": SpanKind.OTHER,
 }
+_OWN = ("traceloop.", "llm.request.", "llm.prompts", "llm.completions", "gen_ai.prompt.", "gen_ai.completion.")
 _REQUESTS = {"chat": SpanKind.MODEL, "completion": SpanKind.MODEL}
 
 
 def read_openllmetry(span: OtlpSpan) -> Told:
     """What the attributes of this convention say; all defaults where there are none."""
-    asked, answers = _messages(span, "prompt", "user"), _messages(span, "completion", "assistant")
+    if not any(key.startswith(_OWN) for key in span.attributes):
+        return Told()
+    asked = span.rows("gen_ai.prompt") or span.rows("llm.prompts")
+    listed = span.rows("gen_ai.completion") or span.rows("llm.completions")
+    answers = [dict(_message(one, "assistant")) for one in objects(unfolded(listed))]
     requested = _REQUESTS.get(span.text("llm.request.type"))
     work = _KINDS.get(span.text("traceloop.span.kind"))
     return Told(
         kind=requested or (SpanKind.MODEL if asked or answers else work),
-        asked=[{key: value for key, value in one.items() if key != "finish_reason"} for one in asked],
+        asked=Said(asked, from_prompt) if asked else Said(),
         answers=[*answers],
         tools=read_tools([*_functions(span)]),
         usage=Usage(
@@ -48,9 +54,9 @@ def read_openllmetry(span: OtlpSpan) -> Told:
     )
 
 
-def _messages(span: OtlpSpan, word: str, role: str) -> list[JsonObject]:
-    listed = span.tree(f"gen_ai.{word}") or span.tree(f"llm.{word}s")
-    return [dict(_message(one, role)) for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+def from_prompt(message: Json) -> list[Json]:
+    """A message of a prompt in OpenAI's shape."""
+    return [dict(_message(one, "user")) for one in objects(unfolded(message))]
 
 
 def _message(one: JsonObject, role: str) -> Iterator[tuple[str, Json]]:

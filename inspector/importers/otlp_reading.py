@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from inspector.importers.otlp_genai import read_genai
+from inspector.importers.otlp_messages import Messages, Said
 from inspector.importers.otlp_openinference import read_openinference
 from inspector.importers.otlp_openllmetry import read_openllmetry
 from inspector.importers.otlp_span import ERROR, OtlpSpan, objects
-from inspector.importers.otlp_told import Messages, Told, filled_usage, together
+from inspector.importers.otlp_told import Told, filled_usage, together
 from inspector.importers.spans import ModelCall, SpanKind, TracedSpan
 from inspector.model import (
     BodyState,
@@ -114,7 +115,7 @@ def _is_request(value: Json) -> bool:
 
 def _answer(answers: list[Json], messages: Messages) -> Turn:
     """The first choice as the answer; the parts of the others under the names that further choices have."""
-    choices = messages.read(answers)
+    choices = messages.read(Said(answers))
     if not choices:
         return Turn(Role.ASSISTANT, (Part("text", ""),))
     further = [

@@ -47,10 +47,13 @@ class _ShelvedTrace:
 
 
 class SpanShelf:
-    """Takes spans, and gives them back by session. To be closed, or used as a context."""
+    """Takes spans, and gives them back by session. A context: behind it nothing is left.
 
-    def __init__(self) -> None:
-        self._file = SpooledTemporaryFile(max_size=SPOOL_BYTES)  # noqa: SIM115 - closed with the shelf
+    `spool_bytes` is how much of their texts is kept in memory, the rest in a temporary file without a name.
+    """
+
+    def __init__(self, *, spool_bytes: int = SPOOL_BYTES) -> None:
+        self._file = SpooledTemporaryFile(max_size=spool_bytes)  # noqa: SIM115 - closed with the shelf
         self._traces: dict[str, _ShelvedTrace] = {}
 
     def __enter__(self) -> Self:

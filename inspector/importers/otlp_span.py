@@ -60,6 +60,21 @@ class OtlpSpan:
         """The first of the attributes that is a whole number, else None."""
         return next((found for key in keys if (found := whole(self.attributes.get(key))) is not None), None)
 
+    def rows(self, prefix: str) -> list[Json]:
+        """What attributes named `prefix.0.role` and the like say, a value for each number, unfolded no further."""
+        if prefix in self.attributes:
+            held = self.attributes[prefix]
+            return held if isinstance(held, list) else [held]
+        begins = f"{prefix}."
+        size = len(begins)
+        grown: dict[str, JsonObject] = {}
+        for key, value in self.attributes.items():
+            if key.startswith(begins):
+                number, _, rest = key[size:].partition(".")
+                grown.setdefault(number, {})[rest] = value
+        numbers = [number for number in grown if number.isascii() and number.isdigit() and len(number) < 10]
+        return [grown[number] for number in sorted(numbers, key=int)]
+
     def tree(self, prefix: str) -> Json:
         """What attributes named `prefix.0.role` and the like say together: objects and lists; None for nothing."""
         if prefix in self.attributes:

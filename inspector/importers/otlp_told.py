@@ -2,17 +2,12 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
-from hashlib import blake2b
 
-import msgspec
-
+from inspector.importers.otlp_messages import Said
 from inspector.importers.source import JsonObject
 from inspector.importers.spans import SpanKind, ToolRun
-from inspector.model import Json, Part, Role, ToolDefinition, Turn, Usage
-from inspector.wire.events import UNREAD_PART
-from inspector.wire.openai_messages import read_message
+from inspector.model import Json, ToolDefinition, Usage
 
-_encode = msgspec.msgpack.Encoder().encode
 _USAGE = tuple(one.name for one in fields(Usage))
 
 
@@ -20,13 +15,13 @@ _USAGE = tuple(one.name for one in fields(Usage))
 class Told:
     """What one convention tells of one span; what it does not tell has its default.
 
-    `asked` and `answers` are messages in OpenAI's shape, and texts where a message is no JSON any more; `answers` are
-    the choices of one answer. `raw_request` and `raw_answer` are bodies as the API has them. `is_cut` says that texts
-    were cut off, `first_token_s` is seconds since 1970-01-01 UTC.
+    `answers` are messages in OpenAI's shape, the choices of one answer; texts where they are no JSON any more.
+    `raw_request` and `raw_answer` are bodies as the API has them. `is_cut` says that texts were cut off,
+    `first_token_s` is seconds since 1970-01-01 UTC.
     """
 
     kind: SpanKind | None = None
-    asked: list[Json] = field(default_factory=list)
+    asked: Said = field(default_factory=Said)
     answers: list[Json] = field(default_factory=list)
     raw_request: Json = None
     raw_answer: str = ""
@@ -64,28 +59,3 @@ def filled_usage(usage: Usage, other: Usage) -> Usage:
         return usage
     known = [(getattr(usage, name), getattr(other, name)) for name in _USAGE]
     return Usage(*(mine if mine is not None else its for mine, its in known))
-
-
-class Messages:
-    """Messages as turns; one that came before is the same turn again, so that a session holds each only once."""
-
-    def __init__(self) -> None:
-        self._known: dict[bytes, Turn] = {}
-
-    def read(self, messages: Iterable[Json]) -> tuple[Turn, ...]:
-        """A turn for each message; never raises."""
-        return tuple(map(self._turn, messages))
-
-    def _turn(self, message: Json) -> Turn:
-        try:
-            digest = blake2b(_encode(message), digest_size=16).digest()
-        except (UnicodeEncodeError, OverflowError, RecursionError):
-            return _read(message)
-        known = self._known.get(digest)
-        if known is None:
-            known = self._known[digest] = _read(message)
-        return known
-
-
-def _read(message: Json) -> Turn:
-    return Turn(Role.USER, (Part(UNREAD_PART, message),)) if isinstance(message, str) else read_message(message)
