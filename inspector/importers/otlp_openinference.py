@@ -6,7 +6,7 @@ Source: Arize-ai/openinference, spec/semantic_conventions.md.
 from collections.abc import Iterator
 
 from inspector.importers.otlp_messages import Said
-from inspector.importers.otlp_span import OtlpSpan, lenient_json, objects, unfolded
+from inspector.importers.otlp_span import OtlpSpan, lenient_json, objects, unfolded, unquoted
 from inspector.importers.otlp_told import Told
 from inspector.importers.source import JsonObject
 from inspector.importers.spans import SpanKind, ToolRun
@@ -35,15 +35,15 @@ def read_openinference(span: OtlpSpan) -> Told:
 
 
 def _read_call(span: OtlpSpan, told: Told) -> None:
-    if asked := span.rows("llm.input_messages"):
-        told.asked = Said(asked, from_openinference)
+    if listed := span.rows("llm.input_messages"):
+        told.asked = Said(listed, from_openinference)
     told.answers = [said for one in span.rows("llm.output_messages") for said in from_openinference(one)]
     asked, answer = span.attributes.get("input.value"), span.attributes.get("output.value")
     told.raw_request = lenient_json(asked)
     told.raw_answer = answer if isinstance(answer, str) else ""
     if not told.asked and not told.answers:
-        if asked := _prompts(span):
-            told.asked = Said(asked)
+        if prompts := _prompts(span):
+            told.asked = Said(prompts)
         told.answers = _texts(span.tree("llm.choices"), "completion", "assistant")
     if not told.asked and isinstance(told.raw_request, str) and told.raw_request:
         told.asked = Said([{"role": "user", "content": told.raw_request}])
@@ -126,5 +126,5 @@ def _run(span: OtlpSpan) -> ToolRun:
         span.text("tool.name") or span.name,
         span.text("tool.id", "tool_call.id", "gen_ai.tool.call.id"),
         "" if arguments is None else arguments if isinstance(arguments, str) else compact_json(arguments),
-        result if result is None or isinstance(result, str) else compact_json(result),
+        unquoted(result),
     )

@@ -7,7 +7,7 @@ packages/opentelemetry-semantic-conventions-ai and the instrumentations.
 from collections.abc import Iterator
 
 from inspector.importers.otlp_messages import Said
-from inspector.importers.otlp_span import OtlpSpan, lenient_json, objects, unfolded
+from inspector.importers.otlp_span import OtlpSpan, lenient_json, objects, unfolded, unquoted
 from inspector.importers.otlp_told import Told
 from inspector.importers.source import JsonObject
 from inspector.importers.spans import SpanKind, ToolRun
@@ -99,5 +99,5 @@ def _run(span: OtlpSpan) -> ToolRun:
         span.text("gen_ai.tool.name", "traceloop.entity.name") or span.name,
         span.text("gen_ai.tool.call.id"),
         words,
-        output if output is None or isinstance(output, str) else compact_json(output),
+        unquoted(output),
     )

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from inspector.importers.rows import parse_json
 from inspector.importers.source import JsonObject
 from inspector.model import Instant, Json
+from inspector.wire.json_text import compact_json
 
 ERROR = 2
 """The status code of a span that failed (opentelemetry-proto, `Status.StatusCode`)."""
 
 _OPENERS = ("{", "[")
+_MAX_DEPTH = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,26 +114,44 @@ def objects(value: Json) -> list[JsonObject]:
     return [one for one in listed if isinstance(one, dict)]
 
 
-def unfolded(value: Json) -> Json:
-    """Keys with dots unfolded into objects within objects; an object whose keys are all numbers is a list."""
+def unfolded(value: Json, depth: int = 0) -> Json:
+    """Keys with dots unfolded into objects within objects; an object whose keys are all numbers is a list.
+
+    What is nested deeper than any convention has it stays as it is.
+    """
+    if depth > _MAX_DEPTH:
+        return value
     if isinstance(value, list):
-        return [unfolded(one) for one in value]
+        return [unfolded(one, depth + 1) for one in value]
     if not isinstance(value, dict):
         return value
     grown: dict[str, list[tuple[str, Json]]] = {}
     for key, one in value.items():
         head, _, rest = key.partition(".")
         grown.setdefault(head, []).append((rest, one))
-    done = {head: _joined(pieces) for head, pieces in grown.items()}
+    done = {head: _joined(pieces, depth + 1) for head, pieces in grown.items()}
     if done and all(key.isascii() and key.isdigit() and len(key) < 10 for key in done):
         return [done[key] for key in sorted(done, key=int)]
     return dict(done)
 
 
-def _joined(pieces: list[tuple[str, Json]]) -> Json:
+def _joined(pieces: list[tuple[str, Json]], depth: int) -> Json:
     if len(pieces) == 1 and not pieces[0][0]:
-        return unfolded(pieces[0][1])
-    return unfolded({rest: one for rest, one in pieces if rest})
+        return unfolded(pieces[0][1], depth)
+    return unfolded({rest: one for rest, one in pieces if rest}, depth)
+
+
+def unquoted(text: Json) -> str | None:
+    """A result as text: what a JSON string holds, where it is one; other values as JSON, None for null."""
+    if not isinstance(text, str):
+        return None if text is None else compact_json(text)
+    if text[:1] == '"' == text[-1:]:
+        try:
+            held = parse_json(text.encode("utf-8", "surrogatepass"))
+        except ValueError:
+            return text
+        return held if isinstance(held, str) else text
+    return text
 
 
 def flattened(value: JsonObject) -> Iterator[tuple[str, Json]]:
