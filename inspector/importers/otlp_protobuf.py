@@ -14,7 +14,7 @@ from typing import BinaryIO
 from inspector.importers.lines import RECORD_BYTES, too_long
 from inspector.importers.otlp_json import seconds
 from inspector.importers.otlp_span import OtlpEvent, OtlpSpan
-from inspector.importers.otlp_wire import BYTES, CutError, fields_of, read_varint, varint_at
+from inspector.importers.otlp_wire import BYTES, CutBytes, CutError, fields_of, read_varint, varint_at
 from inspector.importers.packing import DamagedDataError
 from inspector.importers.source import JsonObject, Skipped, SourceFile
 from inspector.model import Json
@@ -82,6 +82,9 @@ def _of_stream(stream: BinaryIO) -> Iterator[OtlpSpan | Skipped]:
         number += 1
         try:
             head = _read_head(stream)
+        except CutError:
+            yield Skipped("end of file", _BREAKS_OFF)
+            return
         except ValueError as error:
             yield Skipped(f"resource spans {number}", f"this is no OTLP: {error}")
             return
@@ -131,17 +134,10 @@ def _spans(raw: bytes, number: int) -> Iterator[OtlpSpan | Skipped]:
                 service = _service(value)
             elif at in {2, 1000} and isinstance(value, bytes):
                 for inner, one in fields_of(value, cut=True):
-                    if inner == 2 and isinstance(one, bytes) and (span := _whole_span(one, service)) is not None:
-                        yield span
+                    if inner == 2 and isinstance(one, bytes) and not isinstance(one, CutBytes):
+                        yield _span(one, service)
     except ValueError as error:
         yield Skipped(f"resource spans {number}", f"this is no OTLP: {error}")
-
-
-def _whole_span(raw: bytes, service: str) -> OtlpSpan | None:
-    try:
-        return _span(raw, service)
-    except CutError:
-        return None
 
 
 def _span(raw: bytes, service: str) -> OtlpSpan:

@@ -19,6 +19,10 @@ class CutError(ValueError):
     """A message ends within a field."""
 
 
+class CutBytes(bytes):
+    """What is left of a field that its message ends within."""
+
+
 def fields_of(raw: bytes, *, cut: bool = False) -> Iterator[Field]:
     """The fields of a message: numbers as they stand, the rest as bytes; `cut` gives what is left of a last one.
 
@@ -39,7 +43,7 @@ def fields_of(raw: bytes, *, cut: bool = False) -> Iterator[Field]:
         at += length
         if len(held) < length:
             if cut and kind == BYTES:
-                yield number, held
+                yield number, CutBytes(held)
                 return
             raise CutError("a field breaks off")
         yield number, held if kind == BYTES else int.from_bytes(held, "little")
