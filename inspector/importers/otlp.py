@@ -20,7 +20,8 @@ from inspector.model import ExternalId, RecognisedBy, Trace
 
 _RESOURCES = re.compile(r'\{\s*"resource_?(?:[Ss]pans|[Ll]ogs)"\s*:\s*\[')
 _NO_SPANS = "the row is no OTLP: it has neither `resourceSpans` nor `resourceLogs`"
-_TOO_DEEP = "the values are nested too deeply"
+TOO_DEEP = "the values are nested too deeply"
+"""Why a record is skipped that Python cannot bear."""
 
 
 class OtlpImporter:
@@ -37,15 +38,23 @@ class OtlpImporter:
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
         """What cannot be read, then the traces; sessions in the order of their first spans."""
         with SpanShelf() as shelf:
-            for span in read_protobuf(file) if is_otlp(file.head) else _of_rows(file):
-                if isinstance(span, Skipped):
-                    yield span
-                    continue
-                try:
-                    shelf.put(span)
-                except RecursionError:
-                    yield Skipped(f"span {span.id}", _TOO_DEEP)
+            spans = read_protobuf(file) if is_otlp(file.head) else _of_rows(file)
+            yield from put_aside(spans, shelf)
             yield from traces_in(shelf)
+
+
+def put_aside(spans: Iterable[OtlpSpan | Skipped], shelf: SpanShelf) -> Iterator[Skipped]:
+    """Put spans on a shelf; what gives none, and why."""
+    for span in spans:
+        if isinstance(span, Skipped):
+            yield span
+        elif not span.id:
+            yield Skipped(f"span `{span.name}`", "the span has no id")
+        else:
+            try:
+                shelf.put(span)
+            except RecursionError:
+                yield Skipped(f"span {span.id}", TOO_DEEP)
 
 
 def traces_in(shelf: SpanShelf) -> Iterator[Trace | Skipped]:
@@ -81,4 +90,4 @@ def _of_rows(file: SourceFile) -> Iterator[OtlpSpan | Skipped]:
             try:
                 yield from spans_of(row.value)
             except RecursionError:
-                yield Skipped(row.record, _TOO_DEEP)
+                yield Skipped(row.record, TOO_DEEP)

@@ -5,9 +5,9 @@ opentelemetry-proto, docs/specification.md of OTLP, "JSON Protobuf Encoding".
 """
 
 import base64
-import binascii
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from inspector.importers.otlp_span import ERROR, OtlpEvent, OtlpSpan, objects
 from inspector.importers.source import JsonObject
@@ -17,6 +17,7 @@ RESOURCE_KEYS = ("resourceSpans", "resource_spans", "resourceLogs", "resource_lo
 """The members that an export request has."""
 
 _SNAKE = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_ERRORS: tuple[Json, ...] = (ERROR, "STATUS_CODE_ERROR", "ERROR", "2")
 _LONGEST_TIME_NS = 1 << 63
 
 
@@ -55,7 +56,7 @@ def span_of(span: JsonObject, service: str = "") -> OtlpSpan:
         seconds(_member(span, "endTimeUnixNano")),
         attributes_of(span.get("attributes")),
         tuple(map(_event, objects(span.get("events")))),
-        ERROR if status.get("code") in {ERROR, "STATUS_CODE_ERROR", "ERROR", "2"} else 0,
+        ERROR if status.get("code") in _ERRORS else 0,
         _word(status.get("message")),
         service,
         _count(_member(span, "droppedAttributesCount")) + _count(_member(span, "droppedEventsCount")),
@@ -141,7 +142,7 @@ def _hex(value: Json, size: int) -> str:
     if text.endswith("=") and len(text) == 4 * -(-size // 3):
         try:
             text = base64.b64decode(text, validate=True).hex()
-        except binascii.Error:
+        except ValueError:
             return text
     return text.lower() if text.strip("0") else ""
 
@@ -162,30 +163,27 @@ def _word(value: Json) -> str:
 
 
 def merged(spans: Iterable[OtlpSpan]) -> list[OtlpSpan]:
-    """Spans and the log records that belong to them, one for each id, in the order in which the ids came."""
-    known: dict[str, OtlpSpan] = {}
+    """Spans and the log records that belong to them, one for each id, in the order in which the ids came.
+
+    Of a span that came twice the later counts, of a log record the first. Linear in spans and records.
+    """
+    by_id: dict[str, list[OtlpSpan]] = {}
     for span in spans:
-        before = known.get(span.id)
-        known[span.id] = span if before is None else _one(before, span)
-    return list(known.values())
+        by_id.setdefault(span.id, []).append(span)
+    return [same[0] if len(same) == 1 else _one(same) for same in by_id.values()]
 
 
-def _one(span: OtlpSpan, other: OtlpSpan) -> OtlpSpan:
-    """A span and its log records; of the same span twice the later counts."""
-    if span.start_s is not None and other.start_s is not None:
-        return other
-    main, more = (span, other) if span.start_s is not None or other.start_s is None else (other, span)
-    return OtlpSpan(
-        main.trace_id,
-        main.id,
-        main.parent_id,
-        main.name,
-        main.start_s,
-        main.end_s if main.end_s is not None else more.end_s,
-        more.attributes | main.attributes,
-        (*span.events, *other.events),
-        main.status,
-        main.message,
-        main.service,
-        main.dropped,
+def _one(same: list[OtlpSpan]) -> OtlpSpan:
+    main = next((span for span in reversed(same) if span.start_s is not None), same[-1])
+    records = [span for span in same if span is not main and span.start_s is None]
+    attributes: JsonObject = {}
+    events = {repr(event): event for record in records for event in record.events}
+    for record in records:
+        attributes |= record.attributes
+    ends = (span.end_s for span in (main, *records))
+    return replace(
+        main,
+        end_s=next((end_s for end_s in ends if end_s is not None), None),
+        attributes=attributes | main.attributes,
+        events=(*main.events, *events.values()),
     )

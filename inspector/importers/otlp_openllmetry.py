@@ -32,7 +32,8 @@ def read_openllmetry(span: OtlpSpan) -> Told:
     asked = span.rows("gen_ai.prompt") or span.rows("llm.prompts")
     listed = span.rows("gen_ai.completion") or span.rows("llm.completions")
     answers = [dict(_message(one, "assistant")) for one in objects(unfolded(listed))]
-    requested = _REQUESTS.get(span.text("llm.request.type"))
+    request_type = span.text("llm.request.type")
+    requested = _REQUESTS.get(request_type, SpanKind.OTHER) if request_type else None
     work = _KINDS.get(span.text("traceloop.span.kind"))
     return Told(
         kind=requested or (SpanKind.MODEL if asked or answers else work),

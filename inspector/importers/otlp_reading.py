@@ -46,7 +46,7 @@ _ANSWER_KEYS = ("choices", "candidates", "output", "content")
 def read_span(span: OtlpSpan, messages: Messages) -> TracedSpan:
     """What a span tells; `messages` are those of its session. Never raises."""
     told = together((read_openinference(span), read_genai(span), read_openllmetry(span)))
-    kind = told.kind or SpanKind.OTHER
+    kind = told.kind or _guessed_kind(span)
     read = TracedSpan(
         span.id,
         span.parent_id,
@@ -64,6 +64,12 @@ def read_span(span: OtlpSpan, messages: Messages) -> TracedSpan:
         result = told.run.result if told.run.result is not None or failure is None else failure.message
         return replace(read, run=replace(told.run, result=result, failed=True if failure else None))
     return read
+
+
+def _guessed_kind(span: OtlpSpan) -> SpanKind:
+    """What goes on during a span that names a model and no operation, as the first drafts of conventions had it."""
+    names_model = span.text("gen_ai.request.model") and "embed" not in span.name.lower()
+    return SpanKind.MODEL if names_model else SpanKind.OTHER
 
 
 def _call(span: OtlpSpan, told: Told, messages: Messages) -> ModelCall:

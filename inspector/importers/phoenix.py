@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Iterator
 
 from inspector.importers.llm_tables import opened
-from inspector.importers.otlp import session_traces, traces_in
+from inspector.importers.otlp import TOO_DEEP, put_aside, session_traces, traces_in
 from inspector.importers.otlp_json import span_of
 from inspector.importers.otlp_shelf import SpanShelf
 from inspector.importers.otlp_span import OtlpSpan, objects
@@ -25,7 +25,6 @@ _COLUMNS = (b"project_session_rowid", b"cumulative_llm_token_count_prompt")
 _LISTED = re.compile(r'\{\s*"data"\s*:\s*\[\s*\{')
 _SPAN_WORDS = re.compile(r'"span_kind"\s*:|"string_value"\s*:')
 _NO_SPAN = "the row is no span: it has no `context` with a `span_id` beside a `span_kind`"
-_TOO_DEEP = "the values are nested too deeply"
 
 
 class PhoenixImporter:
@@ -48,14 +47,7 @@ class PhoenixImporter:
             yield from _of_database(file)
             return
         with SpanShelf() as shelf:
-            for span in _of_rows(file):
-                if isinstance(span, Skipped):
-                    yield span
-                    continue
-                try:
-                    shelf.put(span)
-                except RecursionError:
-                    yield Skipped(f"span {span.id}", _TOO_DEEP)
+            yield from put_aside(_of_rows(file), shelf)
             yield from traces_in(shelf)
 
 
@@ -94,7 +86,7 @@ def _of_rows(file: SourceFile) -> Iterator[OtlpSpan | Skipped]:
                 found = True
                 yield span
         except RecursionError:
-            yield Skipped(row.record, _TOO_DEEP)
+            yield Skipped(row.record, TOO_DEEP)
             continue
         if not found:
             yield Skipped(row.record, _NO_SPAN)

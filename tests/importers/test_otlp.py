@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 
 from inspector.importers import Skipped, read_source
+from inspector.importers.otlp_json import merged
 from inspector.importers.otlp_messages import Messages, Said
 from inspector.importers.otlp_reading import read_span
 from inspector.importers.otlp_shelf import SpanShelf
 from inspector.importers.otlp_span import ERROR, OtlpEvent, OtlpSpan, unfolded
 from inspector.importers.otlp_wire import fields_of, varint_at
+from inspector.importers.spans import SpanKind
 from inspector.model import BodyState, ErrorPhase, ExternalId, Json, Provenance, Trace
 
 CASES = Path(__file__).parents[1] / "cases" / "importers"
@@ -192,6 +194,31 @@ def test_how_a_request_failed_is_told_by_its_error(
     assert error is not None
     assert (error.phase, error.status, error.code) == (phase, status, code)
     assert error.message
+
+
+@pytest.mark.parametrize(
+    ("name", "attributes", "kind"),
+    [
+        ("openai.chat", {"gen_ai.request.model": "m"}, SpanKind.MODEL),
+        ("openai.embeddings", {"gen_ai.request.model": "m"}, SpanKind.OTHER),
+        ("openai", {"llm.request.type": "embedding", "gen_ai.prompt.0.content": "x"}, SpanKind.OTHER),
+        ("x", {"gen_ai.operation.name": "embeddings", "gen_ai.request.model": "m"}, SpanKind.OTHER),
+        ("x", {"openinference.span.kind": "EMBEDDING", "gen_ai.request.model": "m"}, SpanKind.OTHER),
+        ("x", {"openinference.span.kind": "CHAIN", "gen_ai.operation.name": "chat"}, SpanKind.MODEL),
+        ("GET /", {"http.request.method": "GET"}, SpanKind.OTHER),
+    ],
+)
+def test_only_what_asks_a_model_for_words_is_a_request(name: str, attributes: dict[str, Json], kind: SpanKind) -> None:
+    assert read_span(OtlpSpan("a", "1", "", name, 1.0, 2.0, attributes), Messages()).kind is kind
+
+
+def test_log_records_that_come_twice_are_one_and_belong_to_their_span() -> None:
+    said = OtlpEvent("gen_ai.user.message", 1.5, {"content": "x"})
+    record = OtlpSpan("a", "1", "", "", None, None, {"gen_ai.request.model": "m"}, (said,))
+    (span,) = merged([record, chat(), record])
+    assert span.events == (said,)
+    assert span.attributes == {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"}
+    assert span.started == chat().started
 
 
 def test_further_choices_stand_beside_the_answer() -> None:
