@@ -6,6 +6,7 @@ opentelemetry-proto, docs/specification.md of OTLP, "JSON Protobuf Encoding".
 
 import base64
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
@@ -165,12 +166,21 @@ def _word(value: Json) -> str:
 def merged(spans: Iterable[OtlpSpan]) -> list[OtlpSpan]:
     """Spans and the log records that belong to them, one for each id, in the order in which the ids came.
 
-    Of a span that came twice the later counts, of a log record the first. Linear in spans and records.
+    Of a span that came twice the later counts, of a log record the first. An id that two traces have, which only
+    counting ones do, gets the trace's before it. Linear in spans and records.
     """
-    by_id: dict[str, list[OtlpSpan]] = {}
+    by_id: dict[tuple[str, str], list[OtlpSpan]] = {}
     for span in spans:
-        by_id.setdefault(span.id, []).append(span)
-    return [same[0] if len(same) == 1 else _one(same) for same in by_id.values()]
+        by_id.setdefault((span.trace_id, span.id), []).append(span)
+    taken = Counter(id_ for _, id_ in by_id)
+    shared = {id_ for id_, count in taken.items() if count > 1}
+    found = [same[0] if len(same) == 1 else _one(same) for same in by_id.values()]
+    return [_told_apart(span, shared) for span in found] if shared else found
+
+
+def _told_apart(span: OtlpSpan, shared: set[str]) -> OtlpSpan:
+    id_, parent_id = (f"{span.trace_id}/{one}" if one in shared else one for one in (span.id, span.parent_id))
+    return replace(span, id=id_, parent_id=parent_id)
 
 
 def _one(same: list[OtlpSpan]) -> OtlpSpan:

@@ -221,6 +221,13 @@ def test_log_records_that_come_twice_are_one_and_belong_to_their_span() -> None:
     assert span.started == chat().started
 
 
+def test_ids_that_are_counted_in_each_trace_are_told_apart() -> None:
+    spans = [replace(chat(), trace_id=trace, id=id_, parent_id="1") for trace in "ab" for id_ in "12"]
+    spans.append(replace(chat(), trace_id="b", id="3", parent_id="2"))
+    found = [(span.id, span.parent_id) for span in merged(spans)]
+    assert found == [("a/1", "a/1"), ("a/2", "a/1"), ("b/1", "b/1"), ("b/2", "b/1"), ("3", "b/2")]
+
+
 def test_further_choices_stand_beside_the_answer() -> None:
     words: Json = json.dumps(
         [{"role": "assistant", "parts": [{"type": "text", "content": word}]} for word in ("one", "two")]
