@@ -25,6 +25,8 @@ from inspector.importers.openai_messages import OpenAiMessagesImporter
 from inspector.importers.openhands import OpenHandsImporter
 from inspector.importers.openrouter import OpenRouterImporter
 from inspector.importers.portkey import PortkeyImporter
+from inspector.importers.otlp import OtlpImporter
+from inspector.importers.phoenix import PhoenixImporter
 from inspector.importers.raw_text import RawTextImporter
 from inspector.importers.sglang_log import SglangLogImporter
 from inspector.importers.sharegpt import ShareGptImporter
@@ -67,6 +69,8 @@ _BUILT_IN: tuple[Importer, ...] = (
     AtroposImporter(),
     VllmLogImporter(),
     SglangLogImporter(),
+    OtlpImporter(),
+    PhoenixImporter(),
     CompletionsImporter(),
     RawTextImporter(),
 )

@@ -102,7 +102,7 @@ def message_digest(turn: Turn, *, raw: bool = False) -> bytes:
         said[0] = _without_reminders(said[0])
     called = {header.part: header for header in turn.calls}
     calls = [
-        [header.name, header.id, _arguments(part.text)]
+        [header.name, header.id, arguments_by_value(part.text)]
         for part in turn.parts
         if (header := called.get(part.name)) is not None
     ]
@@ -177,7 +177,7 @@ def _without_cache_mark(block: str) -> str:
     return _written(value) or block
 
 
-def _arguments(text: str) -> str:
+def arguments_by_value(text: str) -> str:
     """Arguments by value, where they are JSON: members in the order of their names."""
     bare = text.strip()
     if not bare:

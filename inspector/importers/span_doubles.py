@@ -1,0 +1,151 @@
+"""One request to a model that several instrumentations saw, put together again.
+
+A framework's span lies around that of the provider's client; an SDK tells of its own requests beside whoever
+instruments it. The innermost span is nearest to the wire and counts; the others fill in what it does not say.
+"""
+
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from functools import reduce
+
+from inspector.importers.spans import ModelCall, SpanKind, TracedSpan, end_of
+from inspector.model import Generation, Turn, Usage
+from inspector.sessions.fingerprints import message_digest, says_nothing
+
+_BORDERS = frozenset({SpanKind.TOOL, SpanKind.AGENT})
+
+
+def without_doubles(spans: Sequence[TracedSpan]) -> list[TracedSpan]:
+    """The spans of a session with one span for each request to a model; in the order given, linear in time.
+
+    Two are one where they have the same response id, or one lies within the other with neither a tool nor an agent
+    between them. A span around several is part of the last: what came before are its retries.
+    """
+    same = _Same()
+    outer = _nearest_outer(spans)
+    innermost: dict[str, TracedSpan] = {}
+    for span in spans:
+        holder = outer.get(span.id)
+        if holder is not None and (holder not in innermost or end_of(span) >= end_of(innermost[holder])):
+            innermost[holder] = span
+    for holder, span in innermost.items():
+        same.put(holder, span.id)
+    _put_same_responses(spans, same)
+    filling: dict[str, list[TracedSpan]] = {}
+    for span in spans:
+        if (target := same.of(span.id)) != span.id:
+            filling.setdefault(target, []).append(span)
+    return [reduce(_filled, reversed(filling.get(span.id, ())), span) for span in spans if same.of(span.id) == span.id]
+
+
+class _Same:
+    """Which span each is part of, directly or by way of others: near constant time."""
+
+    def __init__(self) -> None:
+        self._into: dict[str, str] = {}
+
+    def put(self, id_: str, into: str) -> None:
+        """One becomes part of another, unless that would close a circle."""
+        here, there = self.of(id_), self.of(into)
+        if here != there:
+            self._into[here] = there
+
+    def of(self, id_: str) -> str:
+        """The span that one is part of in the end: itself where it is part of none."""
+        way = []
+        while id_ in self._into:
+            way.append(id_)
+            id_ = self._into[id_]
+        for one in way:
+            self._into[one] = id_
+        return id_
+
+
+def _nearest_outer(spans: Sequence[TracedSpan]) -> dict[str, str]:
+    """For each model span the id of the model span that lies around it, with nothing but other work between."""
+    by_id = {span.id: span for span in spans}
+    above: dict[str, str] = {}  # for any span: the nearest model span from its parent on; `""` for none
+    for span in spans:
+        way: list[str] = []
+        at = span.id
+        while at in by_id and at not in above:
+            above[at] = ""  # a circle ends here
+            way.append(at)
+            at = by_id[at].parent_id
+        found = _as_outer(by_id.get(at), above)
+        for one in reversed(way):
+            above[one] = found
+            found = _as_outer(by_id[one], above)
+    return {span.id: above[span.id] for span in spans if span.kind is SpanKind.MODEL and above[span.id]}
+
+
+def _as_outer(span: TracedSpan | None, above: dict[str, str]) -> str:
+    """What lies around the children of a span."""
+    if span is None or span.kind in _BORDERS:
+        return ""
+    return span.id if span.kind is SpanKind.MODEL else above.get(span.id, "")
+
+
+def _put_same_responses(spans: Sequence[TracedSpan], same: _Same) -> None:
+    """Put spans with one response id together, the later into the earlier."""
+    first: dict[str, str] = {}
+    for span in spans:
+        if span.call is not None and span.call.response_id:
+            same.put(span.id, first.setdefault(span.call.response_id, span.id))
+
+
+def _filled(span: TracedSpan, other: TracedSpan) -> TracedSpan:
+    """A span, and of another what it does not say itself."""
+    if span.call is None or other.call is None:
+        return span
+    return replace(
+        span,
+        call=_filled_call(span.call, other.call),
+        warnings=tuple(dict.fromkeys((*span.warnings, *other.warnings))),
+    )
+
+
+def _filled_call(call: ModelCall, other: ModelCall) -> ModelCall:
+    asked, asked_too = call.request, other.request
+    answer, is_rewritten = _filled_answer(call, other)
+    request = replace(
+        asked,
+        api=asked.api or asked_too.api,
+        model=asked.model or asked_too.model,
+        turns=asked.turns or asked_too.turns,
+        tools=asked.tools or asked_too.tools,
+        parameters=asked.parameters or asked_too.parameters,
+        continues=asked.continues or asked_too.continues,
+    )
+    return ModelCall(request, answer, call.response_id or other.response_id, is_rewritten)
+
+
+def _filled_answer(call: ModelCall, other: ModelCall) -> tuple[Turn, bool]:
+    answer, is_rewritten = call.answer, call.is_rewritten
+    if says_nothing(answer):
+        reasoning = [part for part in answer.parts if part.text and other.answer.part(part.name) is None]
+        answer = replace(other.answer, parts=(*other.answer.parts, *reasoning))
+        is_rewritten = other.is_rewritten
+    elif message_digest(answer) == message_digest(other.answer):
+        mine, its = (call, other) if not is_rewritten or other.is_rewritten else (other, call)
+        more = [part for part in its.answer.parts if mine.answer.part(part.name) is None]
+        answer = replace(mine.answer, parts=(*mine.answer.parts, *more))
+        is_rewritten = mine.is_rewritten
+    known = _filled_generation(call.answer.generation or Generation(), other.answer.generation or Generation())
+    return replace(answer, generation=known), is_rewritten
+
+
+def _filled_generation(known: Generation, other: Generation) -> Generation:
+    nothing = Generation()
+    more = {
+        one.name: getattr(other, one.name)
+        for one in fields(Generation)
+        if getattr(known, one.name) == getattr(nothing, one.name)
+    }
+    usage = Usage(
+        *(
+            getattr(other.usage, one.name) if getattr(known.usage, one.name) is None else getattr(known.usage, one.name)
+            for one in fields(Usage)
+        )
+    )
+    return replace(known, **{**more, "usage": usage})

@@ -1,0 +1,228 @@
+"""The spans of one session, turned into traces: what a recorder would have made of the same requests.
+
+Requests to a model are put in the order of their times and placed by the session book, as live recording does it: each
+adds what its trace does not hold yet. Requests whose words the store did not keep go on with the last trace of their
+agent. Tools whose results no request brings stand behind the call that they answer.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+
+from inspector.importers.span_doubles import without_doubles
+from inspector.importers.span_results import results_of
+from inspector.importers.spans import ModelCall, SpanKind, TracedSpan, end_of, moment_of
+from inspector.model import ExternalId, Generation, ParentTrace, ParentWhy, Provenance, RecognisedBy, Trace, Turn
+from inspector.sessions.book import Placement, SessionBook
+from inspector.sessions.exchange import RequestHead
+from inspector.wire.assembly import DecodedTurn
+
+_SPAN_ID, _TRACE_ID = "span_id", "trace_id"
+_UNASKED = "runs of tools that no call of the model asked for are left out"
+_NO_REQUESTS = "the source kept no messages of some requests, so what was asked there is not known"
+
+
+def traces_of_spans(
+    spans: Iterable[TracedSpan],
+    ids: tuple[ExternalId, ...],
+    *,
+    recognised_by: RecognisedBy = RecognisedBy.FIELD,
+    warnings: Iterable[str] = (),
+) -> Iterator[Trace]:
+    """The traces that the spans of one session make up, in the order in which they began; none without model spans.
+
+    `ids` name the session; each trace has them, and the ids of its first request: `trace_id`, where the store has
+    traces of its own, and `span_id`. Of spans with the same id the last counts. All spans are in memory, and time is
+    linear in them and their messages. Never raises.
+    """
+    known = {span.id: span for span in spans}
+    kept = without_doubles(sorted(known.values(), key=moment_of))
+    asking = [span for span in kept if span.call is not None]
+    growing = _placed(asking, _Agents(known))
+    results = results_of([one.said() for one in growing], (span for span in kept if span.run is not None))
+    begun = {one.first.id: one for one in growing}
+    for number, one in enumerate(growing):
+        told = dict.fromkeys(chain(warnings, one.warnings, [_UNASKED] if results.unasked else []))
+        trace = one.trace(ids, recognised_by, tuple(told), results.behind.get(number, {}))
+        yield trace if _is_child(trace.parent, one, begun) else replace(trace, parent=None)
+
+
+def _is_child(parent: ParentTrace | None, one: "_Growing", begun: dict[str, "_Growing"]) -> bool:
+    """Whether a trace's parent is one: a sub-agent is at work within one of the store's traces of its parent."""
+    if parent is None or parent.why is not ParentWhy.SUBAGENT:
+        return True
+    above = begun.get(parent.external_id.value)
+    return above is not None and one.first.span_trace in above.span_traces
+
+
+class _Agents:
+    """For each span the id and the name of the agent that it lies in, `""` where it lies in none."""
+
+    def __init__(self, spans: dict[str, TracedSpan]) -> None:
+        self._spans = spans
+        self._around: dict[str, str] = {}
+        for id_ in spans:
+            self._find(id_)
+
+    def around(self, span: TracedSpan) -> str:
+        """The nearest agent span's id."""
+        return self._around.get(span.id, "")
+
+    def name_around(self, span: TracedSpan) -> str:
+        """Its name."""
+        agent = self._spans.get(self.around(span))
+        return agent.name if agent is not None else ""
+
+    def _find(self, at: str) -> None:
+        way: list[str] = []
+        while at in self._spans and at not in self._around:
+            self._around[at] = ""  # a circle ends here
+            way.append(at)
+            at = self._spans[at].parent_id
+        found = self._inside(at)
+        for one in reversed(way):
+            self._around[one] = found
+            found = self._inside(one)
+
+    def _inside(self, id_: str) -> str:
+        """The agent around the children of a span."""
+        span = self._spans.get(id_)
+        return id_ if span is not None and span.kind is SpanKind.AGENT else self._around.get(id_, "")
+
+
+@dataclass(slots=True)
+class _Growing:
+    """A trace whose turns come in; None stands for an answer on its way."""
+
+    facts: Trace
+    first: TracedSpan
+    agent: str
+    span_traces: set[str] = field(default_factory=set)
+    turns: list[Turn | None] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    def said(self) -> list[Turn]:
+        return [turn for turn in self.turns if turn is not None]
+
+    def trace(
+        self,
+        ids: tuple[ExternalId, ...],
+        recognised_by: RecognisedBy,
+        warnings: tuple[str, ...],
+        behind: dict[int, list[Turn]],
+    ) -> Trace:
+        said = self.said()
+        answered = (turn.generation.answered_model for turn in said if turn.generation is not None)
+        store = [ExternalId(_TRACE_ID, self.first.span_trace)] if self.first.span_trace else []
+        own = ExternalId(_SPAN_ID, self.first.id)
+        return replace(
+            self.facts,
+            turns=tuple(_with_results(said, behind)),
+            name=self.agent or self.facts.name,
+            model=self.facts.model or next((model for model in answered if model), ""),
+            external_ids=tuple(dict.fromkeys((*ids, *store, own))),
+            recognised_by=recognised_by,
+            provenance=Provenance(record=f"span {self.first.id}", warnings=warnings),
+        )
+
+
+def _with_results(said: Sequence[Turn], behind: dict[int, list[Turn]]) -> Iterator[Turn]:
+    """The turns with results behind each answer and what follows it of results already."""
+    waiting: list[Turn] = []
+    for at, turn in enumerate(said):
+        if turn.result is None:
+            yield from waiting
+            waiting = []
+        yield turn
+        waiting += behind.get(at, ())
+    yield from waiting
+
+
+def _placed(asking: Sequence[TracedSpan], agents: _Agents) -> list[_Growing]:
+    placing = _Placing(agents)
+    moments = [(moment_of(span), at, False) for at, span in enumerate(asking)]
+    moments += [(end_of(span), at, True) for at, span in enumerate(asking)]
+    for _, at, has_ended in sorted(moments):
+        span = asking[at]
+        assert span.call is not None, "only spans of requests are placed"
+        if has_ended:
+            placing.answer(span, span.call)
+        else:
+            placing.ask(span, span.call)
+    return placing.growing
+
+
+@dataclass(slots=True)
+class _Asked:
+    """A request whose answer comes later."""
+
+    growing: _Growing
+    turn: int
+    placement: Placement | None
+
+
+class _Placing:
+    """Places the requests of one session, and takes their answers."""
+
+    def __init__(self, agents: _Agents) -> None:
+        self._agents = agents
+        self._own_id = ExternalId(_SPAN_ID, "")
+        self._book = SessionBook(name_trace=lambda: self._own_id)
+        self._by_key: dict[str, _Growing] = {}
+        self._last: dict[str, _Growing] = {}
+        self._asked: dict[str, _Asked] = {}
+        self.growing: list[_Growing] = []
+
+    def ask(self, span: TracedSpan, call: ModelCall) -> None:
+        """A request begins."""
+        agent = self._agents.around(span)
+        if call.request.turns or call.request.continues:
+            growing, placement = self._place(span, call)
+        else:
+            growing, placement = self._last.get(agent) or self._begun(span, call), None
+            growing.warnings.append(_NO_REQUESTS)
+        growing.warnings += span.warnings
+        growing.span_traces.add(span.span_trace)
+        growing.turns += (*(placement.turns if placement else ()), None)
+        self._last[agent] = growing
+        self._asked[span.id] = _Asked(growing, len(growing.turns) - 1, placement)
+
+    def answer(self, span: TracedSpan, call: ModelCall) -> None:
+        """A request ended."""
+        asked = self._asked.pop(span.id)
+        told = call.answer.generation or Generation()
+        request, placement = call.request.generation(), asked.placement
+        generation = replace(
+            told,
+            api=told.api or request.api,
+            requested_model=request.requested_model,
+            parameters=request.parameters,
+            tools=request.tools,
+            tools_origin=request.tools_origin,
+            attempt=placement.attempt if placement else 1,
+            retry_of=placement.retry_of if placement else None,
+            started=told.started or span.started,
+            ended=told.ended or span.ended,
+        )
+        turn = replace(call.answer, generation=generation)
+        if placement is not None:
+            self._book.answered(placement, DecodedTurn(turn, (), call.response_id))
+        asked.growing.turns[asked.turn] = turn
+
+    def _place(self, span: TracedSpan, call: ModelCall) -> tuple[_Growing, Placement]:
+        self._own_id = ExternalId(_SPAN_ID, span.id)
+        headers = (("x-session-id", "1"), ("traceparent", f"00-{span.span_trace}-{'1' * 16}-00"))
+        head = RequestHead("POST", "", headers, at_s=None if span.started is None else span.started.at_s)
+        placement = self._book.place(head, call.request, span.id.encode("utf-8", "surrogatepass"), None)
+        if placement.begins is not None:
+            self._by_key[placement.key] = self._grow(span, placement.begins)
+        return self._by_key[placement.key], placement
+
+    def _begun(self, span: TracedSpan, call: ModelCall) -> _Growing:
+        """A trace that begins with a request of which nothing is known."""
+        return self._grow(span, Trace((), model=call.request.model, started=span.started))
+
+    def _grow(self, span: TracedSpan, facts: Trace) -> _Growing:
+        growing = _Growing(facts, span, self._agents.name_around(span))
+        self.growing.append(growing)
+        return growing
