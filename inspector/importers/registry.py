@@ -18,6 +18,8 @@ from inspector.importers.helicone import HeliconeImporter
 from inspector.importers.hermes_sessions import HermesSessionsImporter
 from inspector.importers.litellm import LiteLlmImporter
 from inspector.importers.inspect_log import InspectImporter
+from inspector.importers.langfuse import LangfuseImporter
+from inspector.importers.langsmith import LangSmithImporter
 from inspector.importers.llm_database import LlmDatabaseImporter
 from inspector.importers.mini_swe_agent import MiniSweAgentImporter
 from inspector.importers.mitmproxy import MitmproxyImporter
@@ -55,6 +57,8 @@ _BUILT_IN: tuple[Importer, ...] = (
     MiniSweAgentImporter(),
     HarborAtifImporter(),
     OpenHandsImporter(),
+    LangfuseImporter(),
+    LangSmithImporter(),
     LlmDatabaseImporter(),
     HermesSessionsImporter(),
     MitmproxyImporter(),
