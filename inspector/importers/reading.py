@@ -8,6 +8,7 @@ from pathlib import Path
 
 from inspector.errors import UnreadableFileError
 from inspector.importers.lines import too_long
+from inspector.importers.recognition import Recognised, named, surest
 from inspector.importers.registry import importers, source_names
 from inspector.importers.rows import SAMPLE_RECORD_BYTES, first_rows, parse_json, read_rows
 from inspector.importers.source import Importer, Sample, Skipped, SourceFile
@@ -31,10 +32,12 @@ _PICKLES = tuple(bytes((0x80, protocol)) for protocol in range(2, 6))
 class SourceReading:
     """A file that is being read: the name of its source, and its traces and skipped records, each as it is read.
 
-    The records can be gone through once. UnreadableFileError comes out of them where the file fails on the way.
+    `why` is a sentence on what the source was recognised by. The records can be gone through once. UnreadableFileError
+    comes out of them where the file fails on the way.
     """
 
     source: str
+    why: str
     records: Iterator[Trace | Skipped]
 
 
@@ -49,10 +52,10 @@ def read_source(path: str | Path, source: str | None = None) -> SourceReading:
     file = SourceFile(path)
     try:
         _check(file)
-        importer = _named(file, source) if source else _recognised(file)
+        found = named(_named(file, source)) if source else _recognised(file)
     except (OSError, ValueError) as error:  # ValueError: a path that no file can have
         raise _unreadable(file, getattr(error, "strerror", None) or str(error)) from error
-    return SourceReading(importer.name, _records(importer, file))
+    return SourceReading(found.importer.name, found.why, _records(found.importer, file))
 
 
 def _check(file: SourceFile) -> None:
@@ -75,13 +78,12 @@ def _named(file: SourceFile, source: str) -> Importer:
     raise _unreadable(file, f"no source is called `{source}`{hint}")
 
 
-def _recognised(file: SourceFile) -> Importer:
+def _recognised(file: SourceFile) -> Recognised:
     sample = Sample(file, first_rows(file))
-    scores = [(_sureness(importer, sample, file), importer) for importer in importers()]
-    sureness, importer = max(scores, key=lambda scored: scored[0])
-    if sureness <= 0:
+    found = surest([(_sureness(importer, sample, file), importer) for importer in importers()])
+    if found is None:
         raise _unreadable(file, _why_unknown(sample))
-    return importer
+    return found
 
 
 def _sureness(importer: Importer, sample: Sample, file: SourceFile) -> float:

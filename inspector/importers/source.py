@@ -111,6 +111,9 @@ class Importer(Protocol):
     `read` gives each trace, or why a record is none, as soon as it is read, in the file's order and the same each time.
     It need not fill in a trace's provenance beyond `record`, `source_version` and `warnings`: the frame adds source,
     file and hash where they are missing. It raises nothing for a record's faults; OSError may pass through.
+
+    An importer may also have `signs`, a short phrase without a period on what it knows its files by, with the names of
+    members in backticks (`rows with a `sessionId``): the report of an import gives it as the reason.
     """
 
     @property

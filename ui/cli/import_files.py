@@ -34,16 +34,14 @@ def import_file(
     """
     tally = _Tally(on_trace, redacts)
     before = redacts.count
-    name = source
     try:
         reading = read_source(path, source)
-        name = reading.source
         became = Counter(saved.verdict for saved in store.save(tally.inspected(reading.records)))
     except UnreadableFileError as error:
         return FileReport(path, None, str(error))
     return FileReport(
         path,
-        name,
+        reading.source,
         None,
         tally.counts,
         tuple(tally.skipped),
@@ -51,6 +49,7 @@ def import_file(
         became[Verdict.UNCHANGED],
         became[Verdict.REPLACED],
         redacts.count - before,
+        reading.why,
     )
 
 
