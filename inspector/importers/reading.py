@@ -25,7 +25,8 @@ _KNOWN_BINARIES = (
     (b"\xfe\xff", "text in UTF-16"),
 )
 _EVENT = re.compile(r"\ufeff?\s*(?::|(?:data|event|id|retry):)")
-_PICKLES = tuple(bytes((0x80, protocol)) for protocol in range(2, 6))
+_PICKLE = re.compile(rb"\x80[\x02-\x05]|\(?[dl]p\d+\n|c[\w.]+\n\w+\n|[\])}]q\x00")
+"""How pickles of every protocol begin: 2 to 5 with their number, 0 and 1 with a container or a class."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +42,15 @@ class SourceReading:
     records: Iterator[Trace | Skipped]
 
 
-def read_source(path: str | Path, source: str | None = None) -> SourceReading:
+def read_source(path: str | Path, source: str | None = None, *, name: str | None = None) -> SourceReading:
     """Read a file with the importer that recognises its content, or with the one that `source` names.
 
     gzip and zstd are unpacked first. Every trace says in its provenance where it comes from; a trace that already does
-    (one of a trace file) keeps what it says. Only what the records need is in memory. UnreadableFileError, one
-    sentence with the path, where there is no such file, it is a folder, empty or no plain file, no importer recognises
-    it, or no source bears that name.
+    (one of a trace file) keeps what it says. Only what the records need is in memory. `name` is what the file is called
+    where that is not its path. UnreadableFileError, one sentence with the name, where there is no such file, it is a
+    folder, empty or no plain file, no importer recognises it, or no source bears that name.
     """
-    file = SourceFile(path)
+    file = SourceFile(path, name)
     try:
         _check(file)
         found = named(_named(file, source)) if source else _recognised(file)
@@ -100,7 +101,7 @@ def _why_unknown(sample: Sample) -> str:
     for magic, kind in _KNOWN_BINARIES:
         if head.startswith(magic):
             return f"this is {kind}, and none that weaklink knows"
-    if head.startswith(_PICKLES):
+    if _PICKLE.match(head):
         return "this is a Python pickle, which weaklink never loads: a pickle can run any code"
     if b"\0" in head and not sample.rows:
         return "this is a binary file of an unknown kind"

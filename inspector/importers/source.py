@@ -31,12 +31,13 @@ class Skipped:
 class SourceFile:
     """A plain file on the disk, given by its user as `path`; gzip and zstd are unpacked as it is read.
 
-    `sha256` is that of the file as it lies there, in hexadecimal. OSError where the world refuses.
+    `name` is what its user calls it, the path where nothing else is said. `sha256` is that of the file as it lies
+    there, in hexadecimal. OSError where the world refuses.
     """
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, name: str | None = None) -> None:
         self.path = Path(path)
-        self.name = str(path)
+        self.name = str(path) if name is None else name
 
     @cached_property
     def packing(self) -> tuple[str, ...]:

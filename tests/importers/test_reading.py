@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import pickle
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -51,6 +52,9 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
         (b"SQLite format 3\0" + b"\0" * 100, "an SQLite database"),
         (b"PK\x03\x04\0\0", "a ZIP archive"),
         (b"\x80\x04\x95\x10\0\0", "a Python pickle"),
+        *((pickle.dumps([{"messages": []}], protocol), "a Python pickle") for protocol in range(6)),
+        *((pickle.dumps(Path("x"), protocol), "a Python pickle") for protocol in range(6)),
+        (gzip.compress(pickle.dumps({"messages": []})), "a Python pickle"),
         (b"\0\1\2\3", "a binary file of an unknown kind"),
         (b"Dear diary,\n", "neither JSON nor a transcript"),
         (b"9894:9:websocket;0:~", "neither JSON nor a transcript"),
