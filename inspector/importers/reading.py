@@ -42,15 +42,18 @@ class SourceReading:
     records: Iterator[Trace | Skipped]
 
 
-def read_source(path: str | Path, source: str | None = None, *, name: str | None = None) -> SourceReading:
+def read_source(
+    path: str | Path, source: str | None = None, *, name: str | None = None, size_bytes: int | None = None
+) -> SourceReading:
     """Read a file with the importer that recognises its content, or with the one that `source` names.
 
     gzip and zstd are unpacked first. Every trace says in its provenance where it comes from; a trace that already does
     (one of a trace file) keeps what it says. Only what the records need is in memory. `name` is what the file is called
-    where that is not its path. UnreadableFileError, one sentence with the name, where there is no such file, it is a
-    folder, empty or no plain file, no importer recognises it, or no source bears that name.
+    where that is not its path; `size_bytes` is how much of it counts where it is still written. UnreadableFileError,
+    one sentence with the name, where there is no such file, it is a folder, empty or no plain file, no importer
+    recognises it, or no source bears that name.
     """
-    file = SourceFile(path, name)
+    file = SourceFile(path, name, size_bytes)
     try:
         _check(file)
         found = named(_named(file, source)) if source else _recognised(file)

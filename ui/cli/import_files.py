@@ -33,7 +33,7 @@ def read_file(file: PlacedFile, source: str | None, redacts: Redacts) -> Iterato
     before = redacts.count
     tally = _Tally(redacts)
     try:
-        reading = read_source(file.path, source, name=file.name)
+        reading = read_source(file.path, source, name=file.name, size_bytes=file.size_bytes)
         for trace, inspection in tally.inspected(reading.records):
             yield draft(trace, inspection)
     except UnreadableFileError as error:

@@ -17,10 +17,14 @@ _HEAD_BYTES = 4_096
 
 @dataclass(frozen=True, slots=True)
 class PlacedFile:
-    """A file to read: where it lies, and what its user calls it where that is something else."""
+    """A file to read: where it lies, what its user calls it where that is something else, and how much of it.
+
+    `size_bytes` is None where all of it is to be read.
+    """
 
     path: str
     called: str | None = None
+    size_bytes: int | None = None
 
     @property
     def name(self) -> str:
