@@ -1,7 +1,7 @@
 """Runs the benchmarks: `python -m benchmarks [NAME ...]`; prints ratios, and judges nothing.
 
-Without names it runs all but `store`, which makes a database of a million traces, and `proxy`, which wants mitmproxy
-beside it; these run when they are named.
+Without names it runs all but `imports`, `store`, which makes a database of a million traces, and `proxy`, which wants
+mitmproxy beside it; these run when they are named.
 """
 
 import sys
@@ -24,6 +24,12 @@ def _reading() -> None:
     reading()
 
 
+def _imports() -> None:
+    from benchmarks.imports import imports  # noqa: PLC0415  # the core is measured without loading every importer
+
+    imports()
+
+
 def _proxy() -> None:
     from benchmarks.proxy import proxy  # noqa: PLC0415  # the core is measured without loading aiohttp
 
@@ -40,7 +46,7 @@ CORE: dict[str, Callable[[], None]] = {
     "diagnostics": diagnostics.full_diagnostics,
     "reading": _reading,
 }
-BENCHMARKS = {**CORE, "store": _store, "proxy": _proxy}
+BENCHMARKS = {**CORE, "imports": _imports, "store": _store, "proxy": _proxy}
 
 
 def main(names: list[str]) -> int:
