@@ -1,7 +1,7 @@
 """Runs the benchmarks: `python -m benchmarks [NAME ...]`; prints ratios, and judges nothing.
 
-Without names it runs all but `store`, which makes a database of a million traces, `proxy`, which wants mitmproxy
-beside it, and `recorded`, which takes minutes; these run when they are named.
+Without names it runs all but `imports`, `store`, which makes a database of a million traces, `proxy`, which wants
+mitmproxy beside it, and `recorded`, which takes minutes; these run when they are named.
 """
 
 import sys
@@ -22,6 +22,12 @@ def _reading() -> None:
     from benchmarks.reading import reading  # noqa: PLC0415  # the core is measured without loading SQLAlchemy
 
     reading()
+
+
+def _imports() -> None:
+    from benchmarks.imports import imports  # noqa: PLC0415  # the core is measured without loading every importer
+
+    imports()
 
 
 def _proxy() -> None:
@@ -47,7 +53,7 @@ CORE: dict[str, Callable[[], None]] = {
     "diagnostics": diagnostics.full_diagnostics,
     "reading": _reading,
 }
-BENCHMARKS = {**CORE, "store": _store, "proxy": _proxy, "recorded": _recorded}
+BENCHMARKS = {**CORE, "imports": _imports, "store": _store, "proxy": _proxy, "recorded": _recorded}
 
 
 def main(names: list[str]) -> int:

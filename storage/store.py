@@ -13,7 +13,7 @@ from inspector.inspection import Inspection, inspect_trace
 from inspector.model import Trace, Turn
 from inspector.version import __version__
 from storage import tables
-from storage.drafts import draft
+from storage.drafts import Draft, draft
 from storage.engine import new_engine, prepare_file, snapshot, vacuum, writing
 from storage.excerpts import SearchResults, first_words, hit
 from storage.failures import reading, sentences
@@ -100,7 +100,11 @@ class Store:
         or more, and left alone otherwise; one that says the same is unchanged, though a new inspection of it counts.
         `items` is read as it goes, so it may be long; what it raises leaves nothing written.
         """
-        drafts = in_groups((draft(trace, inspection) for trace, inspection in items), _GROUP)
+        return self.save_drafts(draft(trace, inspection) for trace, inspection in items)
+
+    def save_drafts(self, items: Iterable[Draft]) -> list[Saved]:
+        """Keep traces that are rows already, made by `storage.drafts.draft` in whatever process; as `save` does."""
+        drafts = in_groups(items, _GROUP)
         first = next(drafts, [])
         if not first:
             return []

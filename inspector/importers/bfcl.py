@@ -56,6 +56,7 @@ class BfclImporter:
     """One trace a row: an assistant turn for every answer."""
 
     name = "bfcl"
+    signs = "rows with a test's `id` and its `result`"
 
     def recognises(self, sample: Sample) -> float:
         """By rows with `id` and `result`: surely with BFCL's token counts, likely with ids in its way or numbers."""

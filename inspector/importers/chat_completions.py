@@ -34,6 +34,7 @@ class ChatCompletionsImporter:
     """One trace an answer."""
 
     name = "chat-completions"
+    signs = "the `choices` of chat completions, or the error of a server, with no request beside them"
 
     def recognises(self, sample: Sample) -> float:
         """By the `choices` of a chat completion in an event stream, an HTTP response or a row; faintly by an error."""

@@ -47,6 +47,7 @@ class ClaudeCodeImporter:
     """One trace a session, and one for each of its sub-agents whose rows are in the file."""
 
     name = "claude-code"
+    signs = "rows with a `sessionId` and a `type`, and messages of a session's tree"
 
     def recognises(self, sample: Sample) -> float:
         """By rows of a session's tree with messages in them."""

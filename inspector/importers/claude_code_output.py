@@ -47,6 +47,7 @@ class ClaudeCodeOutputImporter:
     """One trace a session, and one for each of its sub-agents."""
 
     name = "claude-code-output"
+    signs = "rows of Claude Code's printed stream, each with its `session_id`"
 
     def recognises(self, sample: Sample) -> float:
         """By rows of its types with a `session_id`."""

@@ -21,6 +21,7 @@ class CodexImporter:
     """One trace a session: one a file, unless files were put together."""
 
     name = "codex"
+    signs = "rows with a `type` and a `payload`, as Codex writes its rollouts"
 
     def recognises(self, sample: Sample) -> float:
         """By rows in Codex's envelope, or a bare head with items behind it."""

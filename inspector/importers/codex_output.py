@@ -49,6 +49,7 @@ class CodexOutputImporter:
     """One trace a thread."""
 
     name = "codex-output"
+    signs = "the events of `codex exec`: a thread that starts, items that are completed"
 
     def recognises(self, sample: Sample) -> float:
         """By a thread that starts, or items that are completed."""

@@ -27,6 +27,7 @@ class CompletionsImporter:
     """One trace a row."""
 
     name = "completions"
+    signs = "rows with a completion, beside its prompt or alone"
 
     def recognises(self, sample: Sample) -> float:
         """By rows with a completion: likely beside a prompt, faintly alone, as any table of texts has such rows."""

@@ -49,6 +49,7 @@ class HarborAtifImporter:
     """One trace a trajectory, and one for each that is embedded in it."""
 
     name = "harbor-atif"
+    signs = "a `schema_version` that begins with `ATIF-v`"
 
     def recognises(self, sample: Sample) -> float:
         """By the member that names the schema's version."""

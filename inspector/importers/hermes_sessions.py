@@ -40,6 +40,7 @@ class HermesSessionsImporter:
     """One trace a session."""
 
     name = "hermes-sessions"
+    signs = "a session's row with the columns of Hermes Agent's store"
 
     def recognises(self, sample: Sample) -> float:
         """By rows of a session with the columns of Hermes Agent's store."""

@@ -22,6 +22,7 @@ class LlmDatabaseImporter:
     """One trace a thread or conversation, and one for each response that belongs to none."""
 
     name = "llm-database"
+    signs = "an SQLite database with the tables of `llm`"
 
     def recognises(self, sample: Sample) -> float:
         """By SQLite's magic bytes and the names of the tables."""

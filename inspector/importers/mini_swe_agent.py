@@ -39,6 +39,7 @@ class MiniSweAgentImporter:
     """One trace a document."""
 
     name = "mini-swe-agent"
+    signs = "a `trajectory_format` of mini-swe-agent"
 
     def recognises(self, sample: Sample) -> float:
         """By the member that names the format."""

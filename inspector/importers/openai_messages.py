@@ -29,6 +29,7 @@ class OpenAiMessagesImporter:
     """One trace a row, or one for all rows that are messages."""
 
     name = "openai-messages"
+    signs = "messages with `role` and `content`, alone or as a row's list"
 
     def recognises(self, sample: Sample) -> float:
         """By rows with a list of messages that have roles, and none of the members that make a row much more than that.

@@ -60,6 +60,7 @@ class OpenHandsImporter:
     """One trace for all events of a file, or one a row of an evaluation."""
 
     name = "openhands"
+    signs = "events with a `source` and an `action` or an `observation`"
 
     def recognises(self, sample: Sample) -> float:
         """By events with their source and an action or an observation."""

@@ -32,15 +32,15 @@ def packing_of(path: Path) -> tuple[str, ...]:
     return packing
 
 
-def open_unpacked(path: Path, packing: tuple[str, ...]) -> BinaryIO:
-    """The bytes within `packing`, read as they are asked for.
+def open_unpacked(path: Path, packing: tuple[str, ...], size_bytes: int | None = None) -> BinaryIO:
+    """The bytes within `packing`, read as they are asked for; of a file without packing the first `size_bytes`.
 
     They may be 200 times as many as the file has, or one GiB if that is more; DamagedDataError beyond, and where the
     compressed data is broken.
     """
     stream: BinaryIO = path.open("rb")
     if not packing:
-        return stream
+        return stream if size_bytes is None else io.BufferedReader(_First(stream, size_bytes), _BLOCK)
     bound = max(_LEAST_BOUND, path.stat().st_size * _GROWTH)
     layers: list[IO[bytes]] = [stream]
     for kind in packing:
@@ -62,6 +62,27 @@ def _opened(kind: str, inner: IO[bytes]) -> IO[bytes]:
     if kind == "gzip":
         return cast("IO[bytes]", gzip.GzipFile(fileobj=inner, mode="rb"))
     return cast("IO[bytes]", zstd.ZstdFile(inner, "rb"))
+
+
+class _First(io.RawIOBase):
+    """The first bytes of a stream."""
+
+    def __init__(self, stream: BinaryIO, size_bytes: int) -> None:
+        self._stream = stream
+        self._left = size_bytes
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]  # typeshed's name is private
+        block = self._stream.read(min(len(buffer), self._left))
+        self._left -= len(block)
+        buffer[: len(block)] = block
+        return len(block)
+
+    def close(self) -> None:
+        self._stream.close()
+        super().close()
 
 
 class _Unpacked(io.RawIOBase):

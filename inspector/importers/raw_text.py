@@ -29,6 +29,7 @@ class RawTextImporter:
     """One trace a file; a file of more than 256 MiB is skipped."""
 
     name = "raw-text"
+    signs = "the markers of a chat template, or a call near the beginning of a text"
 
     def recognises(self, sample: Sample) -> float:
         """By the header of a chat template at its beginning, or by a call near it.

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from inspector.errors import UnreadableFileError
 from inspector.importers.lines import too_long
+from inspector.importers.recognition import Recognised, named, surest
 from inspector.importers.registry import importers, source_names
 from inspector.importers.rows import SAMPLE_RECORD_BYTES, first_rows, parse_json, read_rows
 from inspector.importers.source import Importer, Sample, Skipped, SourceFile
@@ -24,35 +25,41 @@ _KNOWN_BINARIES = (
     (b"\xfe\xff", "text in UTF-16"),
 )
 _EVENT = re.compile(r"\ufeff?\s*(?::|(?:data|event|id|retry):)")
-_PICKLES = tuple(bytes((0x80, protocol)) for protocol in range(2, 6))
+_PICKLE = re.compile(rb"\x80[\x02-\x05]|\(?[dl]p\d+\n|c[\w.]+\n\w+\n|[\])}]q\x00")
+"""How pickles of every protocol begin: 2 to 5 with their number, 0 and 1 with a container or a class."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceReading:
     """A file that is being read: the name of its source, and its traces and skipped records, each as it is read.
 
-    The records can be gone through once. UnreadableFileError comes out of them where the file fails on the way.
+    `why` is a sentence on what the source was recognised by. The records can be gone through once. UnreadableFileError
+    comes out of them where the file fails on the way.
     """
 
     source: str
+    why: str
     records: Iterator[Trace | Skipped]
 
 
-def read_source(path: str | Path, source: str | None = None) -> SourceReading:
+def read_source(
+    path: str | Path, source: str | None = None, *, name: str | None = None, size_bytes: int | None = None
+) -> SourceReading:
     """Read a file with the importer that recognises its content, or with the one that `source` names.
 
     gzip and zstd are unpacked first. Every trace says in its provenance where it comes from; a trace that already does
-    (one of a trace file) keeps what it says. Only what the records need is in memory. UnreadableFileError, one
-    sentence with the path, where there is no such file, it is a folder, empty or no plain file, no importer recognises
-    it, or no source bears that name.
+    (one of a trace file) keeps what it says. Only what the records need is in memory. `name` is what the file is called
+    where that is not its path; `size_bytes` is how much of it counts where it is still written. UnreadableFileError,
+    one sentence with the name, where there is no such file, it is a folder, empty or no plain file, no importer
+    recognises it, or no source bears that name.
     """
-    file = SourceFile(path)
+    file = SourceFile(path, name, size_bytes)
     try:
         _check(file)
-        importer = _named(file, source) if source else _recognised(file)
+        found = named(_named(file, source)) if source else _recognised(file)
     except (OSError, ValueError) as error:  # ValueError: a path that no file can have
         raise _unreadable(file, getattr(error, "strerror", None) or str(error)) from error
-    return SourceReading(importer.name, _records(importer, file))
+    return SourceReading(found.importer.name, found.why, _records(found.importer, file))
 
 
 def _check(file: SourceFile) -> None:
@@ -75,13 +82,12 @@ def _named(file: SourceFile, source: str) -> Importer:
     raise _unreadable(file, f"no source is called `{source}`{hint}")
 
 
-def _recognised(file: SourceFile) -> Importer:
+def _recognised(file: SourceFile) -> Recognised:
     sample = Sample(file, first_rows(file))
-    scores = [(_sureness(importer, sample, file), importer) for importer in importers()]
-    sureness, importer = max(scores, key=lambda scored: scored[0])
-    if sureness <= 0:
+    found = surest([(_sureness(importer, sample, file), importer) for importer in importers()])
+    if found is None:
         raise _unreadable(file, _why_unknown(sample))
-    return importer
+    return found
 
 
 def _sureness(importer: Importer, sample: Sample, file: SourceFile) -> float:
@@ -98,7 +104,7 @@ def _why_unknown(sample: Sample) -> str:
     for magic, kind in _KNOWN_BINARIES:
         if head.startswith(magic):
             return f"this is {kind}, and none that weaklink knows"
-    if head.startswith(_PICKLES):
+    if _PICKLE.match(head):
         return "this is a Python pickle, which weaklink never loads: a pickle can run any code"
     if b"\0" in head and not sample.rows:
         return "this is a binary file of an unknown kind"

@@ -65,6 +65,7 @@ class ShareGptImporter:
     """One trace a row, or one for all rows that are messages. See the module for what becomes of its values."""
 
     name = "sharegpt"
+    signs = "rows with `conversations` of `from` and `value`"
 
     def recognises(self, sample: Sample) -> float:
         """By rows with `conversations` of `from` and `value`."""

@@ -31,12 +31,15 @@ class Skipped:
 class SourceFile:
     """A plain file on the disk, given by its user as `path`; gzip and zstd are unpacked as it is read.
 
-    `sha256` is that of the file as it lies there, in hexadecimal. OSError where the world refuses.
+    `name` is what its user calls it, the path where nothing else is said. Of a file that is still written only the
+    first `size_bytes` count, where they are given. `sha256` is that of the file as it lies there, in hexadecimal.
+    OSError where the world refuses.
     """
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, name: str | None = None, size_bytes: int | None = None) -> None:
         self.path = Path(path)
-        self.name = str(path)
+        self.name = str(path) if name is None else name
+        self.size_bytes = size_bytes
 
     @cached_property
     def packing(self) -> tuple[str, ...]:
@@ -45,7 +48,7 @@ class SourceFile:
 
     def open(self) -> BinaryIO:
         """The content's bytes from the beginning, as often as wanted; DamagedDataError where unpacking ends early."""
-        return open_unpacked(self.path, self.packing)
+        return open_unpacked(self.path, self.packing, self.size_bytes)
 
     @contextmanager
     def on_disk(self) -> Iterator[Path]:
@@ -111,6 +114,9 @@ class Importer(Protocol):
     `read` gives each trace, or why a record is none, as soon as it is read, in the file's order and the same each time.
     It need not fill in a trace's provenance beyond `record`, `source_version` and `warnings`: the frame adds source,
     file and hash where they are missing. It raises nothing for a record's faults; OSError may pass through.
+
+    An importer may also have `signs`, a short phrase without a period on what it knows its files by, with the names of
+    members in backticks (`rows with a `sessionId``): the report of an import gives it as the reason.
     """
 
     @property

@@ -25,6 +25,7 @@ class SweAgentImporter:
     """One trace a document."""
 
     name = "swe-agent"
+    signs = "a document with a `history` of messages, a `trajectory` and its `info`"
 
     def recognises(self, sample: Sample) -> float:
         """By documents with a history of messages that name their agent, and the trajectory beside it."""

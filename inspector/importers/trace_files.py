@@ -13,6 +13,7 @@ class TraceFileImporter:
     """Gives back the traces as they were; one that says where it first came from keeps that."""
 
     name = "trace-file"
+    signs = "weaklink's own first line, `weaklink_trace_file`"
 
     def recognises(self, sample: Sample) -> float:
         """By the first line."""

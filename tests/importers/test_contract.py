@@ -69,6 +69,15 @@ def test_names_are_distinct_and_speak() -> None:
     assert all(name == name.lower() and name.replace("-", "").isalnum() for name in source_names())
 
 
+def test_signs_are_a_phrase_that_a_sentence_can_hold() -> None:
+    for importer in importers():
+        signs = getattr(importer, "signs", "rows")
+        assert signs.strip() == signs != ""
+        assert not signs.endswith(".")
+        assert signs.count("`") % 2 == 0
+        assert len(signs) <= 100
+
+
 def test_every_importer_has_cases() -> None:
     assert {path.parent.name for path in FILES} == set(source_names())
 

@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import pickle
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -51,6 +52,9 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
         (b"SQLite format 3\0" + b"\0" * 100, "an SQLite database"),
         (b"PK\x03\x04\0\0", "a ZIP archive"),
         (b"\x80\x04\x95\x10\0\0", "a Python pickle"),
+        *((pickle.dumps([{"messages": []}], protocol), "a Python pickle") for protocol in range(6)),
+        *((pickle.dumps(Path("x"), protocol), "a Python pickle") for protocol in range(6)),
+        (gzip.compress(pickle.dumps({"messages": []})), "a Python pickle"),
         (b"\0\1\2\3", "a binary file of an unknown kind"),
         (b"Dear diary,\n", "neither JSON nor a transcript"),
         (b"\n" * 1000, "nothing but blank space"),
@@ -111,6 +115,14 @@ def test_moved_and_grown_files_give_the_same_identities(tmp_path: Path) -> None:
     assert ids[1] != ids[0]
 
 
+def test_a_file_comes_with_the_reason_why_it_was_recognised(tmp_path: Path) -> None:
+    path = file(tmp_path, CHAT)
+    assert read_source(path).why == (
+        "It has what `sharegpt` files have: rows with `conversations` of `from` and `value` (sureness 0.9 of 1)."
+    )
+    assert read_source(path, "raw-text").why == ("`--source raw-text` names it; what the file holds was not asked.")
+
+
 class PlugIn:
     """A source of another's making, which fails half-way."""
 
@@ -130,6 +142,7 @@ def test_a_plug_in_needs_no_change_here(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(reading, "importers", lambda: (PlugIn(),))
     read = read_source(file(tmp_path, b"Dear diary,\n"))
     assert read.source == "diary"
+    assert "its importer finds in the first rows what it looks for (sureness 1 of 1)" in read.why
     trace = next(read.records)
     assert isinstance(trace, Trace)
     assert trace.provenance.source == "diary"

@@ -11,7 +11,7 @@ from inspector.rules.catalogue import select_rules
 from inspector.rules.rule import Severity
 from inspector.segmentation import AUTO
 from ui.cli.check_files import Wanted, check_file
-from ui.cli.import_files import files_below
+from ui.cli.import_places import files_below
 from ui.cli.options import color_option
 from ui.cli.paint import put
 from ui.reports.check_json import CheckJson

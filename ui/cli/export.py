@@ -1,5 +1,7 @@
 """`weaklink export`: traces out of the database, as others read them."""
 
+import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import PurePath
 from types import MappingProxyType
@@ -7,6 +9,7 @@ from typing import TextIO, TypeAlias
 
 import click
 
+from inspector.exporters import messages_row, otlp_request
 from inspector.inspection import Inspection
 from inspector.json_text import write_json
 from inspector.model import Trace
@@ -31,9 +34,10 @@ _SUFFIXES = MappingProxyType({".json": "json", ".md": "markdown", ".markdown": "
     type=click.Choice(["trace", "json", "markdown", "html"]),
     help="What to write.  [default: by the suffix of --output, else trace]",
 )
+@click.option("--to", "tool", type=click.Choice(["otlp", "messages"]), help="What other tools read, one line a trace.")
 @click.option("--output", "-o", metavar="FILE", help="Write to FILE, not to standard output.")
 @database_option
-def export(ids: tuple[str, ...], form: str | None, output: str | None, where: str | None) -> None:
+def export(ids: tuple[str, ...], form: str | None, tool: str | None, output: str | None, where: str | None) -> None:
     """Write traces for others to read.
 
     \b
@@ -42,9 +46,15 @@ def export(ids: tuple[str, ...], form: str | None, output: str | None, where: st
     markdown   a report
     html       one page that needs nothing else and loads nothing: no script, no picture, no font
 
+    \b
+    otlp       OTLP JSON with the GenAI conventions, diagnostics and verdict, for Phoenix, Langfuse or a collector
+    messages   OpenAI messages; what they cannot hold is said on stderr
+
     ID is the number that `weaklink list` prints, or an id of the source's own. FILE is written whole or not at all.
     """  # noqa: D301  # Click wants the backspace itself
-    chosen = form or _SUFFIXES.get(PurePath(output or "").suffix.lower(), "trace")
+    if form and tool:
+        raise click.UsageError("--as says what weaklink and people read, --to what other tools do; give one of them.")
+    chosen = form or tool or _SUFFIXES.get(PurePath(output or "").suffix.lower(), "trace")
     with open_store(where, create=False) as store:
         summaries = [store.summary(id) for id in ids]
         traces = ((one.id, *store.inspected(one.id)) for one in summaries)
@@ -70,6 +80,20 @@ def _html(out: TextIO, summaries: Sequence[TraceSummary], traces: Iterator[_Numb
     out.writelines(html_page(traces, title=_page_title(summaries), contents=summaries))
 
 
+def _otlp(out: TextIO, _: Sequence[TraceSummary], traces: Iterable[_Numbered]) -> None:
+    now_s = time.time()
+    requests = (otlp_request(trace, inspection, unknown_at_s=now_s) for _, trace, inspection in traces)
+    out.writelines(write_json(request) + "\n" for request in requests)
+
+
+def _messages(out: TextIO, _: Sequence[TraceSummary], traces: Iterable[_Numbered]) -> None:
+    for id_, trace, _inspection in traces:
+        row = messages_row(trace)
+        out.write(write_json(row.value) + "\n")
+        for sentence in row.dropped:
+            sys.stderr.write(f"weaklink: trace {id_}: {sentence}\n")
+
+
 def _page_title(summaries: Sequence[TraceSummary]) -> str:
     if len(summaries) > 1:
         return f"weaklink: {len(summaries):,} traces"
@@ -77,5 +101,14 @@ def _page_title(summaries: Sequence[TraceSummary]) -> str:
 
 
 _WRITERS: MappingProxyType[str, Callable[[TextIO, Sequence[TraceSummary], Iterator[_Numbered]], None]] = (
-    MappingProxyType({"trace": _trace_file, "json": _json, "markdown": _markdown, "html": _html})
+    MappingProxyType(
+        {
+            "trace": _trace_file,
+            "json": _json,
+            "markdown": _markdown,
+            "html": _html,
+            "otlp": _otlp,
+            "messages": _messages,
+        }
+    )
 )

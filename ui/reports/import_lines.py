@@ -1,6 +1,6 @@
 """The report of an import for people."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ui.reports.import_report import Counts, FileReport
 from ui.views.palette import Style
@@ -19,6 +19,7 @@ def import_lines(files: Sequence[FileReport], *, width: int) -> Iterator[Line]:
     yield from table_lines(
         [_row(file) for file in read], width=width, heads=heads if read else (), numbers=(0, 1, 2, 3)
     )
+    yield from _recognised(read, width)
     for file in read:
         yield from _skipped(file, width)
     yield from _notes(read, width)
@@ -59,15 +60,24 @@ def _skipped(file: FileReport, width: int) -> Iterator[Line]:
         yield (Run("▲ skipped ", Style.WARNING), Run(f"{name}: {more} (--json lists them all)"))
 
 
+def _recognised(files: Sequence[FileReport], width: int) -> Iterator[Line]:
+    """Why the files were taken for what they were."""
+    yield from _said_once("· source ", ((file.why, file) for file in files if file.why), width)
+
+
 def _notes(files: Sequence[FileReport], width: int) -> Iterator[Line]:
-    """What the sources did not keep: once for all the files of which it is true."""
+    """What the sources did not keep."""
+    yield from _said_once("· note ", ((warning, file) for file in files for warning in file.warnings), width)
+
+
+def _said_once(kind: str, said: Iterable[tuple[str, FileReport]], width: int) -> Iterator[Line]:
+    """Each sentence once, for all the files of which it is true."""
     concerned: dict[str, list[FileReport]] = {}
-    for file in files:
-        for warning in file.warnings:
-            concerned.setdefault(warning, []).append(file)
-    for warning, these in concerned.items():
+    for sentence, file in said:
+        concerned.setdefault(sentence, []).append(file)
+    for sentence, these in concerned.items():
         whose = visible_line(these[0].path) if len(these) == 1 else counted(len(these), "file")
-        yield from wrapped((Run("· note ", Style.INFO), Run(f"{whose}: "), *quoted(warning)), width, indent=4)
+        yield from wrapped((Run(kind, Style.INFO), Run(f"{whose}: "), *quoted(sentence)), width, indent=4)
 
 
 def _sum(files: Sequence[FileReport]) -> Line:

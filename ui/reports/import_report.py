@@ -41,8 +41,8 @@ class Counts:
 class FileReport:
     """What became of one file: `source` is None and `refused` a sentence where it is not for us.
 
-    Of its traces `unchanged` were in the database as they are, and `replaced` took the place of a version with less.
-    `redacted` counts the secrets that were replaced.
+    `why` says in a sentence what its source was recognised by. Of its traces `unchanged` were in the database as they
+    are, and `replaced` took the place of a version with less. `redacted` counts the secrets that were replaced.
     """
 
     path: str
@@ -54,6 +54,7 @@ class FileReport:
     unchanged: int = 0
     replaced: int = 0
     redacted: int = 0
+    why: str | None = None
 
 
 def counts_of(trace: Trace, inspection: Inspection) -> Counts:
@@ -93,6 +94,7 @@ def _file_object(file: FileReport) -> dict[str, Json]:
         "skipped": [{"record": skipped.record, "reason": skipped.reason} for skipped in file.skipped],
         "warnings": list(file.warnings),
         "redacted": file.redacted,
+        "why": file.why,
     }
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from inspector.inspection import inspect_trace
+from inspector.model import Part, Role, Trace, Turn
 from inspector.trace_file import read_trace_file
 from storage import open_store
 from tests.ui.conftest import Run
@@ -59,6 +60,32 @@ def test_the_suffix_of_the_file_says_the_form(
 def test_as_outweighs_the_suffix(weaklink: Run, database: Path, tmp_path: Path) -> None:
     weaklink("export", "1", "--as", "markdown", "-o", "out.html", "--db", "t.db")
     assert (tmp_path / "out.html").read_bytes().startswith(b"# trace 1")
+
+
+def test_other_tools_get_a_line_a_trace(weaklink: Run, database: Path, tmp_path: Path) -> None:
+    done = weaklink("export", "1", "1", "--to", "otlp", "--db", "t.db")
+    assert (done.returncode, done.stderr) == (0, b"")
+    one, again = map(json.loads, done.stdout.splitlines())
+    assert [*one] == ["resourceSpans"] == [*again]
+    done = weaklink("export", "1", "--to", "messages", "-o", "rows.jsonl", "--db", "t.db")
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    found = json.loads(weaklink("import", "--json", "--db", "other.db", "rows.jsonl").stdout)["totals"]
+    assert (found["turns"], found["tools"]) == (7, {"get_weather": 2, "now": 1})
+
+
+def test_what_a_tool_cannot_hold_is_said(weaklink: Run, tmp_path: Path) -> None:
+    trace = Trace((Turn(Role.ASSISTANT, (Part("text", "Hi"), Part("choice1:text", "Hello"))),))
+    with open_store(tmp_path / "t.db") as store:
+        store.save([(trace, inspect_trace(trace))])
+    done = weaklink("export", "1", "--to", "messages", "--db", "t.db")
+    assert done.stderr.decode() == (
+        "weaklink: trace 1: The part `choice1:text` of turn 1: OpenAI's messages have no place for it.\n"
+    )
+
+
+def test_one_form_is_enough(weaklink: Run, database: Path) -> None:
+    done = weaklink("export", "1", "--to", "otlp", "--as", "json", "--db", "t.db")
+    assert (done.returncode, done.stdout) == (2, b"")
 
 
 def test_what_fails_leaves_what_was_there(weaklink: Run, database: Path, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from ui.views.run import plain, width_of
 
 FILE_KEYS = [
     *("path", "source", "refused", "traces", "requests", "turns", "tool_calls", "tools", "diagnostics", "skipped"),
-    *("warnings", "redacted"),
+    *("warnings", "redacted", "why"),
 ]
 
 
@@ -71,6 +71,12 @@ def test_people_read_what_was_skipped_and_refused_and_why() -> None:
     assert "2 more records (--json lists them all)" in shown
     assert "✖ refused b: the file is empty" in shown
     assert "1 file read: 1,000 traces, 2 turns, 0 calls, 0 faults, 7 records skipped, 1\n    file refused" in shown
+
+
+def test_people_read_why_files_are_what_they_are_once_for_all_of_them() -> None:
+    files = [FileReport(name, "s", why="It has rows.") for name in ("a", "b")]
+    lines = [plain(line) for line in import_lines(files, width=80)]
+    assert [line for line in lines if line.startswith("· source")] == ["· source 2 files: It has rows."]
 
 
 def test_what_many_files_lack_is_said_once() -> None:

@@ -1,0 +1,6 @@
+"""Traces and what was found in them, written for other tools."""
+
+from inspector.exporters.openai_messages import MessagesRow, messages_row
+from inspector.exporters.otlp import otlp_request
+
+__all__ = ["MessagesRow", "messages_row", "otlp_request"]

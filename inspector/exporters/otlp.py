@@ -1,0 +1,223 @@
+"""A trace and what was found in it as an OTLP request, which Phoenix, Langfuse and every collector take.
+
+One `ExportTraceServiceRequest` (opentelemetry-proto: trace_service.proto) in its JSON form, with the attributes of the
+GenAI semantic conventions: a span `invoke_agent` for the session, `chat` for each answer and `execute_tool` for each
+call. What weaklink found stands beside them under `weaklink.`: the verdict on the session's span, the outcome on the
+call's, and each diagnostic as an event of the span that it lies in. A chat span holds only what was new in its request,
+the session's span all of the conversation: full histories would grow with the square of the turns.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from inspector.chain.steps import Break, Status, Step
+from inspector.diagnostics import Diagnostic
+from inspector.exporters.openai_messages import definition_object
+from inspector.exporters.otlp_messages import messages_text
+from inspector.exporters.otlp_times import Known, Lasting, Times, times_of
+from inspector.exporters.otlp_values import Value, attributes, nanoseconds, span_id, trace_id, utf_8
+from inspector.inspection import Inspection
+from inspector.json_text import write_json
+from inspector.model import Generation, Json, Role, Trace, Turn
+from inspector.version import __version__
+
+_INTERNAL, _CLIENT = 1, 3
+_UNSET, _ERROR = 0, 2
+_SESSION = "session"
+
+
+def otlp_request(trace: Trace, inspection: Inspection, *, unknown_at_s: float) -> dict[str, Json]:
+    """The request for one trace. Where its source kept no time at all, every span stands at `unknown_at_s`.
+
+    Ids come from the session's own ids, so that sending a trace again gives the same spans. `weaklink.times` says of
+    each span whether its times were recorded.
+    """
+    spans = list(_Spans(trace, inspection, times_of(trace, unknown_at_s=unknown_at_s)).every())
+    resource = attributes({"service.name": "weaklink", "service.version": __version__})
+    scope: Json = {"name": "weaklink", "version": __version__}
+    return {"resourceSpans": [{"resource": {"attributes": resource}, "scopeSpans": [{"scope": scope, "spans": spans}]}]}
+
+
+class _Spans:
+    """The spans of one trace."""
+
+    def __init__(self, trace: Trace, inspection: Inspection, times: Times) -> None:
+        self._trace, self._inspection, self._times = trace, inspection, times
+        self._id = trace_id(trace)
+        self._answers = [number for number, turn in enumerate(trace.turns, 1) if _is_answer(turn)]
+        self._found: dict[int, list[Diagnostic]] = {}
+        for diagnostic in inspection.diagnostics:
+            self._found.setdefault(diagnostic.location.turn, []).append(diagnostic)
+
+    def every(self) -> Iterator[Json]:
+        """The session's span, then the others in the order of their turns."""
+        yield self._session()
+        steps: dict[int, list[Step]] = {}
+        for step in self._inspection.chain.steps:
+            steps.setdefault(step.location.turn, []).append(step)
+        before = 0
+        for number, turn in enumerate(self._trace.turns, 1):
+            if _is_answer(turn):
+                yield self._answer(number, turn, before)
+                before = number
+            yield from map(self._call, steps.get(number, ()))
+
+    def _session(self) -> Json:
+        trace, chain = self._trace, self._inspection.chain
+        last = self._answers[-1] if self._answers else len(trace.turns) + 1
+        values: dict[str, Value] = {
+            "gen_ai.operation.name": "invoke_agent",
+            "gen_ai.conversation.id": trace.external_ids[0].value if trace.external_ids else None,
+            "gen_ai.request.model": trace.model,
+            "gen_ai.input.messages": messages_text(trace.turns[: last - 1]),
+            "gen_ai.output.messages": messages_text(trace.turns[last - 1 :]),
+            "weaklink.source": trace.provenance.source,
+            "weaklink.file": trace.provenance.file,
+            "weaklink.record": trace.provenance.record,
+            "weaklink.format": self._inspection.format,
+            "weaklink.status": chain.status.value,
+            "weaklink.abort_reason": chain.abort_reason,
+            **_break(chain.broken),
+            **{f"weaklink.external_id.{one.name}": one.value for one in trace.external_ids},
+        }
+        has_failed = chain.status in (Status.BROKEN, Status.ABORTED)
+        told = {number for number in self._found if not _is_answer(trace.turns[number - 1])}
+        said = chain.broken.message if chain.broken else f"aborted: {chain.abort_reason}"
+        return self._span(
+            _SESSION,
+            self._times.whole,
+            values,
+            name=f"invoke_agent {trace.name}".strip(),
+            failed=said if has_failed else None,
+            found=[diagnostic for number in sorted(told) for diagnostic in self._found[number]],
+        )
+
+    def _answer(self, number: int, turn: Turn, before: int) -> Json:
+        generation = turn.generation or Generation()
+        usage, error = generation.usage, generation.error
+        model = generation.requested_model or generation.answered_model or self._trace.model
+        values: dict[str, Value] = {
+            "gen_ai.operation.name": "chat",
+            "gen_ai.request.model": model,
+            "gen_ai.response.model": generation.answered_model,
+            "gen_ai.response.finish_reasons": [generation.finish_reason] if generation.finish_reason else None,
+            "gen_ai.usage.input_tokens": usage.input_tokens,
+            "gen_ai.usage.output_tokens": usage.output_tokens,
+            "gen_ai.input.messages": messages_text(self._trace.turns[before : number - 1]),
+            "gen_ai.output.messages": messages_text([turn]),
+            "gen_ai.tool.definitions": self._tools(number, before, generation),
+            "weaklink.turn": number,
+            "weaklink.attempt": generation.attempt,
+            "error.type": (error.code or error.phase.value) if error else None,
+        }
+        return self._span(
+            f"turn {number}",
+            self._times.turns[number - 1],
+            values,
+            name=f"chat {model}".strip(),
+            kind=_CLIENT,
+            failed=error.message if error else None,
+            found=self._found.get(number, ()),
+        )
+
+    def _tools(self, number: int, before: int, generation: Generation) -> str | None:
+        """The tools of a request; not again where they are those of the request before it."""
+        earlier = self._trace.turns[before - 1].generation if before else None
+        if not generation.tools or (earlier is not None and earlier.tools == generation.tools):
+            return None
+        return write_json([definition_object(tool) for tool in generation.tools], ascii_only=False)
+
+    def _call(self, step: Step) -> Json:
+        result = step.result
+        values: dict[str, Value] = {
+            "gen_ai.operation.name": "execute_tool",
+            "gen_ai.tool.name": step.call.name,
+            "gen_ai.tool.type": "function",
+            "gen_ai.tool.call.id": step.call.id,
+            "gen_ai.tool.call.arguments": step.call.raw_arguments,
+            "gen_ai.tool.call.result": result.content if result else None,
+            "weaklink.turn": step.location.turn,
+            "weaklink.step": step.number,
+            "weaklink.outcome": step.outcome.value,
+            "weaklink.recovery": step.recovery and step.recovery.value,
+            "weaklink.recovered_by": step.recovered_by,
+            "error.type": step.outcome.value if step.outcome.failed else None,
+        }
+        name = f"execute_tool {step.call.name or ''}".strip()
+        failed = f"the call's outcome is {step.outcome.value}" if step.outcome.failed else None
+        return self._span(f"step {step.number}", self._until_answered(step), values, name=name, failed=failed)
+
+    def _until_answered(self, step: Step) -> Lasting:
+        """From the end of the turn that called to the result's turn; no source says when a tool itself ran."""
+        began_s = self._times.turns[step.location.turn - 1].end_s
+        answered = step.result_location.turn if step.result_location else step.location.turn
+        ended_s = max(began_s, self._times.turns[answered - 1].start_s)
+        is_unknown = self._times.whole.known is Known.UNKNOWN
+        return Lasting(began_s, ended_s, Known.UNKNOWN if is_unknown else Known.DERIVED)
+
+    def _span(
+        self,
+        place: str,
+        lasting: Lasting,
+        values: Mapping[str, Value],
+        *,
+        name: str,
+        kind: int = _INTERNAL,
+        failed: str | None = None,
+        found: Iterable[Diagnostic] = (),
+    ) -> Json:
+        """A span below the session's, or that one; `failed` says why, where something did."""
+        status: dict[str, Json] = {"code": _UNSET}
+        if failed is not None:
+            status = {"code": _ERROR, "message": utf_8(failed)}
+        return {
+            "traceId": self._id,
+            "spanId": span_id(self._id, place),
+            "parentSpanId": "" if place == _SESSION else span_id(self._id, _SESSION),
+            "name": utf_8(name),
+            "kind": kind,
+            "startTimeUnixNano": nanoseconds(lasting.start_s),
+            "endTimeUnixNano": nanoseconds(lasting.end_s),
+            "attributes": attributes({**values, "weaklink.times": lasting.known.value}),
+            "events": [_event(diagnostic, lasting) for diagnostic in found],
+            "status": status,
+        }
+
+
+def _is_answer(turn: Turn) -> bool:
+    return turn.role is Role.ASSISTANT
+
+
+def _break(broken: Break | None) -> dict[str, Value]:
+    if broken is None:
+        return {}
+    return {
+        "weaklink.break.step": broken.step,
+        "weaklink.break.turn": broken.turn,
+        "weaklink.break.tool": broken.tool,
+        "weaklink.break.outcome": broken.outcome.value,
+        "weaklink.break.code": broken.code,
+        "weaklink.break.message": broken.message,
+        "weaklink.break.reaction": broken.reaction and broken.reaction.value,
+    }
+
+
+def _event(diagnostic: Diagnostic, lasting: Lasting) -> Json:
+    location, fault = diagnostic.location, diagnostic.fault
+    return {
+        "timeUnixNano": nanoseconds(lasting.end_s),
+        "name": "weaklink.diagnostic",
+        "attributes": attributes(
+            {
+                "weaklink.code": diagnostic.rule.code,
+                "weaklink.name": diagnostic.rule.name,
+                "weaklink.severity": diagnostic.rule.severity.value,
+                "weaklink.message": fault.message,
+                "weaklink.hint": fault.hint,
+                "weaklink.path": fault.path,
+                "weaklink.turn": location.turn,
+                "weaklink.part": location.part,
+                "weaklink.start": location.range.start,
+                "weaklink.end": location.range.end,
+            }
+        ),
+    }

@@ -1,0 +1,66 @@
+"""A trace as OpenAI messages: what the importer reads again is what was there."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from inspector.exporters import messages_row
+from inspector.importers import read_source
+from inspector.inspection import inspect_trace
+from inspector.json_text import write_json
+from inspector.model import Generation, Part, Role, ToolDefinition, Trace, Turn
+from inspector.wire.openai_messages import read_message
+
+CASES = Path(__file__).parents[1] / "cases" / "importers"
+FILES = sorted(path for path in CASES.glob("*/*") if not path.name.endswith(".expected"))
+KEPT = re.compile(r"text|reasoning|refusal|content:\d+")
+
+
+def again(trace: Trace, folder: Path) -> Trace:
+    """The trace, exported and imported."""
+    path = folder / "rows.jsonl"
+    path.write_text(write_json(messages_row(trace).value) + "\n", encoding="ascii")
+    (found,) = read_source(path, "openai-messages").records
+    assert isinstance(found, Trace)
+    return found
+
+
+def said(turn: Turn) -> tuple[object, ...]:
+    """All that messages can hold of a turn."""
+    parts = {part.name: part.text for part in turn.parts}
+    rest = {name: text for name, text in parts.items() if text and KEPT.fullmatch(name)}
+    calls = [(header.name, header.id, parts[header.part]) for header in turn.calls]
+    result = (turn.result.call_id, turn.result.name, turn.result.is_error) if turn.result else (None, None, None)
+    return turn.role, rest, calls, result
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_the_same_turns_and_calls_come_back(path: Path, tmp_path: Path) -> None:
+    for trace in read_source(path).records:
+        if not isinstance(trace, Trace):
+            continue
+        back = again(trace, tmp_path)
+        assert list(map(said, back.turns)) == list(map(said, trace.turns))
+        known = inspect_trace(trace)
+        found = inspect_trace(back, format=known.format)
+        calls = [(call.name, call.raw_arguments, call.valid) for part in known.parts for call in part.calls]
+        assert [(call.name, call.raw_arguments, call.valid) for part in found.parts for call in part.calls] == calls
+
+
+def test_a_tool_of_another_shape_is_put_into_this_one() -> None:
+    turn = read_message({"role": "assistant", "content": "Hi"})
+    assert turn.role is Role.ASSISTANT
+    tool = ToolDefinition("now", "The time.", {"type": "object"}, '{"name":"now","input_schema":{"type":"object"}}')
+    trace = Trace(tuple(replace(turn, generation=Generation(tools=(tool,))) for _ in range(2)))
+    assert messages_row(trace).value["tools"] == [
+        {"type": "function", "function": {"name": "now", "description": "The time.", "parameters": {"type": "object"}}}
+    ]
+
+
+def test_what_messages_cannot_hold_is_told() -> None:
+    trace = Trace((Turn(Role.ASSISTANT, (Part("text", "Hi"), Part("choice1:text", "Hello"))),))
+    row = messages_row(trace)
+    assert row.value == {"messages": [{"role": "assistant", "content": "Hi"}]}
+    assert row.dropped == ("The part `choice1:text` of turn 1: OpenAI's messages have no place for it.",)

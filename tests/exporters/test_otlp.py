@@ -1,0 +1,168 @@
+"""A trace as OTLP: protobuf's own reader takes it, and what weaklink found is in it."""
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.protobuf import json_format  # type: ignore[import-untyped]  # it brings no types
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+from inspector.exporters import otlp_request
+from inspector.importers import read_source
+from inspector.inspection import Inspection, inspect_trace
+from inspector.json_text import write_json
+from inspector.model import (
+    CallHeader,
+    ExternalId,
+    Generation,
+    Instant,
+    Json,
+    Part,
+    Role,
+    ToolDefinition,
+    Trace,
+    Turn,
+    Usage,
+)
+from tests.ui.scenes import broken_trace
+
+CASES = Path(__file__).parents[1] / "cases" / "importers"
+FILES = sorted(path for path in CASES.glob("*/*") if not path.name.endswith(".expected"))
+NOW_S = 1_800_000_000.0
+
+
+def parsed(trace: Trace, inspection: Inspection) -> Any:
+    """The request as protobuf reads it.
+
+    OTLP writes ids in hexadecimal where protobuf's mapping wants base64, and nothing else differs.
+    """
+    request = json.loads(write_json(otlp_request(trace, inspection, unknown_at_s=NOW_S)))
+    for span in request["resourceSpans"][0]["scopeSpans"][0]["spans"]:
+        for key in ("traceId", "spanId", "parentSpanId"):
+            span[key] = base64.b64encode(bytes.fromhex(span[key])).decode()
+    return json_format.ParseDict(request, ExportTraceServiceRequest())
+
+
+def spans(trace: Trace, inspection: Inspection | None = None) -> list[Any]:
+    (resource,) = parsed(trace, inspection or inspect_trace(trace)).resource_spans
+    (scope,) = resource.scope_spans
+    return list(scope.spans)
+
+
+def attributes(carrier: Any) -> dict[str, Any]:
+    return {one.key: getattr(one.value, one.value.WhichOneof("value")) for one in carrier.attributes}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_protobuf_reads_every_trace(path: Path) -> None:
+    for trace in read_source(path).records:
+        if not isinstance(trace, Trace):
+            continue
+        inspection = inspect_trace(trace)
+        root, *rest = found = spans(trace, inspection)
+        assert {len(span.trace_id) for span in found} == {16}
+        assert len({span.trace_id for span in found}) == 1
+        assert len({span.span_id for span in found}) == len(found)
+        assert root.parent_span_id == b""
+        assert all(span.parent_span_id == root.span_id for span in rest)
+        assert all(root.start_time_unix_nano <= span.start_time_unix_nano <= span.end_time_unix_nano for span in found)
+        assert sum(len(span.events) for span in found) == len(inspection.diagnostics)
+        assert sum(span.name.startswith("execute_tool") for span in rest) == len(inspection.chain.steps)
+        assert attributes(root)["weaklink.status"] == inspection.chain.status.value
+
+
+def test_the_break_is_told_where_the_session_is_and_the_fault_where_it_lies() -> None:
+    trace, inspection = broken_trace()
+    root, *rest = spans(trace, inspection)
+    broken = inspection.chain.broken
+    assert broken is not None
+    told = attributes(root)
+    assert (root.status.code, root.status.message) == (2, broken.message)
+    assert (told["weaklink.break.step"], told["weaklink.break.outcome"]) == (broken.step, broken.outcome.value)
+    faults = {attributes(event)["weaklink.code"]: span for span in rest for event in span.events}
+    assert faults["J104"].name.startswith("chat")
+    failed = [span for span in rest if span.name.startswith("execute_tool") and span.status.code == 2]
+    assert [attributes(span)["error.type"] for span in failed] == [
+        step.outcome.value for step in inspection.chain.steps if step.outcome.failed
+    ]
+
+
+def whole_trace(*, started: float | None, arguments: str = '{"x":1}') -> Trace:
+    tool = ToolDefinition("f", "", {"type": "object"}, '{"type":"function","function":{"name":"f"}}')
+    at = None if started is None else Instant(started)
+    end = None if started is None else Instant(started + 1.5)
+    generation = Generation(
+        requested_model="m", tools=(tool,), started=at, ended=end, usage=Usage(10, 20), finish_reason="tool_calls"
+    )
+    return Trace(
+        (
+            Turn(Role.USER, (Part("text", "Do \ud83d it"),)),
+            Turn(
+                Role.ASSISTANT,
+                (Part("reasoning", "Hm."), Part("call:0", arguments)),
+                calls=(CallHeader("call:0", "f", "c1"),),
+                generation=generation,
+            ),
+        ),
+        external_ids=(ExternalId("session_id", "s"),),
+    )
+
+
+def test_an_answer_says_what_the_conventions_have_words_for() -> None:
+    root, chat, tool = spans(whole_trace(started=1_700_000_000.25))
+    told = attributes(chat)
+    assert (chat.name, chat.kind, told["gen_ai.request.model"]) == ("chat m", 3, "m")
+    assert (told["gen_ai.usage.input_tokens"], told["gen_ai.usage.output_tokens"]) == (10, 20)
+    assert [one.string_value for one in told["gen_ai.response.finish_reasons"].values] == ["tool_calls"]
+    assert json.loads(told["gen_ai.output.messages"]) == [
+        {
+            "role": "assistant",
+            "parts": [
+                {"type": "reasoning", "content": "Hm."},
+                {"type": "tool_call", "id": "c1", "name": "f", "arguments": {"x": 1}},
+            ],
+            "finish_reason": "tool_calls",
+        }
+    ]
+    assert json.loads(told["gen_ai.tool.definitions"]) == [{"type": "function", "function": {"name": "f"}}]
+    assert (chat.start_time_unix_nano, chat.end_time_unix_nano) == (
+        1_700_000_000_250_000_000,
+        1_700_000_001_750_000_000,
+    )
+    assert (told["weaklink.times"], attributes(tool)["weaklink.times"]) == ("recorded", "derived")
+    assert attributes(root)["gen_ai.conversation.id"] == "s"
+    assert "Do \ufffd it" in attributes(root)["gen_ai.input.messages"]
+
+
+def test_malformed_arguments_stay_the_text_that_they_are() -> None:
+    _, chat, tool = spans(whole_trace(started=None, arguments='{"x":'))
+    (message,) = json.loads(attributes(chat)["gen_ai.output.messages"])
+    assert message["parts"][1]["arguments"] == '{"x":'
+    assert attributes(tool)["gen_ai.tool.call.arguments"] == '{"x":'
+    assert attributes(tool)["weaklink.outcome"] == "malformed"
+
+
+def test_unknown_times_are_told_as_such() -> None:
+    found = spans(whole_trace(started=None))
+    assert {span.start_time_unix_nano for span in found} == {int(NOW_S) * 1_000_000_000}
+    assert {attributes(span)["weaklink.times"] for span in found} == {"unknown"}
+
+
+def test_the_same_session_gives_the_same_spans_when_it_has_grown() -> None:
+    trace = whole_trace(started=None)
+    longer = Trace((*trace.turns, Turn(Role.TOOL, (Part("text", "1"),))), external_ids=trace.external_ids)
+    assert [(one.trace_id, one.span_id) for one in spans(trace)] == [
+        (one.trace_id, one.span_id) for one in spans(longer)
+    ]
+
+
+def test_the_request_grows_with_the_turns_and_not_with_their_square() -> None:
+    turns = (Turn(Role.USER, (Part("text", "x" * 100),)), Turn(Role.ASSISTANT, (Part("text", "y" * 100),)))
+    sizes = []
+    for times in (100, 200):
+        trace = Trace(turns * times)
+        request: Json = otlp_request(trace, inspect_trace(trace), unknown_at_s=NOW_S)
+        sizes.append(len(write_json(request)))
+    assert sizes[1] < 2.1 * sizes[0]

@@ -1,0 +1,45 @@
+"""Which importer reads a file that several know, and how the report says so."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from inspector.importers import Sample, Skipped, SourceFile
+from inspector.importers.recognition import surest
+from inspector.model import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """An importer of a name and signs, which reads nothing."""
+
+    name: str
+    signs: str
+
+    def recognises(self, sample: Sample) -> float:
+        return 0.0
+
+    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+        yield from ()
+
+
+ONE, OTHER = Known("one", "a `key`"), Known("other", "a `word`")
+
+
+def test_nobody_knows_what_nobody_is_sure_of() -> None:
+    assert surest([]) is None
+    assert surest([(0.0, ONE), (0.0, OTHER)]) is None
+
+
+def test_the_first_of_two_that_are_equally_sure_reads_the_file() -> None:
+    found = surest([(0.5, ONE), (0.5, OTHER)])
+    assert found is not None
+    assert found.importer is ONE
+    assert found.why == (
+        "It has what `one` files have: a `key` (sureness 0.5 of 1); `other` came close with 0.5, for a `word`."
+    )
+
+
+def test_a_runner_up_that_is_far_behind_is_not_told() -> None:
+    found = surest([(0.3, OTHER), (0.9, ONE)])
+    assert found is not None
+    assert found.why == "It has what `one` files have: a `key` (sureness 0.9 of 1)."

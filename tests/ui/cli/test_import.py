@@ -1,0 +1,185 @@
+"""What `import` takes and leaves: patterns, standard input, dry runs, several processes, and Ctrl-C among them."""
+
+import gzip
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Sequence
+from multiprocessing import active_children
+from pathlib import Path
+
+import pytest
+
+from storage import open_store
+from tests.ui.conftest import ROOT, START, Run, environment
+from ui.cli import import_jobs
+from ui.cli.import_files import ReadItem
+from ui.cli.import_jobs import Wanted, jobs_for, readings
+from ui.cli.import_places import PlacedFile, files_below
+from ui.reports.import_report import FileReport
+
+CASES = ROOT / "tests" / "cases" / "importers"
+
+
+def chat(words: str) -> str:
+    row = {"conversations": [{"from": "human", "value": words}, {"from": "gpt", "value": "Hello!"}]}
+    return json.dumps(row) + "\n"
+
+
+def write(path: Path, words: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(chat(words), encoding="utf-8")
+    return path
+
+
+def test_a_pattern_stands_for_the_files_that_match(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("b/2.jsonl", "b/deep/3.jsonl", "a/1.jsonl", "a/1.txt", "[odd].jsonl"):
+        write(tmp_path / name, name)
+    assert list(files_below(["*/*.jsonl"])) == ["a/1.jsonl", "b/2.jsonl"]
+    assert list(files_below(["**/*.jsonl"])) == ["[odd].jsonl", "a/1.jsonl", "b/2.jsonl", "b/deep/3.jsonl"]
+    assert list(files_below(["b*"])) == ["b/2.jsonl", "b/deep/3.jsonl"]
+    assert list(files_below(["[odd].jsonl"])) == ["[odd].jsonl"]
+    assert list(files_below(["none*"])) == ["none*"]
+    assert list(files_below([str(tmp_path / "a" / "*.txt")])) == [str(tmp_path / "a" / "1.txt")]
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_standard_input_is_a_file_like_any_other(weaklink: Run, packed: bool) -> None:
+    content = chat("one").encode() + chat("two").encode()
+    stdin = gzip.compress(content, mtime=0) if packed else content
+    first, again = (json.loads(weaklink("import", "--json", "--db", "t.db", "-", stdin=stdin).stdout) for _ in range(2))
+    assert first == again
+    (found,) = first["files"]
+    assert (found["path"], found["source"], found["traces"]) == ("-", "sharegpt", 2)
+    listed = [json.loads(line) for line in weaklink("list", "--json", "--db", "t.db").stdout.splitlines()]
+    assert [one["file"] for one in listed] == ["-", "-"]
+
+
+def test_what_comes_by_standard_input_is_refused_by_its_name(weaklink: Run) -> None:
+    done = weaklink("import", "--json", "--db", "t.db", "-", stdin=b"")
+    assert done.returncode == 2
+    assert json.loads(done.stdout)["files"][0]["refused"] == "-: the file is empty"
+
+
+def test_a_pipe_is_read_to_its_end(weaklink: Run, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    write(tmp_path / "log", "one")
+    with subprocess.Popen(["sh", "-c", "cat log > pipe"], cwd=tmp_path):
+        done = weaklink("import", "--json", "--db", "t.db", "pipe")
+    assert json.loads(done.stdout)["totals"]["traces"] == 1
+
+
+def test_a_dry_run_says_what_an_import_would_and_writes_nothing(weaklink: Run, tmp_path: Path) -> None:
+    write(tmp_path / "log", "my key is sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD")
+    write(tmp_path / "diary", "x").write_text("Dear diary,\n", encoding="utf-8")
+    dry = weaklink("import", "--json", "--dry-run", "--db", "t.db", "log", "diary")
+    assert b"nothing was written" in dry.stderr
+    assert not (tmp_path / "t.db").exists()
+    assert weaklink("import", "--json", "--db", "t.db", "log", "diary").stdout == dry.stdout
+    assert json.loads(dry.stdout)["totals"]["redacted"] == 1
+
+
+def test_a_dry_run_ends_with_2_where_nothing_can_be_read(weaklink: Run) -> None:
+    assert weaklink("import", "--dry-run", "none").returncode == 2
+
+
+def test_many_processes_report_and_write_what_one_does(weaklink: Run, tmp_path: Path) -> None:
+    told = []
+    for jobs in ("1", "3"):
+        done = weaklink("import", "--json", "--jobs", jobs, "--db", f"{jobs}.db", str(CASES))
+        assert (done.returncode, done.stderr) == (0, b"")
+        told.append(done.stdout)
+    assert told[0] == told[1]
+    with open_store(tmp_path / "1.db") as one, open_store(tmp_path / "3.db") as three:
+        ids = sorted(summary.id for summary in one.traces(limit=1_000))
+        assert ids == sorted(summary.id for summary in three.traces(limit=1_000))
+        assert len(ids) > 50
+        for id_ in ids:
+            assert one.inspected(id_) == three.inspected(id_)
+
+
+def reports(files: Sequence[PlacedFile], jobs: int) -> list[FileReport]:
+    with readings(files, Wanted(), jobs) as read:
+        found: list[ReadItem] = [item for items in read for item in items]
+    return [item for item in found if isinstance(item, FileReport)]
+
+
+def test_a_process_that_dies_costs_its_file_and_no_other(tmp_path: Path) -> None:
+    files = [PlacedFile(str(write(tmp_path / f"{number}", str(number)))) for number in range(5)]
+    with (tmp_path / "1").open("a", encoding="utf-8") as stream:
+        stream.writelines(chat(str(number)) for number in range(2_000))
+    with readings(files, Wanted(), 2) as read:
+        assert len(list(next(read))) == 2
+        second = next(read)
+        next(second)
+        for process in active_children():
+            process.kill()
+        *_, report = second
+        rest = [list(items)[-1] for items in read]
+    assert isinstance(report, FileReport)
+    assert "the process that read it ended before its time (signal 9)" in str(report.refused)
+    assert [one.refused for one in rest if isinstance(one, FileReport)][1:] == [None, None]
+
+
+def test_there_are_as_many_reports_as_files_however_many_processes(tmp_path: Path) -> None:
+    files = [PlacedFile(str(write(tmp_path / f"{number}", str(number)))) for number in range(5)]
+    files.append(PlacedFile(str(tmp_path / "none")))
+    assert reports(files, 2) == reports(files, 64) == reports(files, 1)
+
+
+def test_another_process_must_be_worth_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(import_jobs.os, "sched_getaffinity", lambda _: {0, 1}, raising=False)  # type: ignore[attr-defined]
+    large = tmp_path / "large"
+    large.write_bytes(b" " * (5 << 20))
+    small = write(tmp_path / "small", "x")
+    assert jobs_for([PlacedFile(str(small)), PlacedFile("a\0b")]) == 1
+    assert jobs_for([PlacedFile(str(large))]) == 2
+    monkeypatch.setattr(import_jobs.os, "sched_getaffinity", lambda _: {0}, raising=False)  # type: ignore[attr-defined]
+    assert jobs_for([PlacedFile(str(large))]) == 1
+
+
+def test_ctrl_c_ends_all_processes_and_keeps_what_is_finished(tmp_path: Path) -> None:
+    write(tmp_path / "a", "first")
+    with (tmp_path / "b").open("w", encoding="utf-8") as stream:
+        stream.writelines(chat(f"{number} " * 100) for number in range(100_000))
+    write(tmp_path / "c", "last")
+    command = [*START, "import", "--json", "--jobs", "2", "--db", "t.db", "a", "b", "c"]
+    with subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    ) as process:
+        while not _holds_a_trace(tmp_path / "t.db"):
+            time.sleep(0.05)
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all of them
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert b"Traceback" not in err
+    assert b"interrupted; 1 file of 3 is in the database, nothing of the rest" in err
+    assert [file["path"] for file in json.loads(out)["files"]] == ["a"]
+    assert _all_end(process.pid)
+
+
+def _all_end(group: int) -> bool:
+    """Whether no process of the group is left, once each had the time to end."""
+    until = time.monotonic() + 20
+    while time.monotonic() < until:
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def _holds_a_trace(path: Path) -> bool:
+    if not path.exists():
+        return False
+    with open_store(path) as store:
+        return bool(store.traces())

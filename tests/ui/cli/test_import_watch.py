@@ -1,0 +1,153 @@
+"""`import --watch`: what appears and grows is imported, whole lines only, until Ctrl-C."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from storage import open_store
+from tests.ui.conftest import START, Run, environment
+from ui.cli.import_places import PlacedFile
+from ui.cli.import_watching import Watch
+
+LINE = '{"role": "user", "content": "Hi"}\n'
+
+
+def make_old(path: Path) -> Path:
+    """The file as if it had been at rest for long."""
+    os.utime(path, (1_000_000_000, 1_000_000_000))
+    return path
+
+
+class Clock:
+    """Stands still until it is told."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+def sizes(files: list[PlacedFile]) -> dict[str, int | None]:
+    return {Path(file.path).name: file.size_bytes for file in files}
+
+
+def test_what_is_at_rest_is_handed_out_once(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("{\n}", encoding="utf-8")
+    make_old(tmp_path / "a")
+    watch = Watch([str(tmp_path), str(tmp_path / "a"), str(tmp_path / "later")])
+    assert sizes(watch.due()) == {"a": 3}
+    assert watch.due() == []
+    watch.forget()
+    assert sizes(watch.due()) == {"a": 3}
+
+
+def test_what_is_being_written_waits_until_it_rests(tmp_path: Path) -> None:
+    watch = Watch([str(tmp_path)])
+    (tmp_path / "document").write_text('{\n "messages": [', encoding="utf-8")
+    assert watch.due() == []
+    (tmp_path / "document").write_text('{\n "messages": []\n}', encoding="utf-8")
+    assert watch.due() == []
+    assert sizes(watch.due()) == {"document": 19}
+    assert watch.due() == []
+
+
+def test_of_lines_the_whole_ones_are_handed_out_while_they_grow(tmp_path: Path) -> None:
+    watch = Watch([str(tmp_path)])
+    log = tmp_path / "log"
+    log.write_text(LINE + LINE[:7], encoding="utf-8")
+    assert sizes(watch.due()) == {"log": len(LINE)}
+    log.write_text(LINE + LINE[:9], encoding="utf-8")
+    assert watch.due() == []
+    log.write_text(LINE * 2, encoding="utf-8")
+    assert sizes(watch.due()) == {"log": 2 * len(LINE)}
+    assert watch.due() == []
+    log.write_text(LINE * 2 + "{", encoding="utf-8")
+    assert watch.due() == []
+    assert sizes(watch.due()) == {"log": 2 * len(LINE) + 1}
+
+
+def test_a_line_may_be_longer_than_what_is_looked_at_at_once(tmp_path: Path) -> None:
+    watch = Watch([str(tmp_path)])
+    (tmp_path / "log").write_text(LINE + '{"a": "' + "x" * 200_000, encoding="utf-8")
+    assert sizes(watch.due()) == {"log": len(LINE)}
+
+
+def test_a_file_that_took_long_is_not_read_again_at_once(tmp_path: Path) -> None:
+    clock = Clock()
+    watch = Watch([str(tmp_path)], clock=clock)
+    log = tmp_path / "log"
+    log.write_text(LINE, encoding="utf-8")
+    (file,) = watch.due()
+    watch.took(file, 10.0)
+    log.write_text(LINE * 2, encoding="utf-8")
+    clock.now_s = 39.0
+    assert watch.due() == []
+    clock.now_s = 40.0
+    assert sizes(watch.due()) == {"log": 2 * len(LINE)}
+
+
+@contextmanager
+def watching(folder: Path, *words: str) -> Iterator["subprocess.Popen[bytes]"]:
+    process = subprocess.Popen(
+        [*START, "import", "--watch", "--json", "--db", "t.db", *words],
+        cwd=folder,
+        env=environment(folder),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def until(true: Callable[[], bool]) -> None:
+    end = time.monotonic() + 60
+    while not true():
+        assert time.monotonic() < end, "it did not come"
+        time.sleep(0.05)
+
+
+def turns(database: Path) -> list[int]:
+    if not database.exists():
+        return []
+    with open_store(database) as store:
+        return [summary.turns for summary in store.traces()]
+
+
+def test_a_session_that_grows_replaces_its_shorter_self(tmp_path: Path) -> None:
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    answer = json.dumps({"role": "assistant", "content": "Hello!"}) + "\n"
+    with watching(tmp_path, "logs") as process:
+        (logs / "chat.jsonl").write_text(LINE + answer + LINE[:10], encoding="utf-8")
+        until(lambda: turns(tmp_path / "t.db") == [2])
+        (logs / "chat.jsonl").write_text((LINE + answer) * 2, encoding="utf-8")
+        until(lambda: turns(tmp_path / "t.db") == [4])
+        (logs / "diary.txt").write_text("Dear diary,\n", encoding="utf-8")
+        assert process.stdout is not None
+        reports: list[Any] = []
+        while not any(file["refused"] for report in reports for file in report["files"]):
+            reports.append(json.loads(process.stdout.readline()))
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert b"watching logs" in err
+    assert b"Traceback" not in err
+    refused = [file for report in reports for file in report["files"] if file["refused"]]
+    assert [file["path"] for file in refused] == ["logs/diary.txt"]
+
+
+def test_what_cannot_be_watched_is_told(weaklink: Run) -> None:
+    for words in (("--watch", "-"), ("--watch", "--dry-run", ".")):
+        done = weaklink("import", *words)
+        assert done.returncode == 2
+        assert b"neither --dry-run nor `-` goes with it" in done.stderr
