@@ -48,13 +48,13 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     ("content", "why"),
     [
         (b"", "the file is empty"),
-        (gzip.compress(b""), "the file is empty"),
+        (gzip.compress(b"", mtime=0), "the file is empty"),
         (b"SQLite format 3\0" + b"\0" * 100, "an SQLite database"),
         (b"PK\x03\x04\0\0", "a ZIP archive"),
         (b"\x80\x04\x95\x10\0\0", "a Python pickle"),
         *((pickle.dumps([{"messages": []}], protocol), "a Python pickle") for protocol in range(6)),
         *((pickle.dumps(Path("x"), protocol), "a Python pickle") for protocol in range(6)),
-        (gzip.compress(pickle.dumps({"messages": []})), "a Python pickle"),
+        (gzip.compress(pickle.dumps({"messages": []}), mtime=0), "a Python pickle"),
         (b"\0\1\2\3", "a binary file of an unknown kind"),
         (b"Dear diary,\n", "neither JSON nor a transcript"),
         (b"\n" * 1000, "nothing but blank space"),
@@ -80,7 +80,7 @@ def test_a_source_can_be_named(tmp_path: Path) -> None:
     assert "did you mean `sharegpt`?" in refusal(path, "shargpt")
 
 
-@pytest.mark.parametrize("pack", [gzip.compress, zstd.compress, lambda raw: zstd.compress(gzip.compress(raw))])
+@pytest.mark.parametrize("pack", [gzip.compress, zstd.compress, lambda raw: zstd.compress(gzip.compress(raw, mtime=0))])
 def test_compressed_files_are_unpacked(pack: Callable[[bytes], bytes], tmp_path: Path) -> None:
     plain = [*read_source(file(tmp_path, CHAT)).records]
     packed = [*read_source(file(tmp_path, pack(CHAT))).records]
