@@ -125,7 +125,11 @@ def _of_parts(role: Json, parts: list[Json], finish: Json = None) -> Iterator[Js
     yield from results
     if blocks or calls or not results:
         message: JsonObject = {"role": role, "content": blocks}
-        yield message | ({"tool_calls": calls} if calls else {}) | ({"finish_reason": finish} if finish else {})
+        if calls:
+            message["tool_calls"] = calls
+        if finish:
+            message["finish_reason"] = finish
+        yield message
 
 
 def _function(part: JsonObject) -> Json:

@@ -9,12 +9,13 @@ trace/v1/trace.proto and common/v1/common.proto; opentelemetry-collector-contrib
 import struct
 from collections.abc import Iterator
 from io import BytesIO
+from itertools import islice
 from typing import BinaryIO
 
 from inspector.importers.lines import RECORD_BYTES, too_long
 from inspector.importers.otlp_json import seconds
 from inspector.importers.otlp_span import OtlpEvent, OtlpSpan
-from inspector.importers.otlp_wire import BYTES, CutBytes, CutError, fields_of, read_varint, varint_at
+from inspector.importers.otlp_wire import BYTES, CutBytes, CutError, Field, fields_of, read_varint, varint_at
 from inspector.importers.packing import DamagedDataError
 from inspector.importers.source import JsonObject, Skipped, SourceFile
 from inspector.model import Json
@@ -22,23 +23,42 @@ from inspector.text import decode
 
 _RESOURCE_SPANS = b"\x0a"
 _MAX_DEPTH = 64
+_TRACE_ID_BYTES = 16
 _BREAKS_OFF = "the protobuf breaks off"
 
 
 def is_otlp(head: bytes) -> bool:
-    """Whether a file begins like an export request of traces: resource spans with a resource or scopes in them."""
+    """Whether a file begins like an export request of traces: resource spans with a resource's attribute or a span.
+
+    Lengths must fit in each other as far as the beginning goes: a file of line feeds looks like nested fields.
+    """
     body = head[4:] if _has_length(head) else head
     if not body.startswith(_RESOURCE_SPANS):
         return False
     try:
         length, at = varint_at(body, 1)
         inner = body[at : at + length]
-        first, value = next(fields_of(inner, cut=True))
-        if first not in {1, 2} or not isinstance(value, bytes):
-            return False
-        return _is_resource(value) if first == 1 else next(fields_of(value, cut=True))[0] in {1, 2, 3}
-    except (ValueError, StopIteration):
+        return any(_tells(*field) for field in _first(inner if len(inner) == length else CutBytes(inner)))
+    except ValueError:
         return False
+
+
+def _first(raw: bytes) -> list[Field]:
+    """The first two fields of a message."""
+    return list(islice(fields_of(raw, cut=isinstance(raw, CutBytes)), 2))
+
+
+def _tells(number: int, value: int | bytes) -> bool:
+    """Whether a field of resource spans holds what only such a field does: a named attribute, or a trace's id."""
+    if not isinstance(value, bytes) or number not in {1, 2}:
+        return False
+    for inner, held in _first(value):
+        if not isinstance(held, bytes) or inner != number:
+            continue
+        at, first = next(iter(_first(held)), (0, b""))
+        if at == 1 and isinstance(first, bytes):
+            return first[:1].isalpha() if number == 1 else len(first) == _TRACE_ID_BYTES
+    return False
 
 
 def read_protobuf(file: SourceFile) -> Iterator[OtlpSpan | Skipped]:
@@ -195,12 +215,6 @@ def _service(raw: bytes) -> str:
     held = dict(_key_value(value) for at, value in fields_of(raw, cut=True) if at == 1 and isinstance(value, bytes))
     name = held.get("service.name")
     return name if isinstance(name, str) else ""
-
-
-def _is_resource(raw: bytes) -> bool:
-    """Whether the first attribute of a resource has a key and a value, as far as it is there."""
-    at, value = next(fields_of(raw, cut=True), (1, b"\x0a\x00"))
-    return at == 1 and isinstance(value, bytes) and next(fields_of(value, cut=True))[0] == 1
 
 
 def _key_value(raw: bytes, depth: int = 0) -> tuple[str, Json]:

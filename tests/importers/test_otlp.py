@@ -11,6 +11,7 @@ import pytest
 from inspector.importers import Skipped, read_source
 from inspector.importers.otlp_json import merged
 from inspector.importers.otlp_messages import Messages, Said
+from inspector.importers.otlp_protobuf import is_otlp
 from inspector.importers.otlp_reading import read_span
 from inspector.importers.otlp_shelf import SpanShelf
 from inspector.importers.otlp_span import ERROR, OtlpEvent, OtlpSpan, unfolded
@@ -97,6 +98,21 @@ def test_a_length_that_no_file_has_is_told_and_not_believed(tmp_path: Path) -> N
     found = records(tmp_path / "x", body + huge)
     assert traces(found) == traces(records(CASES / "otlp" / "body.pb"))
     assert any("256 MiB" in one.reason for one in found if isinstance(one, Skipped))
+
+
+@pytest.mark.parametrize(
+    "content", [b"\n" * 9 + b"key", b"\n" * 70_000, b"\n\x04\n\x02\n\x00", b"\n\x10\n\x0e\n\x0cabcdefghijkl"]
+)
+def test_line_feeds_are_no_protobuf(content: bytes) -> None:
+    assert not is_otlp(content)
+
+
+def test_a_beginning_is_enough_to_know_protobuf() -> None:
+    body = (CASES / "otlp" / "body.pb").read_bytes()
+    assert all(is_otlp(body[:size]) for size in (60, 300, 1000, len(body)))
+    without_resource = b"\x0a\x16\x12\x14\x12\x12\x0a\x10" + b"i" * 16
+    assert is_otlp(without_resource)
+    assert not is_otlp(without_resource.replace(b"\x10", b"\x0f"))
 
 
 @pytest.mark.parametrize("raw", [b"\x08", b"\x0a\x05ab", b"\x0d\x01", b"\x80" * 9])
