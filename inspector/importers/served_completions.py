@@ -8,6 +8,8 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
+import msgspec
+
 from inspector.importers.lines import RECORD_BYTES
 from inspector.importers.source import JsonObject, Skipped
 from inspector.model import ExternalId, Instant, Json, Provenance, RecognisedBy, Trace
@@ -173,4 +175,7 @@ def _chunk(one: ServedCompletion, choice: JsonObject) -> JsonObject:
 
 
 def _json(value: JsonObject) -> bytes:
-    return json.dumps(value).encode("ascii")
+    try:
+        return msgspec.json.encode(value)
+    except (UnicodeEncodeError, OverflowError, ValueError):  # lone surrogates, large numbers
+        return json.dumps(value).encode("ascii")

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from inspector.importers.identity import instant, text_of
 from inspector.importers.rows import read_rows
 from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.importers.tau2_bench_raw import objects, raw_answer
 from inspector.model import (
     ExternalId,
     Generation,
@@ -42,6 +43,7 @@ _ENDED = frozenset({"user_stop", "agent_stop"})
 _NO_CHUNKS = "the source keeps no chunks"
 _POLICY = "the system prompt is not kept: the domain's policy, which it holds, stands in its place"
 _ALONE = "the simulation stands alone: its model, tools and policy are in the run's `results.json`"
+_NO_TOOLS = "the run keeps no tools"
 _WRITTEN_ANEW = "arguments of calls are kept parsed, and their text was written anew"
 _USER = "what the simulated user did with its own tools is a trace below"
 _NO_USER_TOOLS = "the simulated user's prompt and tools are not kept"
@@ -147,7 +149,7 @@ def _traces(simulation: JsonObject, run: _Run, record: str) -> Iterator[Trace | 
             warnings=(
                 _NO_CHUNKS,
                 *([_POLICY] if policy else []),
-                *([_ALONE] if run.is_alone else []),
+                *([_ALONE] if run.is_alone else [] if run.tools else [_NO_TOOLS]),
                 *([_WRITTEN_ANEW] if _are_rewritten(messages, Role.ASSISTANT) else []),
                 *([_USER] if acts else []),
             ),
@@ -170,8 +172,8 @@ def _traces(simulation: JsonObject, run: _Run, record: str) -> Iterator[Trace | 
 
 def _messages(simulation: JsonObject) -> Iterator[_Message]:
     """The messages in order, those that stand together one by one."""
-    for outer in _objects(simulation.get("messages")):
-        for value in _objects(outer.get("tool_messages")) or [outer]:
+    for outer in objects(simulation.get("messages")):
+        for value in objects(outer.get("tool_messages")) or [outer]:
             role = _ROLES.get(text_of(value, "role"), Role.USER)
             yield _Message(value, role, Role.USER if value.get("requestor") == "user" else Role.ASSISTANT)
 
@@ -209,59 +211,46 @@ def _greeting(value: JsonObject) -> Turn:
 
 
 def _answer(value: JsonObject, side: _Side) -> Turn:
-    raw = _object(value.get("raw_data"))
-    choice = next(iter(_objects(raw.get("choices"))), {})
-    said = _object(choice.get("message")) or raw
-    exact = _exact(value)
+    raw = raw_answer(value)
     calls: list[Json] = [
-        {**call, "arguments": exact.get(text_of(call, "id"), call.get("arguments"))}
-        for call in _objects(value.get("tool_calls"))
+        {**call, "arguments": raw.arguments.get(text_of(call, "id"), call.get("arguments"))}
+        for call in objects(value.get("tool_calls"))
     ]
     turn = read_message(
         {
             "role": "assistant",
             "content": value.get("content"),
-            "reasoning_content": text_of(said, "reasoning_content", "reasoning") or None,
+            "reasoning_content": raw.reasoning or None,
             "tool_calls": calls,
         }
     )
     usage = _object(value.get("usage"))
     ended, took = instant(value.get("timestamp")), value.get("generation_time_seconds")
-    finish = text_of(choice, "finish_reason")
     return replace(
         turn,
         source_role=text_of(value, "role"),
         generation=Generation(
             api="chat.completions",
             requested_model=side.model,
-            answered_model=text_of(raw, "model"),
+            answered_model=raw.model,
             parameters=side.parameters,
             tools=side.tools,
             tools_origin=ToolsOrigin.REQUEST if side.tools else None,
             started=Instant(ended.at_s - took, InstantSource.DERIVED) if ended and isinstance(took, float) else None,
             ended=ended,
             usage=Usage(_number(usage.get("prompt_tokens")), _number(usage.get("completion_tokens"))),
-            finish_reason=finish or None,
-            finish=finish_meaning(finish) if finish else None,
+            finish_reason=raw.finish or None,
+            finish=finish_meaning(raw.finish) if raw.finish else None,
         ),
     )
 
 
-def _exact(value: JsonObject) -> dict[str, str]:
-    """The exact texts of a message's arguments by the calls' ids, from the provider's answer where that was kept."""
-    raw = _object(value.get("raw_data"))
-    said = [_object(choice.get("message")) for choice in _objects(raw.get("choices"))] or [raw]
-    calls = [call for message in said for call in _objects(message.get("tool_calls"))]
-    texts = ((call.get("id"), _object(call.get("function")).get("arguments")) for call in calls)
-    return {named: text for named, text in texts if isinstance(named, str) and isinstance(text, str)}
-
-
 def _are_rewritten(messages: tuple[_Message, ...], role: Role) -> bool:
     return any(
-        text_of(call, "id") not in _exact(message.value)
+        text_of(call, "id") not in raw_answer(message.value).arguments
         for message in messages
         if message.role is role
-        for call in _objects(message.value.get("tool_calls"))
+        for call in objects(message.value.get("tool_calls"))
     )
 
 
@@ -277,10 +266,6 @@ def _outcome(simulation: JsonObject) -> Outcome:
 
 def _object(value: Json) -> JsonObject:
     return value if isinstance(value, dict) else {}
-
-
-def _objects(value: Json) -> list[JsonObject]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
 def _number(value: Json) -> int | None:

@@ -113,7 +113,7 @@ def _turns(messages: list[Json], model: str) -> Iterator[Turn]:
         turn = _turn(message, model)
         if turn.role is Role.ASSISTANT:
             in_text = _is_doubled(message)
-        if in_text and turn.calls:
+        if in_text and turn.role is Role.ASSISTANT:
             yield replace(turn, parts=tuple(part for part in turn.parts if part.name == "text"), calls=())
         elif in_text and turn.result is not None:
             yield replace(turn, result=replace(turn.result, call_id=None))  # the call in the text has no id

@@ -160,7 +160,8 @@ class _Log:
 
 def _unquoted(text: str) -> str:
     """The text that Python's `repr` wrote so."""
-    return _ESCAPE.sub(_unescaped, text[1:-1])
+    bare = text[1:-1]
+    return _ESCAPE.sub(_unescaped, bare) if "\\" in bare else bare
 
 
 def _unescaped(found: re.Match[str]) -> str:
