@@ -12,6 +12,7 @@ from inspector.importers.codex_output import CodexOutputImporter
 from inspector.importers.completions import CompletionsImporter
 from inspector.importers.harbor_atif import HarborAtifImporter
 from inspector.importers.hermes_sessions import HermesSessionsImporter
+from inspector.importers.langfuse import LangfuseImporter
 from inspector.importers.llm_database import LlmDatabaseImporter
 from inspector.importers.mini_swe_agent import MiniSweAgentImporter
 from inspector.importers.openai_messages import OpenAiMessagesImporter
@@ -41,6 +42,7 @@ _BUILT_IN: tuple[Importer, ...] = (
     MiniSweAgentImporter(),
     HarborAtifImporter(),
     OpenHandsImporter(),
+    LangfuseImporter(),
     LlmDatabaseImporter(),
     HermesSessionsImporter(),
     OtlpImporter(),

@@ -1,0 +1,223 @@
+"""Observations of Langfuse as spans: what a generation was asked and answered, what a tool was given and gave.
+
+Columns are named in camelCase (the UI, the API) or snake_case (exports to blob storage). What came over OpenTelemetry
+has its attributes in `metadata`. Sources: langfuse/langfuse:packages/shared/src/domain/observations.ts and its
+documentation of blob storage exports.
+"""
+
+import re
+from dataclasses import replace
+
+from inspector.importers.framework_answers import FrameworkAnswer, nothing_answered, read_answered, usage_of
+from inspector.importers.framework_messages import read_any_message
+from inspector.importers.framework_requests import read_asked, read_offered, unfolded
+from inspector.importers.framework_results import read_given
+from inspector.importers.identity import instant, text_of
+from inspector.importers.source import JsonObject
+from inspector.importers.spans import ModelCall, SpanKind, ToolRun, TracedSpan
+from inspector.model import (
+    BodyState,
+    ErrorPhase,
+    FinishReason,
+    Generation,
+    GenerationError,
+    Instant,
+    Json,
+    Role,
+    ToolDefinition,
+    Usage,
+)
+from inspector.wire.finish_reasons import finish_meaning
+from inspector.wire.json_text import compact_json
+from inspector.wire.request import DecodedRequest
+
+NOT_STORED = "the source keeps whole answers: no stream, no chunks, and no time of theirs but the first"
+REWRITTEN = "the source keeps the arguments of some calls parsed, whose text was written anew"
+
+KINDS = frozenset(
+    {
+        "SPAN",
+        "GENERATION",
+        "EVENT",
+        "AGENT",
+        "TOOL",
+        "CHAIN",
+        "RETRIEVER",
+        "EVALUATOR",
+        "EMBEDDING",
+        "GUARDRAIL",
+    }
+)
+"""The types of observations."""
+
+_TOOL_WORDS = frozenset({"execute_tool", "TOOL", "tool", "ai.toolCall"})
+_MODEL_WORDS = frozenset({"chat", "text_completion", "generate_content", "LLM"})
+_OTHER_WORDS = frozenset({"embeddings", "invoke_agent", "create_agent", "ai.embed", "ai.embedMany", "EMBEDDING"})
+_OPERATIONS = ("gen_ai.operation.name", "openinference.span.kind", "traceloop.span.kind", "ai.operationId")
+_TOOL_LISTS = ("gen_ai.tool.definitions", "ai.prompt.tools", "tools")
+_ZONE = re.compile(r"(?:Z|[+-]\d\d:?\d\d)\Z")
+_PREFIX = "execute_tool "
+
+
+def member(row: JsonObject, name: str) -> Json:
+    """A column by its name in camelCase, or the same in snake_case."""
+    found = row.get(name)
+    return row.get(_snake_case(name)) if found is None else found
+
+
+def word(row: JsonObject, name: str) -> str:
+    """A column that is a text, else `""`."""
+    found = member(row, name)
+    return found if isinstance(found, str) else ""
+
+
+def read_observation(row: JsonObject) -> TracedSpan:
+    """An observation as a span; never raises."""
+    attributes = _attributes(row)
+    kind = _kind(row, attributes)
+    span = TracedSpan(
+        word(row, "id"),
+        word(row, "parentObservationId"),
+        kind,
+        text_of(attributes, "gen_ai.agent.name") or word(row, "name"),
+        _moment(member(row, "startTime")),
+        _moment(member(row, "endTime")),
+        span_trace=word(row, "traceId"),
+    )
+    if kind is SpanKind.MODEL:
+        call = _model_call(row, attributes)
+        return replace(span, call=call, warnings=(NOT_STORED, *([REWRITTEN] if call.is_rewritten else [])))
+    return replace(span, run=_tool_run(row, attributes)) if kind is SpanKind.TOOL else span
+
+
+def _snake_case(name: str) -> str:
+    return _UPPER.sub(lambda found: f"_{found[0].lower()}", name)
+
+
+_UPPER = re.compile("[A-Z]")
+
+
+def _attributes(row: JsonObject) -> JsonObject:
+    """What OpenTelemetry said of the observation, and what else its metadata holds."""
+    metadata, _ = unfolded(row.get("metadata"))
+    if not isinstance(metadata, dict):
+        return {}
+    inner, _ = unfolded(metadata.get("attributes"))
+    return {**metadata, **inner} if isinstance(inner, dict) else metadata
+
+
+def _kind(row: JsonObject, attributes: JsonObject) -> SpanKind:
+    named, words = word(row, "type"), {attributes[key] for key in _OPERATIONS if isinstance(attributes.get(key), str)}
+    if named == "TOOL" or (named in ("SPAN", "CHAIN", "") and (words & _TOOL_WORDS or _is_tool_message(row))):
+        return SpanKind.TOOL
+    if named == "AGENT" or (named in ("SPAN", "CHAIN") and "invoke_agent" in words):
+        return SpanKind.AGENT
+    if named == "GENERATION":
+        return SpanKind.OTHER if words & _OTHER_WORDS else SpanKind.MODEL
+    return SpanKind.MODEL if named in ("SPAN", "") and words & _MODEL_WORDS else SpanKind.OTHER
+
+
+def _is_tool_message(row: JsonObject) -> bool:
+    output = row.get("output")
+    return isinstance(output, str | dict) and "tool_call_id" in output_text(output) and read_given(output).call_id != ""
+
+
+def output_text(output: Json) -> str:
+    """An output as it stands, for a look at what it holds."""
+    return output if isinstance(output, str) else compact_json(output)
+
+
+def _moment(value: Json) -> Instant | None:
+    """A time; one without a zone is in UTC, as the source's documentation says, and not a guess."""
+    if isinstance(value, str) and not _ZONE.search(value):
+        value = f"{value}Z"
+    return instant(value)
+
+
+def _model_call(row: JsonObject, attributes: JsonObject) -> ModelCall:
+    asked = _request(row, attributes)
+    answer = nothing_answered() if row.get("output") in (None, "") else read_answered(row.get("output"))
+    turn = replace(answer.turn, generation=_generation(row, attributes, answer))
+    response_id = answer.response_id or text_of(attributes, "gen_ai.response.id", "ai.response.id")
+    return ModelCall(asked, turn, response_id, answer.is_rewritten)
+
+
+def _request(row: JsonObject, attributes: JsonObject) -> DecodedRequest:
+    asked = read_asked(row.get("input"))
+    settings, _ = unfolded(member(row, "modelParameters"))
+    kept: JsonObject = dict(settings) if isinstance(settings, dict) else {}
+    tools = asked.tools or _tools(row, attributes, kept)
+    kept = {key: value for key, value in kept.items() if value not in (None, "") and key not in ("tools", "system")}
+    words, _ = unfolded(attributes.get("gen_ai.system_instructions"))
+    if words and all(turn.role is not Role.SYSTEM for turn in asked.turns):
+        system = read_any_message({"role": "system", "content": words})
+        asked = replace(asked, turns=(*system.turns, *asked.turns))
+    before = text_of(attributes, "gen_ai.conversation.id", "previous_response_id")
+    return replace(
+        asked,
+        model=asked.model or text_of(attributes, "gen_ai.request.model", "ai.model.id", "llm.model_name"),
+        tools=tools,
+        parameters=asked.parameters or (compact_json(kept) if kept else ""),
+        continues=before if before.startswith("resp_") else "",
+    )
+
+
+def _tools(row: JsonObject, attributes: JsonObject, settings: JsonObject) -> tuple[ToolDefinition, ...]:
+    offered = [attributes.get(key) for key in _TOOL_LISTS]
+    places = (*offered, settings.get("tools"), member(row, "toolDefinitions"))
+    return next((found for one in places if (found := read_offered(one))), ())
+
+
+def _generation(row: JsonObject, attributes: JsonObject, answer: FrameworkAnswer) -> Generation:
+    known = answer.turn.generation or Generation()
+    usage, _ = unfolded(member(row, "usageDetails") or row.get("usage"))
+    finish = known.finish_reason or _finish(attributes)
+    error = _error(row)
+    failed = FinishReason.ERROR if error else None
+    return replace(
+        known,
+        requested_model=text_of(attributes, "gen_ai.request.model", "ai.model.id"),
+        answered_model=known.answered_model
+        or text_of(attributes, "gen_ai.response.model", "ai.response.model")
+        or word(row, "model")
+        or word(row, "providedModelName"),
+        started=_moment(member(row, "startTime")),
+        first_token=_moment(member(row, "completionStartTime")),
+        ended=_moment(member(row, "endTime")),
+        usage=usage_of(usage) if known.usage == Usage() else known.usage,
+        finish_reason=finish or None,
+        finish=failed or (finish_meaning(finish) if finish else None),
+        error=error,
+        body=BodyState.COMPLETE if error else known.body,
+    )
+
+
+def _finish(attributes: JsonObject) -> str:
+    reasons, _ = unfolded(attributes.get("gen_ai.response.finish_reasons"))
+    if isinstance(reasons, list) and reasons and isinstance(reasons[0], str):
+        return reasons[0].replace("-", "_")
+    return text_of(attributes, "ai.response.finishReason").replace("-", "_")
+
+
+def _error(row: JsonObject) -> GenerationError | None:
+    if word(row, "level") != "ERROR":
+        return None
+    return GenerationError(ErrorPhase.TRANSPORT, word(row, "statusMessage") or "the source says no more of it")
+
+
+def _tool_run(row: JsonObject, attributes: JsonObject) -> ToolRun:
+    given = read_given(row.get("output"))
+    name = text_of(attributes, "gen_ai.tool.name", "tool.name", "ai.toolCall.name") or word(row, "name")
+    asked, text = unfolded(row.get("input"))
+    arguments = text if text is not None else asked if isinstance(asked, str) else compact_json(asked)
+    failed = True if word(row, "level") == "ERROR" else given.failed
+    words = given.text
+    if words is None and failed:
+        words = word(row, "statusMessage") or None
+    return ToolRun(
+        name.removeprefix(_PREFIX),
+        text_of(attributes, "gen_ai.tool.call.id", "ai.toolCall.id") or given.call_id,
+        arguments,
+        words,
+        failed,
+    )
