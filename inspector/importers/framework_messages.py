@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from inspector.importers.framework_blocks import call_of, is_written_anew, result_of, sort_blocks
+from inspector.importers.framework_flattened import message_shown
 from inspector.importers.source import JsonObject
 from inspector.model import CallHeader, Json, ResultHeader, Role, Turn
 from inspector.wire.anthropic_request import read_turns
@@ -69,6 +70,8 @@ def read_any_messages(messages: Json) -> ReadMessages:
 def read_any_message(message: Json) -> ReadMessages:
     """One message as a turn, or as several where results stand in it; never raises."""
     if isinstance(message, str):
+        if (shown := message_shown(message)) is not None:
+            return read_any_message(shown)
         return ReadMessages((read_message({"role": "user", "content": message}),))
     if not isinstance(message, dict):
         return ReadMessages((read_message(message),))

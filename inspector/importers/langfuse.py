@@ -6,14 +6,12 @@ observation a row, or pages of them (`{"data": [...]}`). Whatever a framework wr
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from inspector.importers.identity import text_of
 from inspector.importers.langfuse_observations import KINDS, member, read_observation, word
 from inspector.importers.rows import Row, read_rows
 from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
-from inspector.importers.span_sessions import NO_MODEL, SpanSessions
-from inspector.importers.span_traces import traces_of_spans
+from inspector.importers.span_sessions import SpanSessions, session_traces
 from inspector.model import ExternalId, Trace
 
 _NEITHER = "this is neither a trace nor an observation of Langfuse"
@@ -52,13 +50,7 @@ def _traces(row: Row, observations: list[JsonObject]) -> Iterator[Trace | Skippe
     inner = row.value.get("trace")
     told = inner if isinstance(inner, dict) else row.value
     ids = _ids(told, observations[0] if observations else {})
-    found = False
-    for trace in traces_of_spans(map(read_observation, observations), ids):
-        found = True
-        place = replace(trace.provenance, record=f"{row.record}, {trace.provenance.record}")
-        yield replace(trace, provenance=place)
-    if not found:
-        yield Skipped(row.record, NO_MODEL)
+    return session_traces(map(read_observation, observations), ids, row.record)
 
 
 def _observations(row: JsonObject) -> list[JsonObject] | None:
@@ -96,9 +88,8 @@ def _is_observation(row: object) -> bool:
 
 
 def _ids(trace: JsonObject, observation: JsonObject) -> tuple[ExternalId, ...]:
-    """The session's id where there is one, and the trace's."""
-    named = (
-        ("session_id", word(trace, "sessionId") or word(observation, "sessionId")),
-        ("trace_id", word(observation, "traceId") or text_of(trace, "id")),
-    )
-    return tuple(ExternalId(name, value) for name, value in named if value)
+    """The session's id where there is one, else the trace's: a session has a trace for each of the user's messages."""
+    session = word(trace, "sessionId") or word(observation, "sessionId") or word(observation, "traceSessionId")
+    if session:
+        return (ExternalId("session_id", session),)
+    return (ExternalId("trace_id", word(observation, "traceId") or text_of(trace, "id")),)

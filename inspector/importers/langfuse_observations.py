@@ -12,8 +12,9 @@ from inspector.importers.framework_answers import FrameworkAnswer, nothing_answe
 from inspector.importers.framework_messages import read_any_message
 from inspector.importers.framework_requests import read_asked, read_offered, unfolded
 from inspector.importers.framework_results import read_given
-from inspector.importers.identity import instant, text_of
+from inspector.importers.identity import text_of
 from inspector.importers.source import JsonObject
+from inspector.importers.span_sessions import utc_instant
 from inspector.importers.spans import ModelCall, SpanKind, ToolRun, TracedSpan
 from inspector.model import (
     BodyState,
@@ -21,7 +22,6 @@ from inspector.model import (
     FinishReason,
     Generation,
     GenerationError,
-    Instant,
     Json,
     Role,
     ToolDefinition,
@@ -55,7 +55,6 @@ _MODEL_WORDS = frozenset({"chat", "text_completion", "generate_content", "LLM"})
 _OTHER_WORDS = frozenset({"embeddings", "invoke_agent", "create_agent", "ai.embed", "ai.embedMany", "EMBEDDING"})
 _OPERATIONS = ("gen_ai.operation.name", "openinference.span.kind", "traceloop.span.kind", "ai.operationId")
 _TOOL_LISTS = ("gen_ai.tool.definitions", "ai.prompt.tools", "tools")
-_ZONE = re.compile(r"(?:Z|[+-]\d\d:?\d\d)\Z")
 _PREFIX = "execute_tool "
 
 
@@ -80,8 +79,8 @@ def read_observation(row: JsonObject) -> TracedSpan:
         word(row, "parentObservationId"),
         kind,
         text_of(attributes, "gen_ai.agent.name") or word(row, "name"),
-        _moment(member(row, "startTime")),
-        _moment(member(row, "endTime")),
+        utc_instant(member(row, "startTime")),
+        utc_instant(member(row, "endTime")),
         span_trace=word(row, "traceId"),
     )
     if kind is SpanKind.MODEL:
@@ -125,13 +124,6 @@ def _is_tool_message(row: JsonObject) -> bool:
 def output_text(output: Json) -> str:
     """An output as it stands, for a look at what it holds."""
     return output if isinstance(output, str) else compact_json(output)
-
-
-def _moment(value: Json) -> Instant | None:
-    """A time; one without a zone is in UTC, as the source's documentation says, and not a guess."""
-    if isinstance(value, str) and not _ZONE.search(value):
-        value = f"{value}Z"
-    return instant(value)
 
 
 def _model_call(row: JsonObject, attributes: JsonObject) -> ModelCall:
@@ -181,9 +173,9 @@ def _generation(row: JsonObject, attributes: JsonObject, answer: FrameworkAnswer
         or text_of(attributes, "gen_ai.response.model", "ai.response.model")
         or word(row, "model")
         or word(row, "providedModelName"),
-        started=_moment(member(row, "startTime")),
-        first_token=_moment(member(row, "completionStartTime")),
-        ended=_moment(member(row, "endTime")),
+        started=utc_instant(member(row, "startTime")),
+        first_token=utc_instant(member(row, "completionStartTime")),
+        ended=utc_instant(member(row, "endTime")),
         usage=usage_of(usage) if known.usage == Usage() else known.usage,
         finish_reason=finish or None,
         finish=failed or (finish_meaning(finish) if finish else None),

@@ -13,6 +13,7 @@ from inspector.importers.completions import CompletionsImporter
 from inspector.importers.harbor_atif import HarborAtifImporter
 from inspector.importers.hermes_sessions import HermesSessionsImporter
 from inspector.importers.langfuse import LangfuseImporter
+from inspector.importers.langsmith import LangSmithImporter
 from inspector.importers.llm_database import LlmDatabaseImporter
 from inspector.importers.mini_swe_agent import MiniSweAgentImporter
 from inspector.importers.openai_messages import OpenAiMessagesImporter
@@ -43,6 +44,7 @@ _BUILT_IN: tuple[Importer, ...] = (
     HarborAtifImporter(),
     OpenHandsImporter(),
     LangfuseImporter(),
+    LangSmithImporter(),
     LlmDatabaseImporter(),
     HermesSessionsImporter(),
     OtlpImporter(),

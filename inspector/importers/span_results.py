@@ -70,8 +70,10 @@ class _OpenCalls:
 
     def is_answered(self, run: ToolRun) -> bool:
         """Whether the traces hold the result of this run; each anonymous result counts for one run."""
-        if run.call_id:
-            return run.call_id in self._answered
+        if run.call_id in self._answered:
+            return True
+        if run.call_id in self._by_id:
+            return False
         words = (run.name, arguments_by_value(run.arguments))
         if self._closed.get(words, 0) > 0:
             self._closed[words] -= 1
