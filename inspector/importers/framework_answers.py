@@ -1,5 +1,6 @@
 """What a framework says a model answered: bodies, messages and texts in whatever shape a tracing store has them."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -7,7 +8,7 @@ from inspector.importers.framework_blocks import call_of, is_written_anew
 from inspector.importers.framework_messages import is_message, read_any_messages
 from inspector.importers.framework_requests import unfolded
 from inspector.importers.source import JsonObject
-from inspector.model import BodyState, Generation, Json, Part, Role, Turn, Usage
+from inspector.model import BodyState, ErrorPhase, Generation, GenerationError, Json, Part, Role, Turn, Usage
 from inspector.wire.assembly import TurnAssembly
 from inspector.wire.finish_reasons import finish_meaning
 from inspector.wire.json_text import compact_json
@@ -19,6 +20,7 @@ _FINISH = ("finish_reason", "finishReason", "stop_reason", "done_reason")
 _MODEL = ("model_name", "model", "modelId", "model_id")
 _CALL_KEYS = ("toolCallId", "toolName")
 _DEPTH = 6
+_STATUS = re.compile(r"\b(?:error|status)[ _]code:? ([45]\d\d)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,14 @@ def read_answered(value: Json) -> FrameworkAnswer:
 def nothing_answered() -> FrameworkAnswer:
     """An answer that the store does not hold."""
     return FrameworkAnswer(_turn([Part("text", "")], Generation(body=BodyState.NOT_STORED)))
+
+
+def failure(words: str) -> GenerationError:
+    """An error as stores keep it, a text: of HTTP, where it names a status as the SDKs do (`Error code: 429 - ...`)."""
+    found = _STATUS.search(words)
+    status = int(found[1]) if found else None
+    phase = ErrorPhase.HTTP if status else ErrorPhase.TRANSPORT
+    return GenerationError(phase, words or "The source says no more of it.", status)
 
 
 def usage_of(usage: Json) -> Usage:
@@ -112,7 +122,9 @@ def _of_object(said: JsonObject, depth: int) -> FrameworkAnswer | None:
     if (body := _as_body(said)) is not None:
         return _of_body(body)
     generations, messages = said.get("generations"), said.get("messages")
-    if isinstance(generations, list) and generations:
+    if isinstance(generations, list):
+        if generations in ([], [[]]):
+            return nothing_answered()
         return _with_facts(_read(generations, depth - 1), said, said.get("llm_output"))
     if is_message(said) or isinstance(said.get("parts"), list):
         return _of_message(said)

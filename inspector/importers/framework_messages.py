@@ -78,13 +78,14 @@ def read_any_message(message: Json) -> ReadMessages:
     message = _unwrapped(message)
     parts, content = message.get("parts"), message.get("content")
     if isinstance(content, dict) and isinstance(content.get("parts"), list):
-        return read_any_message({"role": message.get("role"), **content})
+        parts = content["parts"]
+        message = {"role": content.get("role", message.get("role")), "parts": parts}
     if isinstance(parts, list):
         if any(isinstance(one, dict) and "type" not in one and any(key in one for key in _GEMINI) for one in parts):
             return ReadMessages(read_gemini_request({"contents": [message]}).turns, is_rewritten=True)
         return _of_blocks(message, parts)
     if isinstance(content, list):
-        kinds = {one.get("type") for one in content if isinstance(one, dict)}
+        kinds = {str(one.get("type")) for one in content if isinstance(one, dict)}
         if kinds & _ANTHROPIC and not message.get("tool_calls"):
             return ReadMessages(tuple(read_turns(message)), is_rewritten="tool_use" in kinds)
         return _of_blocks(message, content)
@@ -118,7 +119,7 @@ def _langchain_role(named: Json) -> str:
 
 
 def _is_item(value: Json) -> bool:
-    return isinstance(value, dict) and "role" not in value and value.get("type") in _ITEMS and "kwargs" not in value
+    return isinstance(value, dict) and not value.keys() & {"role", "kwargs"} and str(value.get("type")) in _ITEMS
 
 
 def _of_blocks(message: JsonObject, blocks: list[Json]) -> ReadMessages:

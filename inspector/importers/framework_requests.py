@@ -39,12 +39,13 @@ def unfolded(value: Json) -> tuple[Json, str | None]:
     return value, text
 
 
-def read_asked(value: Json) -> DecodedRequest:
+def read_asked(value: Json, *, depth: int = 4) -> DecodedRequest:
     """A model call's input as a request; never raises.
 
     A list is its messages, or plain prompts; an object is a request's body, in the words of OpenAI, Anthropic, Gemini,
     LangChain or the Vercel AI SDK, or one message; a text is the user's. Any other object is the user's text, as JSON.
     LangSmith's exporter to OpenTelemetry writes `{"content": "role"}` in place of messages that it does not understand.
+    Requests within requests (`{"input": {...}}`) are read to a `depth`.
     """
     asked, text = unfolded(value)
     if asked is None or asked in ("", [], {}) or asked == _LOST_BY_LANGSMITH:
@@ -55,7 +56,7 @@ def read_asked(value: Json) -> DecodedRequest:
         return _gemini(asked)
     if is_message(asked):
         return replace(_NOTHING, turns=read_any_messages(asked).turns)
-    turns = (*_system(asked), *_conversation(asked))
+    turns = (*_system(asked), *_conversation(asked, depth))
     if not turns:
         return replace(_NOTHING, turns=(read_message({"role": "user", "content": text or compact_json(asked)}),))
     return DecodedRequest(
@@ -107,14 +108,14 @@ def _system(asked: JsonObject) -> Iterator[Turn]:
             yield from read_any_messages({"role": "system", "content": words}).turns
 
 
-def _conversation(asked: JsonObject) -> Iterator[Turn]:
+def _conversation(asked: JsonObject, depth: int) -> Iterator[Turn]:
     for key in ("chat_history", "messages", "prompts", "prompt", "input"):
         given, _ = unfolded(asked.get(key))
         if not given or (key == "input" and any(asked.get(one) for one in ("messages", "prompt", "prompts"))):
             continue
         if key == "input" and "model" in asked and isinstance(given, list):
             yield from read_responses_request({"input": given}).turns
-        elif key == "input" and isinstance(given, dict):
-            yield from read_asked(given).turns
+        elif key == "input" and isinstance(given, dict) and depth:
+            yield from read_asked(given, depth=depth - 1).turns
         else:
             yield from read_any_messages(given).turns

@@ -18,10 +18,11 @@ class GivenResult:
     failed: bool | None = None
 
 
-def read_given(output: Json) -> GivenResult:
+def read_given(output: Json, *, depth: int = 4) -> GivenResult:
     """A tool's output: a text, a tool message of a framework, a list of text blocks (MCP), or any JSON; never raises.
 
-    JSON that was stored as a text stays that text, character by character.
+    JSON that was stored as a text stays that text, character by character. What stands in `{"output": ...}` counts, to
+    a `depth`.
     """
     given, text = unfolded(output)
     if given is None:
@@ -32,8 +33,8 @@ def read_given(output: Json) -> GivenResult:
         if is_message(given):
             return _of_message(given) or GivenResult(text or compact_json(given))
         within = given.get("output")
-        if given.keys() == {"output"} and isinstance(within, str | dict):
-            return read_given(within)
+        if given.keys() == {"output"} and isinstance(within, str | dict) and depth:
+            return read_given(within, depth=depth - 1)
         content = given.get("content")
         if isinstance(content, list) and given.keys() <= {"content", "isError", "is_error", "structuredContent"}:
             failed = given.get("isError", given.get("is_error"))

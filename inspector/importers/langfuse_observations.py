@@ -8,7 +8,7 @@ documentation of blob storage exports.
 import re
 from dataclasses import replace
 
-from inspector.importers.framework_answers import FrameworkAnswer, nothing_answered, read_answered, usage_of
+from inspector.importers.framework_answers import FrameworkAnswer, failure, nothing_answered, read_answered, usage_of
 from inspector.importers.framework_messages import read_any_message
 from inspector.importers.framework_requests import read_asked, read_offered, unfolded
 from inspector.importers.framework_results import read_given
@@ -18,7 +18,6 @@ from inspector.importers.span_sessions import utc_instant
 from inspector.importers.spans import ModelCall, SpanKind, ToolRun, TracedSpan
 from inspector.model import (
     BodyState,
-    ErrorPhase,
     FinishReason,
     Generation,
     GenerationError,
@@ -192,9 +191,7 @@ def _finish(attributes: JsonObject) -> str:
 
 
 def _error(row: JsonObject) -> GenerationError | None:
-    if word(row, "level") != "ERROR":
-        return None
-    return GenerationError(ErrorPhase.TRANSPORT, word(row, "statusMessage") or "the source says no more of it")
+    return failure(word(row, "statusMessage")) if word(row, "level") == "ERROR" else None
 
 
 def _tool_run(row: JsonObject, attributes: JsonObject) -> ToolRun:

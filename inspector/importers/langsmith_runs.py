@@ -5,7 +5,7 @@ Source: langchain-ai/langsmith-sdk:python/langsmith/schemas.py, and LangSmith's 
 
 from dataclasses import replace
 
-from inspector.importers.framework_answers import FrameworkAnswer, nothing_answered, read_answered, usage_of
+from inspector.importers.framework_answers import FrameworkAnswer, failure, nothing_answered, read_answered, usage_of
 from inspector.importers.framework_requests import read_asked, read_offered
 from inspector.importers.framework_results import read_given
 from inspector.importers.identity import text_of
@@ -15,7 +15,6 @@ from inspector.importers.spans import ModelCall, SpanKind, ToolRun, TracedSpan
 from inspector.model import (
     BodyState,
     Chunks,
-    ErrorPhase,
     FinishReason,
     Generation,
     GenerationError,
@@ -113,9 +112,7 @@ def _generation(run: JsonObject, answer: FrameworkAnswer) -> Generation:
 
 def _error(run: JsonObject) -> GenerationError | None:
     words = text_of(run, "error")
-    if not words and run.get("status") != "error":
-        return None
-    return GenerationError(ErrorPhase.TRANSPORT, words or "the source says no more of it")
+    return failure(words) if words or run.get("status") == "error" else None
 
 
 def _tokens(run: JsonObject) -> list[tuple[Instant | None, str]]:
