@@ -4,8 +4,11 @@ Known are OpenAI's and Anthropic's messages, OpenAI's Responses items, Gemini's 
 (`{"lc": 1, "kwargs": {...}}`, `{"type": "human", ...}`), the Vercel AI SDK's, pydantic-ai's, and messages with `parts`.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from hashlib import blake2b
+
+import msgspec
 
 from inspector.importers.framework_blocks import call_of, is_written_anew, result_of, sort_blocks
 from inspector.importers.framework_flattened import message_shown
@@ -29,6 +32,7 @@ _ITEMS = frozenset(
 )
 _ANTHROPIC = frozenset({"tool_use", "tool_result", "redacted_thinking", "thinking"})
 _GEMINI = ("text", "functionCall", "function_call", "functionResponse", "function_response", "inlineData")
+_encode = msgspec.msgpack.Encoder().encode
 _KEPT = ("reasoning_content", "reasoning", "thinking", "refusal")
 
 
@@ -52,8 +56,29 @@ def is_message(value: Json) -> bool:
     return _langchain_role(value.get("type")) != "" or value.get("kind") in ("request", "response") or _is_item(value)
 
 
-def read_any_messages(messages: Json) -> ReadMessages:
-    """A list of messages, or a single one, as turns in order; never raises.
+class KnownMessages:
+    """Reads messages; one that came before is the same turn again, so that a session holds each only once."""
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, ReadMessages] = {}
+
+    def read(self, messages: Json) -> ReadMessages:
+        """See `read_any_messages`; never raises."""
+        return read_any_messages(messages, self._read)
+
+    def _read(self, message: Json) -> ReadMessages:
+        try:
+            digest = blake2b(_encode(message), digest_size=16).digest()
+        except (UnicodeEncodeError, OverflowError, RecursionError):
+            return read_any_message(message)
+        found = self._known.get(digest)
+        if found is None:
+            found = self._known[digest] = read_any_message(message)
+        return found
+
+
+def read_any_messages(messages: Json, read: Callable[[Json], ReadMessages] | None = None) -> ReadMessages:
+    """A list of messages, or a single one, as turns in order, each with `read`; never raises.
 
     A message that is a plain text is the user's. A list that holds one list is that list (LangChain's batches).
     """
@@ -62,9 +87,9 @@ def read_any_messages(messages: Json) -> ReadMessages:
         listed = batch
     if any(_is_item(one) for one in listed):
         return ReadMessages(read_responses_request({"input": listed}).turns)
-    read = [read_any_message(one) for one in listed]
-    turns = _with_named_tools(turn for one in read for turn in one.turns)
-    return ReadMessages(tuple(turns), read[-1].is_rewritten if read else False)
+    found = list(map(read or read_any_message, listed))
+    turns = _with_named_tools(turn for one in found for turn in one.turns)
+    return ReadMessages(tuple(turns), found[-1].is_rewritten if found else False)
 
 
 def read_any_message(message: Json) -> ReadMessages:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from inspector.importers.framework_messages import is_message, read_any_messages
+from inspector.importers.framework_messages import KnownMessages, is_message, read_any_messages
 from inspector.importers.rows import parse_json
 from inspector.importers.source import JsonObject
 from inspector.model import Json, ToolDefinition, Turn
@@ -39,8 +39,8 @@ def unfolded(value: Json) -> tuple[Json, str | None]:
     return value, text
 
 
-def read_asked(value: Json, *, depth: int = 4) -> DecodedRequest:
-    """A model call's input as a request; never raises.
+def read_asked(value: Json, known: KnownMessages, *, depth: int = 4) -> DecodedRequest:
+    """A model call's input as a request; `known` are messages that were read before. Never raises.
 
     A list is its messages, or plain prompts; an object is a request's body, in the words of OpenAI, Anthropic, Gemini,
     LangChain or the Vercel AI SDK, or one message; a text is the user's. Any other object is the user's text, as JSON.
@@ -51,12 +51,12 @@ def read_asked(value: Json, *, depth: int = 4) -> DecodedRequest:
     if asked is None or asked in ("", [], {}) or asked == _LOST_BY_LANGSMITH:
         return _NOTHING
     if not isinstance(asked, dict):
-        return replace(_NOTHING, turns=read_any_messages(asked).turns)
+        return replace(_NOTHING, turns=known.read(asked).turns)
     if "contents" in asked:
         return _gemini(asked)
     if is_message(asked):
-        return replace(_NOTHING, turns=read_any_messages(asked).turns)
-    turns = (*_system(asked), *_conversation(asked, depth))
+        return replace(_NOTHING, turns=known.read(asked).turns)
+    turns = (*_system(asked), *_conversation(asked, known, depth))
     if not turns:
         return replace(_NOTHING, turns=(read_message({"role": "user", "content": text or compact_json(asked)}),))
     return DecodedRequest(
@@ -108,7 +108,7 @@ def _system(asked: JsonObject) -> Iterator[Turn]:
             yield from read_any_messages({"role": "system", "content": words}).turns
 
 
-def _conversation(asked: JsonObject, depth: int) -> Iterator[Turn]:
+def _conversation(asked: JsonObject, known: KnownMessages, depth: int) -> Iterator[Turn]:
     for key in ("chat_history", "messages", "prompts", "prompt", "input"):
         given, _ = unfolded(asked.get(key))
         if not given or (key == "input" and any(asked.get(one) for one in ("messages", "prompt", "prompts"))):
@@ -116,6 +116,6 @@ def _conversation(asked: JsonObject, depth: int) -> Iterator[Turn]:
         if key == "input" and "model" in asked and isinstance(given, list):
             yield from read_responses_request({"input": given}).turns
         elif key == "input" and isinstance(given, dict) and depth:
-            yield from read_asked(given, depth=depth - 1).turns
+            yield from read_asked(given, known, depth=depth - 1).turns
         else:
-            yield from read_any_messages(given).turns
+            yield from known.read(given).turns

@@ -5,13 +5,16 @@ observation a row, or pages of them (`{"data": [...]}`). Whatever a framework wr
 `inspector.importers.framework_requests` and its neighbours.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from inspector.importers.framework_messages import KnownMessages
 from inspector.importers.identity import text_of
 from inspector.importers.langfuse_observations import KINDS, member, read_observation, word
 from inspector.importers.rows import Row, read_rows
 from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
-from inspector.importers.span_sessions import SpanSessions, session_traces
+from inspector.importers.span_rows import SESSION, TRACE, RowShelf
+from inspector.importers.span_sessions import session_traces
+from inspector.importers.spans import TracedSpan
 from inspector.model import ExternalId, Trace
 
 _NEITHER = "this is neither a trace nor an observation of Langfuse"
@@ -27,30 +30,43 @@ class LangfuseImporter:
         return 0.9 if any(_observations(row) is not None or _listed(row) for row in sample.rows) else 0.0
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The traces of each document as it is read, then those of the rows of a table, which are held until then."""
-        table = SpanSessions()
-        for row in read_rows(file):
-            if isinstance(row, Skipped):
-                yield row
-            elif (observations := _observations(row.value)) is not None:
-                yield from _traces(row, observations)
-            elif rows := _listed(row.value):
-                for one in rows:
-                    full = table.take(row, _ids(one, one), read_observation(one), size=len(row.raw) // len(rows))
-                    if full is not None:
-                        yield full
-                        yield from table.traces()
-                        return
-            else:
-                yield Skipped(row.record, _NEITHER)
-        yield from table.traces()
+        """The traces of each document as it is read, then those of the rows of a table, which wait until then."""
+        with RowShelf(_trace_of, _session_of) as shelf:
+            for row in read_rows(file):
+                if isinstance(row, Skipped):
+                    yield row
+                elif (observations := _observations(row.value)) is not None:
+                    yield from _traces(row, observations)
+                else:
+                    yield from _shelved(row, shelf)
+            for own, rows in shelf.sessions():
+                yield from session_traces(_spans(rows), own)
+
+
+def _shelved(row: Row, shelf: RowShelf) -> Iterator[Skipped]:
+    """The observations of a row put aside; a Skipped where it has none."""
+    rows = _listed(row.value)
+    if not rows:
+        yield Skipped(row.record, _NEITHER)
+    for one in rows:
+        try:
+            shelf.put(word(one, "id"), one)
+        except ValueError as error:
+            yield Skipped(row.record, str(error))
 
 
 def _traces(row: Row, observations: list[JsonObject]) -> Iterator[Trace | Skipped]:
     inner = row.value.get("trace")
     told = inner if isinstance(inner, dict) else row.value
-    ids = _ids(told, observations[0] if observations else {})
-    return session_traces(map(read_observation, observations), ids, row.record)
+    first = observations[0]
+    session = _session_of(told) or _session_of(first)
+    own = ExternalId(SESSION, session) if session else ExternalId(TRACE, _trace_of(first) or text_of(told, "id"))
+    return session_traces(_spans(observations), own, row.record)
+
+
+def _spans(rows: Iterable[JsonObject]) -> Iterator[TracedSpan]:
+    known = KnownMessages()
+    return (read_observation(row, known) for row in rows)
 
 
 def _observations(row: JsonObject) -> list[JsonObject] | None:
@@ -87,9 +103,10 @@ def _is_observation(row: object) -> bool:
     )
 
 
-def _ids(trace: JsonObject, observation: JsonObject) -> tuple[ExternalId, ...]:
-    """The session's id where there is one, else the trace's: a session has a trace for each of the user's messages."""
-    session = word(trace, "sessionId") or word(observation, "sessionId") or word(observation, "traceSessionId")
-    if session:
-        return (ExternalId("session_id", session),)
-    return (ExternalId("trace_id", word(observation, "traceId") or text_of(trace, "id")),)
+def _trace_of(row: JsonObject) -> str:
+    return word(row, "traceId")
+
+
+def _session_of(row: JsonObject) -> str:
+    """The session that a trace or an observation names: it has a trace for each of the user's messages."""
+    return word(row, "sessionId") or word(row, "traceSessionId")

@@ -9,7 +9,7 @@ import re
 from dataclasses import replace
 
 from inspector.importers.framework_answers import FrameworkAnswer, failure, nothing_answered, read_answered, usage_of
-from inspector.importers.framework_messages import read_any_message
+from inspector.importers.framework_messages import KnownMessages, read_any_message
 from inspector.importers.framework_requests import read_asked, read_offered, unfolded
 from inspector.importers.framework_results import read_given
 from inspector.importers.identity import text_of
@@ -69,8 +69,8 @@ def word(row: JsonObject, name: str) -> str:
     return found if isinstance(found, str) else ""
 
 
-def read_observation(row: JsonObject) -> TracedSpan:
-    """An observation as a span; never raises."""
+def read_observation(row: JsonObject, known: KnownMessages) -> TracedSpan:
+    """An observation as a span; `known` are the messages of its session. Never raises."""
     attributes = _attributes(row)
     kind = _kind(row, attributes)
     span = TracedSpan(
@@ -83,7 +83,7 @@ def read_observation(row: JsonObject) -> TracedSpan:
         span_trace=word(row, "traceId"),
     )
     if kind is SpanKind.MODEL:
-        call = _model_call(row, attributes)
+        call = _model_call(row, attributes, known)
         return replace(span, call=call, warnings=(NOT_STORED, *([REWRITTEN] if call.is_rewritten else [])))
     return replace(span, run=_tool_run(row, attributes)) if kind is SpanKind.TOOL else span
 
@@ -125,16 +125,16 @@ def output_text(output: Json) -> str:
     return output if isinstance(output, str) else compact_json(output)
 
 
-def _model_call(row: JsonObject, attributes: JsonObject) -> ModelCall:
-    asked = _request(row, attributes)
+def _model_call(row: JsonObject, attributes: JsonObject, known: KnownMessages) -> ModelCall:
+    asked = _request(row, attributes, known)
     answer = nothing_answered() if row.get("output") in (None, "") else read_answered(row.get("output"))
     turn = replace(answer.turn, generation=_generation(row, attributes, answer))
     response_id = answer.response_id or text_of(attributes, "gen_ai.response.id", "ai.response.id")
     return ModelCall(asked, turn, response_id, answer.is_rewritten)
 
 
-def _request(row: JsonObject, attributes: JsonObject) -> DecodedRequest:
-    asked = read_asked(row.get("input"))
+def _request(row: JsonObject, attributes: JsonObject, known: KnownMessages) -> DecodedRequest:
+    asked = read_asked(row.get("input"), known)
     settings, _ = unfolded(member(row, "modelParameters"))
     kept: JsonObject = dict(settings) if isinstance(settings, dict) else {}
     tools = asked.tools or _tools(row, attributes, kept)

@@ -4,17 +4,18 @@ A run a row or an entry, runs with their children in them (`child_runs`), pages 
 SDK sends: `{"post": [...], "patch": [...]}` and multipart bodies. A run is complete only with all that was told of it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from inspector.importers.framework_messages import KnownMessages
 from inspector.importers.identity import text_of
 from inspector.importers.langsmith_multipart import is_multipart, read_parts
 from inspector.importers.langsmith_runs import read_run, session_of, trace_of
-from inspector.importers.lines import RECORD_BYTES, too_long
 from inspector.importers.rows import read_rows
 from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.importers.span_rows import RowShelf
 from inspector.importers.span_sessions import session_traces
 from inspector.importers.spans import TracedSpan
-from inspector.model import ExternalId, Json, Trace
+from inspector.model import Json, Trace
 
 _NEITHER = "this is no run of LangSmith, and no page of them"
 _TRACE = ("trace_id", "dotted_order")
@@ -33,63 +34,38 @@ class LangSmithImporter:
         return 0.9 if any(_runs(row) for row in sample.rows) else 0.0
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The traces of all sessions, in the order in which these began; see `_Gathering` for what is in memory."""
-        gathering = _Gathering(RECORD_BYTES)
-        for told in _told(file):
-            if isinstance(told, Skipped):
-                yield told
-                continue
-            record, run, size = told
-            if not gathering.take(run, size):
-                yield Skipped(record, f"{too_long(RECORD_BYTES)}, with all before it; the rest was not read")
-                break
-        yield from gathering.traces()
+        """The traces of all sessions, in the order in which these began; their runs wait until the file's end."""
+        with RowShelf(trace_of, session_of) as shelf:
+            for told in _told(file):
+                if isinstance(told, Skipped):
+                    yield told
+                    continue
+                record, run = told
+                try:
+                    shelf.put(text_of(run, "id"), run)
+                except ValueError as error:
+                    yield Skipped(record, str(error))
+            for own, runs in shelf.sessions():
+                yield from session_traces(_spans(runs), own)
 
 
-class _Gathering:
-    """Holds what is told of runs until the end, within a bound of bytes: the last part may complete the first run."""
-
-    def __init__(self, limit: int) -> None:
-        self._left = limit
-        self._runs: dict[str, JsonObject] = {}
-
-    def take(self, members: JsonObject, size: int) -> bool:
-        """More of a run; False where the bound is reached."""
-        self._left -= size
-        if self._left < 0:
-            return False
-        run = self._runs.setdefault(text_of(members, "id"), {})
-        run.update((key, value) for key, value in members.items() if value is not None or key not in run)
-        return True
-
-    def traces(self) -> Iterator[Trace | Skipped]:
-        """The traces of each session; a session is that of any of a trace's runs, or the trace itself."""
-        named: dict[str, str] = {}
-        for run in self._runs.values():
-            if session := session_of(run):
-                named.setdefault(trace_of(run), session)
-        sessions: dict[ExternalId, list[TracedSpan]] = {}
-        for run in self._runs.values():
-            trace = trace_of(run)
-            session = named.get(trace, "")
-            own = ExternalId("session_id", session) if session else ExternalId("trace_id", trace)
-            sessions.setdefault(own, []).append(read_run(run))
-        for own, spans in sessions.items():
-            yield from session_traces(spans, (own,), f"{own.name} {own.value}")
+def _spans(runs: Iterable[JsonObject]) -> Iterator[TracedSpan]:
+    known = KnownMessages()
+    return (read_run(run, known) for run in runs)
 
 
-def _told(file: SourceFile) -> Iterator[tuple[str, JsonObject, int] | Skipped]:
-    """What each record tells of a run, and its size in bytes."""
+def _told(file: SourceFile) -> Iterator[tuple[str, JsonObject] | Skipped]:
+    """What each record tells of a run."""
     if is_multipart(file.head):
         for part in read_parts(file):
-            yield part if isinstance(part, Skipped) else (part.record, part.members, part.size)
+            yield part if isinstance(part, Skipped) else (part.record, part.members)
         return
     for row in read_rows(file):
         if isinstance(row, Skipped):
             yield row
         elif runs := _runs(row.value):
             for run in runs:
-                yield row.record, run, len(row.raw) // len(runs)
+                yield row.record, run
         else:
             yield Skipped(row.record, _NEITHER)
 

@@ -25,11 +25,10 @@ _RUN = re.compile(r"(?P<operation>post|patch)\.(?P<id>[^.]+)(?:\.(?P<member>[a-z
 
 @dataclass(frozen=True, slots=True)
 class RunPart:
-    """Members of a run, as one part tells them; `size` is how many bytes it has."""
+    """Members of a run, as one part tells them."""
 
     record: str
     members: JsonObject
-    size: int
 
 
 def is_multipart(head: bytes) -> bool:
@@ -63,10 +62,10 @@ def _read(record: str, name: str, raw: bytes | None, limit: int) -> RunPart | Sk
     except ValueError as error:
         return Skipped(record, str(error))
     if told["member"]:
-        return RunPart(record, {"id": told["id"], told["member"]: value}, len(raw))
+        return RunPart(record, {"id": told["id"], told["member"]: value})
     if not isinstance(value, dict):
         return Skipped(record, "the part is no object, as a run is")
-    return RunPart(record, {**value, "id": told["id"]}, len(raw))
+    return RunPart(record, {**value, "id": told["id"]})
 
 
 def _parts(stream: BinaryIO, limit: int) -> Iterator[tuple[str, bytes | None]]:

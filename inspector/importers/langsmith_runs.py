@@ -6,6 +6,7 @@ Source: langchain-ai/langsmith-sdk:python/langsmith/schemas.py, and LangSmith's 
 from dataclasses import replace
 
 from inspector.importers.framework_answers import FrameworkAnswer, failure, nothing_answered, read_answered, usage_of
+from inspector.importers.framework_messages import KnownMessages
 from inspector.importers.framework_requests import read_asked, read_offered
 from inspector.importers.framework_results import read_given
 from inspector.importers.identity import text_of
@@ -36,8 +37,8 @@ _KINDS = {"llm": SpanKind.MODEL, "tool": SpanKind.TOOL}
 _NO_SETTINGS = frozenset({"model", "model_name", "tools", "functions", "_type", "messages", "stop"})
 
 
-def read_run(run: JsonObject) -> TracedSpan:
-    """A run as a span; never raises."""
+def read_run(run: JsonObject, known: KnownMessages) -> TracedSpan:
+    """A run as a span; `known` are the messages of its session. Never raises."""
     kind = _KINDS.get(text_of(run, "run_type"), SpanKind.OTHER)
     span = TracedSpan(
         text_of(run, "id"),
@@ -49,15 +50,15 @@ def read_run(run: JsonObject) -> TracedSpan:
         span_trace=trace_of(run),
     )
     if kind is SpanKind.MODEL:
-        call = _model_call(run)
+        call = _model_call(run, known)
         return replace(span, call=call, warnings=(NOT_STORED, *([REWRITTEN] if call.is_rewritten else [])))
     return replace(span, run=_tool_run(run)) if kind is SpanKind.TOOL else span
 
 
 def trace_of(run: JsonObject) -> str:
-    """The id of the trace that a run is part of: its root's own, where nothing else tells."""
+    """The id of the trace that a run is part of, `""` where it does not tell."""
     _, _, first = text_of(run, "dotted_order").partition(".")[0].rpartition("Z")
-    return text_of(run, "trace_id") or first or text_of(run, "id")
+    return text_of(run, "trace_id") or first
 
 
 def session_of(run: JsonObject) -> str:
@@ -69,20 +70,20 @@ def _metadata(run: JsonObject) -> JsonObject:
     return _object(_object(run.get("extra")).get("metadata"))
 
 
-def _model_call(run: JsonObject) -> ModelCall:
+def _model_call(run: JsonObject, known: KnownMessages) -> ModelCall:
     outputs = run.get("outputs")
     answer = read_answered(outputs) if outputs else nothing_answered()
     turn = _with_chunks(answer.turn, run)
     return ModelCall(
-        _request(run),
+        _request(run, known),
         replace(turn, generation=_generation(run, answer)),
         answer.response_id,
         answer.is_rewritten,
     )
 
 
-def _request(run: JsonObject) -> DecodedRequest:
-    asked = read_asked(run.get("inputs"))
+def _request(run: JsonObject, known: KnownMessages) -> DecodedRequest:
+    asked = read_asked(run.get("inputs"), known)
     invoked = _object(_object(run.get("extra")).get("invocation_params"))
     settings: JsonObject = {key: value for key, value in invoked.items() if key not in _NO_SETTINGS}
     return replace(

@@ -1,0 +1,94 @@
+"""Rows that tell of spans, put aside while a file is read, and taken down session by session when it ends.
+
+The rows of a session stand anywhere in a file, and a span may be told of in several (begun in one, ended in another).
+Their texts wait in a temporary file beyond `SPOOL_BYTES`; in memory are some hundred bytes a row, and the rows of the
+one session that is read.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from tempfile import SpooledTemporaryFile
+from typing import Self
+
+import msgspec
+
+from inspector.importers.rows import parse_json
+from inspector.importers.source import JsonObject
+from inspector.model import ExternalId
+
+SPOOL_BYTES = 32 << 20
+"""How much of the rows' texts is kept in memory."""
+
+SESSION, TRACE = "session_id", "trace_id"
+"""The names of the ids by which sessions are told apart: one that the store was told, else that of its trace."""
+
+_pack = msgspec.json.Encoder().encode
+
+
+class RowShelf:
+    """Takes rows, and gives them back by session. To be closed, or used as a context.
+
+    `trace_of` and `session_of` give the ids of the store's trace and of the session that a row names, `""` where it
+    names none: any row of a span may name its trace, and any of a trace its session.
+    """
+
+    def __init__(self, trace_of: Callable[[JsonObject], str], session_of: Callable[[JsonObject], str]) -> None:
+        self._trace_of, self._session_of = trace_of, session_of
+        self._file = SpooledTemporaryFile(max_size=SPOOL_BYTES)  # noqa: SIM115 - closed with the shelf
+        self._places: dict[str, list[tuple[int, int]]] = {}
+        self._traces: dict[str, str] = {}
+        self._sessions: dict[str, str] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def put(self, span: str, row: JsonObject) -> None:
+        """Put a row aside that tells of the span with this id; ValueError where it is nested too deeply for that."""
+        packed = _packed(row)
+        self._places.setdefault(span, []).append((self._file.tell(), len(packed)))
+        self._file.write(packed)
+        if trace := self._trace_of(row):
+            self._traces.setdefault(span, trace)
+        if session := self._session_of(row):
+            self._sessions.setdefault(span, session)
+
+    def sessions(self) -> Iterator[tuple[ExternalId, Iterator[JsonObject]]]:
+        """The id of each session, and its spans, each as one row; sessions and spans in the order they were put.
+
+        Of a member that several rows of a span have, the last that is not null counts.
+        """
+        named: dict[str, str] = {}
+        for span, session in self._sessions.items():
+            named.setdefault(self._traces.get(span, span), session)
+        found: dict[ExternalId, list[str]] = {}
+        for span in self._places:
+            trace = self._traces.get(span, span)
+            own = ExternalId(SESSION, named[trace]) if trace in named else ExternalId(TRACE, trace)
+            found.setdefault(own, []).append(span)
+        for own, spans in found.items():
+            yield own, map(self._taken, spans)
+
+    def _taken(self, span: str) -> JsonObject:
+        taken: JsonObject = {}
+        for place, size in self._places[span]:
+            self._file.seek(place)
+            row = parse_json(self._file.read(size))
+            assert isinstance(row, dict), "only objects were put here"
+            taken.update((key, value) for key, value in row.items() if value is not None or key not in taken)
+        return taken
+
+
+def _packed(row: JsonObject) -> bytes:
+    try:
+        return _pack(row)
+    except (UnicodeEncodeError, OverflowError):  # lone surrogates, integers beyond 64 bits
+        pass
+    except RecursionError:
+        raise ValueError("the row is nested too deeply") from None
+    try:
+        return json.dumps(row, default=str).encode("ascii")
+    except RecursionError:
+        raise ValueError("the row is nested too deeply") from None
