@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from inspector.importers.framework_blocks import call_of, is_written_anew
-from inspector.importers.framework_messages import is_message, read_any_messages
+from inspector.importers.framework_messages import is_item, is_message, read_any_messages
 from inspector.importers.framework_requests import unfolded
 from inspector.importers.source import JsonObject
 from inspector.model import BodyState, ErrorPhase, Generation, GenerationError, Json, Part, Role, Turn, Usage
@@ -106,8 +106,7 @@ def _of_list(said: list[Json], depth: int) -> FrameworkAnswer | None:
         return _of_generation(objects[0], depth)
     if any(map(is_message, objects)):
         kept = [one for one in objects if not _is_of_others(one)] or objects
-        is_one = not any("role" in one or "kwargs" in one for one in kept)
-        return _of_message([*kept] if is_one else kept[-1])
+        return _of_message([*kept] if any(map(is_item, kept)) else kept[-1])
     if any("type" in one for one in objects):
         return _of_message({"role": "assistant", "content": said})
     return None

@@ -47,13 +47,20 @@ class ReadMessages:
     is_rewritten: bool = False
 
 
+def is_item(value: Json) -> bool:
+    """Whether an object is an item of OpenAI's Responses, and no message of any other."""
+    if not isinstance(value, dict) or value.keys() & {"role", "kwargs"}:
+        return False
+    return str(value.get("type")) in _ITEMS or (value.get("type") == "reasoning" and "summary" in value)
+
+
 def is_message(value: Json) -> bool:
     """Whether an object is a message of any of the frameworks."""
     if not isinstance(value, dict):
         return False
     if isinstance(value.get("role"), str) or isinstance(value.get("kwargs"), dict):
         return True
-    return _langchain_role(value.get("type")) != "" or value.get("kind") in ("request", "response") or _is_item(value)
+    return _langchain_role(value.get("type")) != "" or value.get("kind") in ("request", "response") or is_item(value)
 
 
 class KnownMessages:
@@ -85,7 +92,7 @@ def read_any_messages(messages: Json, read: Callable[[Json], ReadMessages] | Non
     listed: list[Json] = messages if isinstance(messages, list) else [messages]
     if len(listed) == 1 and isinstance(batch := listed[0], list):
         listed = batch
-    if any(_is_item(one) for one in listed):
+    if any(is_item(one) for one in listed):
         return ReadMessages(read_responses_request({"input": listed}).turns)
     found = list(map(read or read_any_message, listed))
     turns = _with_named_tools(turn for one in found for turn in one.turns)
@@ -141,10 +148,6 @@ def _langchain_role(named: Json) -> str:
         return ""
     word = named.removesuffix("Chunk").removesuffix("Message").lower()
     return "user" if word == "chat" else _LANGCHAIN.get(word, "")
-
-
-def _is_item(value: Json) -> bool:
-    return isinstance(value, dict) and not value.keys() & {"role", "kwargs"} and str(value.get("type")) in _ITEMS
 
 
 def _of_blocks(message: JsonObject, blocks: list[Json]) -> ReadMessages:

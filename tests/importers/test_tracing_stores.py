@@ -1,0 +1,178 @@
+"""Langfuse and LangSmith: rows in any order, bodies cut anywhere, sessions of several traces, bounds."""
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from inspector.importers import Skipped, SourceFile, read_source
+from inspector.importers.langsmith_multipart import RunPart, is_multipart, read_parts
+from inspector.importers.span_rows import SPOOL_BYTES, RowShelf
+from inspector.model import ExternalId, ParentWhy, Role, Trace
+
+CASES = Path(__file__).parents[1] / "cases" / "importers"
+BODY = CASES / "langsmith" / "ingest.multipart"
+SAMPLES = Path(__file__).parents[3] / "shared" / "samples" / "langfuse"
+COUNTS = {  # traces, requests, turns, calls: by a count of leaf generations and of call ids in the JSON
+    "agno-2025-06-11.trace.json": (1, 2, 5, 1),
+    "claude-agent-2025-12-22.trace.json": (1, 4, 7, 2),
+    "google-adk-2025-08-28.trace.json": (1, 2, 5, 1),
+    "langgraph-js-2025-10-30.trace.json": (1, 2, 4, 1),
+    "microsoft-agent-2025-12-17.trace.json": (1, 2, 4, 1),
+    "pydantic-ai-tools-2025-06-06.trace.json": (1, 1, 3, 0),
+    "vercel-aisdk-2025-11-17.trace.json": (1, 1, 3, 1),
+}
+
+
+def traces_in(path: Path) -> list[Trace]:
+    return [record for record in read_source(path).records if isinstance(record, Trace)]
+
+
+def observation(id_: str, trace: str, second: int, asked: Any, answer: Any, **more: Any) -> dict[str, Any]:
+    return {
+        "id": id_,
+        "traceId": trace,
+        "type": "GENERATION",
+        "startTime": f"2026-03-05T08:00:{second:02d}.000Z",
+        "endTime": f"2026-03-05T08:00:{second:02d}.500Z",
+        "input": asked,
+        "output": answer,
+        **more,
+    }
+
+
+def table(path: Path, rows: list[dict[str, Any]]) -> Path:
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_real_exports_of_langfuse_are_read_whole(name: str) -> None:
+    path = SAMPLES / name
+    if not path.exists():
+        pytest.skip("the samples are not here")
+    traces = traces_in(path)
+    turns = [turn for trace in traces for turn in trace.turns]
+    requests = [turn for turn in turns if turn.generation is not None]
+    calls = [call for turn in requests for call in turn.calls]
+    assert (len(traces), len(requests), len(turns), len(calls)) == COUNTS[name]
+
+
+def test_the_order_of_rows_does_not_matter(tmp_path: Path) -> None:
+    rows = [json.loads(line) for line in (CASES / "langfuse" / "observations.jsonl").read_text().splitlines()]
+    there = traces_in(table(tmp_path / "there", rows))
+    back = traces_in(table(tmp_path / "back", rows[::-1]))
+    assert {trace.external_ids: trace.turns for trace in there} == {trace.external_ids: trace.turns for trace in back}
+
+
+def test_the_traces_of_one_session_that_go_on_with_a_conversation_are_one(tmp_path: Path) -> None:
+    hello, answer = {"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello."}
+    more = {"role": "user", "content": "And now?"}
+    rows = [
+        observation("a", "t1", 1, [hello], answer, sessionId="s"),
+        observation("b", "t2", 5, [hello, answer, more], "Bye.", sessionId="s"),
+    ]
+    (trace,) = traces_in(table(tmp_path / "f", rows))
+    assert [turn.role for turn in trace.turns] == [Role.USER, Role.ASSISTANT, Role.USER, Role.ASSISTANT]
+    assert trace.external_ids[:2] == (ExternalId("session_id", "s"), ExternalId("trace_id", "t1"))
+
+
+def test_an_agent_within_a_trace_is_a_sub_agent_and_another_trace_of_the_session_is_none(tmp_path: Path) -> None:
+    rows = [
+        observation("a", "t1", 1, "Plan a trip.", "Done."),
+        observation("c", "t1", 2, "Find a hotel.", "Found.", parentObservationId="agent"),
+        {**observation("agent", "t1", 2, None, None), "type": "AGENT", "name": "hotels"},
+        observation("d", "t2", 9, "Another question.", "Another answer."),
+    ]
+    traces = traces_in(table(tmp_path / "f", [{**row, "sessionId": "s"} for row in rows]))
+    parents = {trace.external_ids[-1].value: trace.parent and trace.parent.why for trace in traces}
+    assert parents == {"a": None, "c": ParentWhy.SUBAGENT, "d": None}
+    assert [trace.name for trace in traces][1] == "hotels"
+
+
+def test_a_generation_that_embeds_is_no_request(tmp_path: Path) -> None:
+    embeds = {"attributes": {"gen_ai.operation.name": "embeddings"}}
+    rows = [observation("a", "t", 1, "x", "[0.1]", metadata=embeds), observation("b", "t", 2, "Hi", "Hello.")]
+    (trace,) = traces_in(table(tmp_path / "f", rows))
+    assert [turn.part("text").text for turn in trace.turns if turn.part("text")] == ["Hi", "Hello."]  # type: ignore[union-attr]  # just asked
+
+
+def parts(raw: bytes, tmp_path: Path, **more: int) -> list[RunPart | Skipped]:
+    path = tmp_path / "body"
+    path.write_bytes(raw)
+    return list(read_parts(SourceFile(path), **more))
+
+
+def test_a_body_that_is_cut_anywhere_keeps_the_parts_before(tmp_path: Path) -> None:
+    raw = BODY.read_bytes()
+    whole = [part for part in parts(raw, tmp_path) if isinstance(part, RunPart)]
+    for end in range(0, len(raw), 7):
+        found = parts(raw[:end], tmp_path)
+        complete = [part for part in found if isinstance(part, RunPart)]
+        assert complete == whole[: len(complete)]
+        assert len(found) - len(complete) <= 1
+    assert len(whole) > 8
+
+
+def test_a_border_within_a_part_is_content(tmp_path: Path) -> None:
+    text = "--B in a text, --B-- too"
+    raw = (
+        b'--B\r\nContent-Disposition: form-data; name="post.1.error"\r\n\r\n%b\r\n--B--\r\n' % json.dumps(text).encode()
+    )
+    assert is_multipart(raw)
+    assert parts(raw, tmp_path) == [RunPart("part 1", {"id": "1", "error": text})]
+
+
+def test_a_part_beyond_the_bound_is_skipped_and_the_next_is_read(tmp_path: Path) -> None:
+    def part(name: str, text: str) -> bytes:
+        return f'--B\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n"{text}"\r\n'.encode()
+
+    raw = part("post.1.error", "x" * 5000) + part("post.1.name", "short") + b"--B--\r\n"
+    long, short = parts(raw, tmp_path, limit=4096)
+    assert isinstance(long, Skipped)
+    assert "longer than 4096 bytes" in long.reason
+    assert short == RunPart("part 2", {"id": "1", "name": "short"})
+
+
+def test_a_run_is_complete_with_all_that_was_told_of_it_in_any_order() -> None:
+    with RowShelf(lambda row: str(row.get("trace") or ""), lambda row: str(row.get("session") or "")) as shelf:
+        shelf.put("a", {"outputs": 1, "error": None})
+        shelf.put("b", {"trace": "t", "session": "s"})
+        shelf.put("a", {"trace": "t", "outputs": None, "error": "x"})
+        shelf.put("c", {"name": "\ud83d", "big": 1 << 70})
+        found = {own: list(rows) for own, rows in shelf.sessions()}
+    assert found == {
+        ExternalId("session_id", "s"): [{"outputs": 1, "error": "x", "trace": "t"}, {"trace": "t", "session": "s"}],
+        ExternalId("trace_id", "c"): [{"name": "\ud83d", "big": 1 << 70}],
+    }
+
+
+def test_rows_beyond_memory_come_back_from_the_disk() -> None:
+    text = "x" * 100_000
+    with RowShelf(lambda _: "", lambda _: "") as shelf:
+        count = SPOOL_BYTES // len(text) + 3
+        for number in range(count):
+            shelf.put(str(number), {"text": text, "number": number})
+        assert [next(rows)["number"] for _, rows in shelf.sessions()] == list(range(count))
+
+
+def test_a_row_that_is_nested_too_deeply_is_refused_in_words() -> None:
+    value: Any = 1
+    for _ in range(100_000):
+        value = [value]
+    with RowShelf(lambda _: "", lambda _: "") as shelf, pytest.raises(ValueError, match="nested too deeply"):
+        shelf.put("a", {"x": value})
+
+
+def test_a_packed_body_is_read(tmp_path: Path) -> None:
+    zstd = pytest.importorskip("backports.zstd")
+    packed = io.BytesIO()
+    with zstd.ZstdFile(packed, "wb") as stream:
+        stream.write(BODY.read_bytes())
+    (tmp_path / "body").write_bytes(packed.getvalue())
+    there = read_source(tmp_path / "body")
+    assert there.source == "langsmith"
+    turns = [record.turns for record in there.records if isinstance(record, Trace)]
+    assert turns == [trace.turns for trace in traces_in(BODY)]
