@@ -50,7 +50,7 @@ def _shelved(row: Row, shelf: RowShelf) -> Iterator[Skipped]:
         yield Skipped(row.record, _NEITHER)
     for one in rows:
         try:
-            shelf.put(word(one, "id"), one)
+            shelf.put(f"{_trace_of(one)} {word(one, 'id')}", one)
         except ValueError as error:
             yield Skipped(row.record, str(error))
 

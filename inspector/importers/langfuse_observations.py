@@ -50,11 +50,14 @@ KINDS = frozenset(
 """The types of observations."""
 
 _TOOL_WORDS = frozenset({"execute_tool", "TOOL", "tool", "ai.toolCall"})
+_AGENT_WORDS = frozenset({"invoke_agent", "AGENT", "agent"})
 _MODEL_WORDS = frozenset({"chat", "text_completion", "generate_content", "LLM"})
 _OTHER_WORDS = frozenset({"embeddings", "invoke_agent", "create_agent", "ai.embed", "ai.embedMany", "EMBEDDING"})
 _OPERATIONS = ("gen_ai.operation.name", "openinference.span.kind", "traceloop.span.kind", "ai.operationId")
 _TOOL_LISTS = ("gen_ai.tool.definitions", "ai.prompt.tools", "tools")
 _PREFIX = "execute_tool "
+_AGENT = re.compile(r"(?:agent_run|invoke_agent)\b ?\[?(?P<name>.*?)\]?")
+_UPPER = re.compile("[A-Z]")
 
 
 def member(row: JsonObject, name: str) -> Json:
@@ -77,7 +80,7 @@ def read_observation(row: JsonObject, known: KnownMessages) -> TracedSpan:
         word(row, "id"),
         word(row, "parentObservationId"),
         kind,
-        text_of(attributes, "gen_ai.agent.name") or word(row, "name"),
+        text_of(attributes, "gen_ai.agent.name") or _name(word(row, "name")),
         utc_instant(member(row, "startTime")),
         utc_instant(member(row, "endTime")),
         span_trace=word(row, "traceId"),
@@ -92,9 +95,6 @@ def _snake_case(name: str) -> str:
     return _UPPER.sub(lambda found: f"_{found[0].lower()}", name)
 
 
-_UPPER = re.compile("[A-Z]")
-
-
 def _attributes(row: JsonObject) -> JsonObject:
     """What OpenTelemetry said of the observation, and what else its metadata holds."""
     metadata, _ = unfolded(row.get("metadata"))
@@ -105,10 +105,10 @@ def _attributes(row: JsonObject) -> JsonObject:
 
 
 def _kind(row: JsonObject, attributes: JsonObject) -> SpanKind:
-    named, words = word(row, "type"), {attributes[key] for key in _OPERATIONS if isinstance(attributes.get(key), str)}
+    named, words = word(row, "type"), {text_of(attributes, key) for key in _OPERATIONS}
     if named == "TOOL" or (named in ("SPAN", "CHAIN", "") and (words & _TOOL_WORDS or _is_tool_message(row))):
         return SpanKind.TOOL
-    if named == "AGENT" or (named in ("SPAN", "CHAIN") and "invoke_agent" in words):
+    if named == "AGENT" or (named in ("SPAN", "CHAIN") and words & _AGENT_WORDS):
         return SpanKind.AGENT
     if named == "GENERATION":
         return SpanKind.OTHER if words & _OTHER_WORDS else SpanKind.MODEL
@@ -117,12 +117,15 @@ def _kind(row: JsonObject, attributes: JsonObject) -> SpanKind:
 
 def _is_tool_message(row: JsonObject) -> bool:
     output = row.get("output")
-    return isinstance(output, str | dict) and "tool_call_id" in output_text(output) and read_given(output).call_id != ""
+    if isinstance(output, dict):
+        return ("tool_call_id" in output or "kwargs" in output) and read_given(output).call_id != ""
+    return isinstance(output, str) and "tool_call_id" in output and read_given(output).call_id != ""
 
 
-def output_text(output: Json) -> str:
-    """An output as it stands, for a look at what it holds."""
-    return output if isinstance(output, str) else compact_json(output)
+def _name(name: str) -> str:
+    """A span's name; an agent's own, where the kind of its span stands before it (ADK: `agent_run [hotels]`)."""
+    found = _AGENT.fullmatch(name)
+    return found["name"] if found else name
 
 
 def _model_call(row: JsonObject, attributes: JsonObject, known: KnownMessages) -> ModelCall:

@@ -46,7 +46,7 @@ class RowShelf:
         self._file.close()
 
     def put(self, span: str, row: JsonObject) -> None:
-        """Put a row aside that tells of the span with this id; ValueError where it is nested too deeply for that."""
+        """Put a row aside that tells of the span with this key; ValueError where it is nested too deeply for that."""
         packed = _packed(row)
         self._places.setdefault(span, []).append((self._file.tell(), len(packed)))
         self._file.write(packed)

@@ -22,12 +22,29 @@ def session_traces(spans: Iterable[TracedSpan], own: ExternalId, record: str = "
     """
     by = RecognisedBy.FIELD if own.name == SESSION else RecognisedBy.RECORD
     found = False
-    for trace in traces_of_spans(without_flattened(spans), (own,), recognised_by=by):
+    for trace in traces_of_spans(without_flattened(_told_apart(spans)), (own,), recognised_by=by):
         found = True
         place = f"{record}, {trace.provenance.record}" if record else trace.provenance.record
         yield replace(trace, provenance=replace(trace.provenance, record=place))
     if not found:
         yield Skipped(record or f"{own.name} {own.value}", "no request to a model is among its spans")
+
+
+def _told_apart(spans: Iterable[TracedSpan]) -> list[TracedSpan]:
+    """The spans; an id that spans of two of the store's traces have gets the trace's before it."""
+    listed = list(spans)
+    first: dict[str, str] = {}
+    shared = {span.id for span in listed if first.setdefault(span.id, span.span_trace) != span.span_trace}
+    if not shared:
+        return listed
+    return [
+        replace(
+            span,
+            id=f"{span.span_trace}/{span.id}" if span.id in shared else span.id,
+            parent_id=f"{span.span_trace}/{span.parent_id}" if span.parent_id in shared else span.parent_id,
+        )
+        for span in listed
+    ]
 
 
 def utc_instant(value: Json) -> Instant | None:

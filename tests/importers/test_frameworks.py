@@ -421,4 +421,4 @@ def test_what_is_nested_without_end_raises_nothing(begin: str, depth: int) -> No
     read_asked(text, KnownMessages())
     read_given(text)
     assert read_answered(text).turn.parts
-    assert unfolded(text)
+    assert unfolded(text)[1] in (text, None)

@@ -92,6 +92,14 @@ def test_an_agent_within_a_trace_is_a_sub_agent_and_another_trace_of_the_session
     assert [trace.name for trace in traces][1] == "hotels"
 
 
+def test_two_traces_may_have_an_observation_of_the_same_id(tmp_path: Path) -> None:
+    rows = [observation("a", "t1", 1, "One?", "1"), observation("a", "t2", 2, "Two?", "2")]
+    traces = traces_in(table(tmp_path / "f", rows))
+    assert [trace.name for trace in traces] == ["One?", "Two?"]
+    together = traces_in(table(tmp_path / "g", [{**row, "sessionId": "s"} for row in rows]))
+    assert sorted(trace.name for trace in together) == ["One?", "Two?"]
+
+
 def test_a_generation_that_embeds_is_no_request(tmp_path: Path) -> None:
     embeds = {"attributes": {"gen_ai.operation.name": "embeddings"}}
     rows = [observation("a", "t", 1, "x", "[0.1]", metadata=embeds), observation("b", "t", 2, "Hi", "Hello.")]
