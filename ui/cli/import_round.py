@@ -43,19 +43,28 @@ def watch_paths(
 ) -> None:
     """Import what appears or grows, until Ctrl-C or SIGTERM; `put` is called with the reports of each round.
 
-    Where the database is moved away or deleted a new one is made, and everything is imported again.
+    A file that is refused again and again for the same reason is told once. Where the database is moved away or deleted
+    a new one is made, and everything is imported again.
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     say(f"watching {', '.join(paths)}; Ctrl-C ends it")
     watch = Watch(paths)
     imported = 0
+    refused: dict[str, str | None] = {}
+
+    def put_news(reports: list[FileReport]) -> None:
+        news = [one for one in reports if one.refused is None or refused.get(one.path) != one.refused]
+        refused.update((one.path, one.refused) for one in reports)
+        if news:
+            put(news)
+
     try:
         while True:
             if store.make_again_if_gone():
                 say("the database was moved away or deleted; a new one is filled")
                 watch.forget()
             files = watch.due()
-            imported += _round(store, files, watch, wanted=wanted, jobs=jobs, put=put)
+            imported += _round(store, files, watch, wanted=wanted, jobs=jobs, put=put_news)
             if not files:
                 time.sleep(_EVERY_S)
     except KeyboardInterrupt:

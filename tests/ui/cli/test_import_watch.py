@@ -133,17 +133,21 @@ def test_a_session_that_grows_replaces_its_shorter_self(tmp_path: Path) -> None:
         (logs / "chat.jsonl").write_text((LINE + answer) * 2, encoding="utf-8")
         until(lambda: turns(tmp_path / "t.db") == [4])
         (logs / "diary.txt").write_text("Dear diary,\n", encoding="utf-8")
+        (logs / "other.txt").write_text("Dear diary,\n", encoding="utf-8")
         assert process.stdout is not None
         reports: list[Any] = []
-        while not any(file["refused"] for report in reports for file in report["files"]):
+        while not any(file["path"] == "logs/later.jsonl" for report in reports for file in report["files"]):
             reports.append(json.loads(process.stdout.readline()))
+            if any(file["path"] == "logs/other.txt" for file in reports[-1]["files"]):
+                (logs / "diary.txt").write_text("Dear diary,\nagain!\n", encoding="utf-8")
+                (logs / "later.jsonl").write_text(LINE + answer, encoding="utf-8")
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=30)
     assert process.returncode == 0
     assert b"watching logs" in err
     assert b"Traceback" not in err
     refused = [file for report in reports for file in report["files"] if file["refused"]]
-    assert [file["path"] for file in refused] == ["logs/diary.txt"]
+    assert [file["path"] for file in refused] == ["logs/diary.txt", "logs/other.txt"]
 
 
 def test_what_cannot_be_watched_is_told(weaklink: Run) -> None:
