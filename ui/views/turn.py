@@ -6,7 +6,17 @@ from collections.abc import Iterator, Sequence
 from inspector.chain.steps import Step
 from inspector.diagnostics import Diagnostic, Fault
 from inspector.inspection import PartInspection
-from inspector.model import Generation, GenerationError, Role, Span, SpanKind, ToolCall, ToolDefinition, Turn
+from inspector.model import (
+    BodyState,
+    Generation,
+    GenerationError,
+    Role,
+    Span,
+    SpanKind,
+    ToolCall,
+    ToolDefinition,
+    Turn,
+)
 from inspector.wire.events import WIRE_PREFIX
 from ui.views.call import call_head, call_lines
 from ui.views.marked import Told, fault_lines, marked_lines
@@ -156,6 +166,8 @@ def _generation_facts(generation: Generation, model: str) -> Iterator[str]:
     answered = generation.answered_model or generation.requested_model
     if answered and answered != model:
         yield answered
+    if generation.body is BodyState.NOT_STORED:
+        yield "answer not stored"
     if generation.attempt > 1:
         yield f"attempt {generation.attempt}"
     if generation.usage.output_tokens is not None:

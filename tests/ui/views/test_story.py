@@ -3,7 +3,7 @@
 import pytest
 
 from inspector.inspection import inspect_trace
-from inspector.model import Part, Role, Trace, Turn
+from inspector.model import BodyState, Generation, Part, Role, Trace, Turn
 from tests.chain.building import inspection_of, trace_of
 from ui.views.run import plain, width_of
 from ui.views.trace import trace_lines
@@ -85,6 +85,13 @@ def test_a_long_system_prompt_is_folded_harder_than_an_answer(role: Role, shown:
     trace = Trace((Turn(role, (Part("text", text),)),))
     lines = [plain(line) for line in trace_lines(trace, inspect_trace(trace, format="hermes"), id=1, width=100)]
     assert sum("row " in line for line in lines) == shown
+
+
+def test_an_answer_that_its_source_did_not_store_is_not_shown_as_an_empty_one() -> None:
+    turn = Turn(Role.ASSISTANT, (Part("text", ""),), generation=Generation(body=BodyState.NOT_STORED))
+    trace = Trace((turn,))
+    lines = [plain(line) for line in trace_lines(trace, inspect_trace(trace, format="hermes"), id=1, width=100)]
+    assert any(line.startswith("── 1 assistant answer not stored ") for line in lines)
 
 
 @pytest.mark.parametrize("width", [40, 80, 300])
