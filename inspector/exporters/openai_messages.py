@@ -117,6 +117,8 @@ def _calls(turn: Turn) -> Iterator[tuple[CallHeader, str]]:
 def _call(header: CallHeader, arguments: str) -> dict[str, Json]:
     function: dict[str, Json] = {} if header.name is None else {"name": header.name}
     call: dict[str, Json] = {} if header.id is None else {"id": header.id}
+    if header.custom:
+        return {**call, "type": "custom", "custom": {**function, "input": arguments}}
     return {**call, "type": "function", "function": {**function, "arguments": arguments}}
 
 

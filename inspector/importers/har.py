@@ -15,7 +15,9 @@ from inspector.model import Trace
 
 _LOG = re.compile(rb'"log"\s*:\s*\{')
 _OF_A_LOG = re.compile(rb'"entries"\s*:\s*\[|"creator"\s*:\s*\{')
-_LOST_ANSWERS = "the HAR keeps no body of an answer, as that was dropped, broke off, or was not saved with its content"
+_LOST_ANSWERS = (
+    "the HAR holds no body of an answer: it broke off, the proxy dropped it, or the file was saved without contents"
+)
 _LOST_REQUESTS = "the HAR keeps no body of the request"
 
 

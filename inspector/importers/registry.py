@@ -20,8 +20,6 @@ from inspector.importers.inspect_log import InspectImporter
 from inspector.importers.langfuse import LangfuseImporter
 from inspector.importers.langsmith import LangSmithImporter
 from inspector.importers.litellm import LiteLlmImporter
-from inspector.importers.langfuse import LangfuseImporter
-from inspector.importers.langsmith import LangSmithImporter
 from inspector.importers.llm_database import LlmDatabaseImporter
 from inspector.importers.mini_swe_agent import MiniSweAgentImporter
 from inspector.importers.mitmproxy import MitmproxyImporter
