@@ -23,6 +23,7 @@ from ui.views.run import Line
 from ui.views.visible import visible_line
 from ui.views.wording import counted
 
+_SWITCH_S = 0.001  # what any read or write of a stream may wait for while other threads make the record; else 5 ms
 _LOOK_S = 1.0  # how often the sink is asked for its troubles
 
 
@@ -81,6 +82,7 @@ def record(
         connect_timeout_s=connect_timeout,
         read_timeout_s=read_timeout,
     )
+    sys.setswitchinterval(_SWITCH_S)
     with open_store(where) as store:
         sink = StoreSink(store)
         lines = RequestLines(lambda line: _put([line], color=color), is_quiet=quiet)
