@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from inspector.formats import registry
+from inspector.importers import source_names
 from inspector.rules.catalogue import FAMILIES
 
 ROOT = Path(__file__).parents[1]
@@ -68,6 +69,11 @@ def test_readme_lists_every_rule(update_goldens: bool) -> None:
         README.write_text(RULES.sub(lambda _: table, text), encoding="utf-8")
     else:
         assert RULES.findall(text) == [table], "`make test ARGS='tests/test_texts.py --update-goldens'` mends it"
+
+
+def test_readme_lists_every_source() -> None:
+    table = _read("README.md").partition("## Sources")[2].partition("\n## ")[0]
+    assert sorted(re.findall(r"^\| `([\w-]+)` \|", table, re.MULTILINE)) == sorted(source_names())
 
 
 def test_readme_lists_every_format(update_goldens: bool) -> None:

@@ -51,6 +51,7 @@ class ApiCapturesImporter:
     """One trace an answer."""
 
     name = "api-captures"
+    signs = "the events or the body of an answer of another API, with no request beside them"
 
     def recognises(self, sample: Sample) -> float:
         """By an object of one of the APIs but chat completions, in an event stream, an HTTP response or a row."""

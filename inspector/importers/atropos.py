@@ -38,6 +38,7 @@ class AtroposImporter:
     """One trace a rollout."""
 
     name = "atropos"
+    signs = "rows with lists of `tokens`, `masks` and `scores`"
 
     def recognises(self, sample: Sample) -> float:
         """By rows with lists of tokens, of masks and of scores."""

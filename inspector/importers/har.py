@@ -25,6 +25,7 @@ class HarImporter:
     """The traces that a file's exchanges with models make up."""
 
     name = "har"
+    signs = "a `log` with `entries`, plain or in an archive"
 
     def recognises(self, sample: Sample) -> float:
         """By a `log` with its creator or entries at the document's beginning."""

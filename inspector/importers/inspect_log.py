@@ -32,6 +32,7 @@ class InspectImporter:
     """One trace a sample, and one for each conversation beside it."""
 
     name = "inspect"
+    signs = "an Inspect log's `eval` and `samples`, plain or in an archive"
 
     def recognises(self, sample: Sample) -> float:
         """By the first member of an archive, or by the members of a log's document."""

@@ -24,6 +24,7 @@ class LangfuseImporter:
     """The traces of each session: one for each conversation that its generations make up."""
 
     name = "langfuse"
+    signs = "observations with a `traceId`, or a trace that holds them"
 
     def recognises(self, sample: Sample) -> float:
         """By a trace with observations, or by rows that have a trace's id, a type of Langfuse's and a start."""

@@ -26,6 +26,7 @@ class LangSmithImporter:
     """The traces of each session: one for each conversation that its runs of models make up."""
 
     name = "langsmith"
+    signs = "runs with a `run_type`, or the parts of an ingestion's body"
 
     def recognises(self, sample: Sample) -> float:
         """By the head of a multipart body, or by rows with a run's type and the id of its trace."""

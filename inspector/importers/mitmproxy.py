@@ -35,6 +35,7 @@ class MitmproxyImporter:
     """The traces that a file's exchanges with models make up."""
 
     name = "mitmproxy"
+    signs = "a flow in mitmproxy's own notation, with its `version`"
 
     def recognises(self, sample: Sample) -> float:
         """By a tnetstring that is a dictionary and begins with a member of a flow."""

@@ -28,6 +28,7 @@ class OtlpImporter:
     """One trace a conversation: what spans of one session, or of one trace, tell of requests to models."""
 
     name = "otlp"
+    signs = "`resourceSpans`, or a protobuf body that holds them"
 
     def recognises(self, sample: Sample) -> float:
         """By the member that holds the spans, or by the shape of a protobuf body."""

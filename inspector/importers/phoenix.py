@@ -31,6 +31,7 @@ class PhoenixImporter:
     """One trace a session, or a trace of spans where there is no session."""
 
     name = "phoenix"
+    signs = "spans with a `context` and a `span_kind`, or Phoenix's own database"
 
     def recognises(self, sample: Sample) -> float:
         """By the members that a span has here, or the names of the database's tables."""

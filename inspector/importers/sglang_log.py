@@ -44,6 +44,7 @@ class SglangLogImporter:
     """One trace a session, told from the prompts; a prompt that was cut is one by itself."""
 
     name = "sglang"
+    signs = "rows of requests that SGLang received or finished"
 
     def recognises(self, sample: Sample) -> float:
         """By a row of a request that was received or is finished."""

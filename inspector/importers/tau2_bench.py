@@ -55,6 +55,7 @@ class Tau2BenchImporter:
     """One trace a simulation, and one for its user where that called tools."""
 
     name = "tau2-bench"
+    signs = "`simulations` beside their `tasks`"
 
     def recognises(self, sample: Sample) -> float:
         """By a run's simulations beside its tasks, or by the members of a simulation."""

@@ -51,6 +51,7 @@ class TauBenchImporter:
     """One trace a trial."""
 
     name = "tau-bench"
+    signs = "rows with a `traj` beside a `task_id` and a `reward`"
 
     def recognises(self, sample: Sample) -> float:
         """By rows that have a task, its reward and a list `traj`."""

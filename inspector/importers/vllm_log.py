@@ -52,6 +52,7 @@ class VllmLogImporter:
     """One trace a session, told from the prompts; one for each answer whose prompt was not logged."""
 
     name = "vllm"
+    signs = "log lines of requests that vLLM received or answered"
 
     def recognises(self, sample: Sample) -> float:
         """By a line of a request or of an answer, likely by what vLLM logs when it starts."""
