@@ -118,7 +118,7 @@ def _of_parts(role: Json, parts: list[Json], finish: Json = None) -> Iterator[Js
             calls.append({"id": part.get("id"), "function": _function(part)})
         elif kind == "tool_call_response":
             results.append(_result(part))
-        elif kind in {"text", "reasoning"} and isinstance(words := part.get("content"), str):
+        elif kind in ("text", "reasoning") and isinstance(words := part.get("content"), str):
             blocks.append({"type": kind, "text": words})
         else:
             blocks.append(part)

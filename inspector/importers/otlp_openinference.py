@@ -92,7 +92,7 @@ def _message(message: JsonObject) -> Iterator[tuple[str, Json]]:
 def _blocks(contents: Json) -> Iterator[Json]:
     for one in objects(contents):
         block = one.get("message_content", one)
-        if isinstance(block, dict) and block.get("type") in {"reasoning", "thinking"}:
+        if isinstance(block, dict) and block.get("type") in ("reasoning", "thinking"):
             words = next(
                 (word for key in ("text", "reasoning", "thinking") if isinstance(word := block.get(key), str)), ""
             )
