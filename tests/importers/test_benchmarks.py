@@ -129,7 +129,8 @@ def test_names_in_an_archive_are_never_paths(tmp_path: Path) -> None:
 def test_pooled_messages_that_are_repeated_beyond_reason_are_left_out(tmp_path: Path) -> None:
     pool: list[Json] = [{"id": str(number), "role": "user", "content": "x"} for number in range(1000)]
     answer: Json = {"choices": [{"message": {"id": "z", "role": "assistant", "content": "y"}}]}
-    event: Json = {"event": "model", "model": "m", "input": [], "input_refs": [[0, 1000]] * 10_000, "output": answer}
+    refs: list[Json] = [[0, 1000] for _ in range(10_000)]
+    event: Json = {"event": "model", "model": "m", "input": [], "input_refs": refs, "output": answer}
     content = sample(events=[event], events_data={"messages": pool, "calls": []})
     [trace] = traces(written(tmp_path, archive([START, Packed("samples/1_epoch_1.json", content)])))
     assert "1 requests beside the conversation are left out: they repeat too much" in trace.provenance.warnings
