@@ -54,9 +54,10 @@ class SourceFile:
     def on_disk(self) -> Iterator[Path]:
         """A path to the content, for databases and archives that are not read from the beginning to the end.
 
-        The file itself, or an unpacked copy that is gone afterwards.
+        The file itself, or a copy, unpacked or of what counts, that is gone afterwards.
         """
-        if not self.packing:
+        has_more = self.size_bytes is not None and self.path.stat().st_size > self.size_bytes
+        if not self.packing and not has_more:
             yield self.path
             return
         with tempfile.NamedTemporaryFile(prefix="weaklink-") as copy, self.open() as stream:

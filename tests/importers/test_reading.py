@@ -95,6 +95,19 @@ def test_a_compressed_trace_file_is_unpacked(tmp_path: Path) -> None:
     assert list(read_source(packed).records) == list(read_source(plain).records)
 
 
+def test_of_a_file_that_is_still_written_only_what_counts_is_read(tmp_path: Path) -> None:
+    path = file(tmp_path, CHAT + CHAT[:20])
+    assert len([*read_source(path).records]) == 2
+    (trace,) = read_source(path, size_bytes=len(CHAT)).records
+    assert isinstance(trace, Trace)
+    whole = CASES / "trace-file" / "streamed.jsonl"
+    streamed = whole.read_bytes()
+    path.write_bytes(streamed + b'{"trace')
+    assert [*read_source(path, size_bytes=len(streamed)).records] == [*read_source(whole).records]
+    with SourceFile(path, size_bytes=len(streamed)).on_disk() as copy:
+        assert copy.read_bytes() == streamed
+
+
 def test_provenance_names_the_file_as_it_was_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file(tmp_path, CHAT)
     monkeypatch.chdir(tmp_path)

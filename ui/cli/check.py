@@ -56,9 +56,10 @@ def check(
 ) -> None:
     """Inspect log files without a database, and fail where their tool calls are wrong.
 
-    Each PATH is a file or a folder, which is walked; the source of a file is recognised by its content. Exits with 0
-    when nothing as bad as --fail-on was found, with 1 when something was, and with 2 when a PATH cannot be read, a
-    file broke off, or no trace could be read at all. What is refused or skipped is said on stderr.
+    Each PATH is a file, a folder, which is walked, or a pattern like `logs/**/*.jsonl`; the source of a file is
+    recognised by its content. Exits with 0 when nothing as bad as --fail-on was found, with 1 when something was, and
+    with 2 when a PATH cannot be read, a file broke off, or no trace could be read at all. What is refused or skipped is
+    said on stderr.
     """
     if output in _LATER:
         raise click.UsageError(f"`--output {output}` is not there yet; `text` and `json` are.")
