@@ -35,7 +35,7 @@ _ENDS = {
     -3: (ExchangeEnd.CLIENT_LEFT, ""),
     -4: (ExchangeEnd.NOT_CONNECTED, "Helicone took the request for a threat and did not send it on."),
 }
-"""Statuses of Helicone's own: pending, cancelled, refused as a threat (Helicone/helicone: web/lib)."""
+"""Statuses of Helicone's own: pending, cancelled, refused as a threat."""
 
 
 class HeliconeImporter:

@@ -17,7 +17,7 @@ _NO_WORDS = re.compile(
     r"embed|image|speech|audio|transcri|moderat|rerank|batch|file|fine_tun|vector|search|ocr|video|realtime|mcp",
     re.IGNORECASE,
 )
-"""Call types whose answers are no words of a model (litellm/types/utils.py: CallTypes)."""
+"""Call types whose answers are no words of a model."""
 
 _NOT_CONNECTED = re.compile(r"connect", re.IGNORECASE)
 _TIMED_OUT = re.compile(r"timeout", re.IGNORECASE)

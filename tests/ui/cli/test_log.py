@@ -247,9 +247,7 @@ def test_a_full_disk_stops_no_pipe_and_is_told_at_the_end(tmp_path: Path) -> Non
     raw = b"a long story " * 50_000
     env = environment(tmp_path, PYTHONDONTWRITEBYTECODE="1")  # Python would leave cut byte code behind, for everyone
     start = ["sh", "-c", 'ulimit -f 16; exec "$@"', "sh", *START, "log", "-f", "hermes", "--to", "a.jsonl"]
-    done = subprocess.run(
-        start, input=raw, capture_output=True, cwd=tmp_path, env=env, timeout=120, check=False
-    )
+    done = subprocess.run(start, input=raw, capture_output=True, cwd=tmp_path, env=env, timeout=120, check=False)
     assert (done.returncode, done.stdout == raw) == (2, True)
     assert b"a.jsonl: 1 trace could not be written: File too large." in done.stderr
     assert traces_in(tmp_path / "a.jsonl") == []
