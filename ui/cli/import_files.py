@@ -9,6 +9,7 @@ from inspector.capture.redacting import Redacts
 from inspector.errors import UnknownFormatError, UnreadableFileError
 from inspector.importers.reading import SourceReading, read_source
 from inspector.importers.source import Skipped
+from inspector.importers.together import read_together
 from inspector.inspection import Inspection, inspect_trace
 from inspector.model import Trace
 from storage import Store, Verdict
@@ -34,7 +35,8 @@ def read_file(file: PlacedFile, source: str | None, redacts: Redacts) -> Iterato
     tally = _Tally(redacts)
     try:
         reading = read_source(file.path, source, name=file.name, size_bytes=file.size_bytes)
-        for trace, inspection in tally.inspected(reading.records):
+        records = read_together((file.path, *file.with_it), reading.source) if file.with_it else reading.records
+        for trace, inspection in tally.inspected(records):
             yield draft(trace, inspection)
     except UnreadableFileError as error:
         yield FileReport(file.name, refused=str(error))

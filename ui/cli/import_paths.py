@@ -73,12 +73,13 @@ def import_paths(
             watch_paths(store, paths, wanted, jobs, partial(_put, as_json=as_json, color=color))
         return
     reports: list[FileReport] = []
-    with placed_files(paths) as files:
+    with placed_files(paths, source) as files:
         try:
             with nullcontext() if dry_run else open_store(where) as store:
                 import_round(store, files, wanted, jobs, lambda _, report: reports.append(report))
         except KeyboardInterrupt:
-            sys.stderr.write(f"weaklink: {_interrupted(len(reports), len(files), dry_run=dry_run)}\n")
+            whole = sum(1 + len(file.with_it) for file in files)
+            sys.stderr.write(f"weaklink: {_interrupted(len(reports), whole, dry_run=dry_run)}\n")
             raise
         finally:
             _put(reports, as_json=as_json, color=color)

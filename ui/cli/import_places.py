@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from inspector.importers.together import put_together
 from ui.cli.inputs import STDIN, open_binary
 
 _HEAD_BYTES = 4_096
@@ -19,12 +20,13 @@ _HEAD_BYTES = 4_096
 class PlacedFile:
     """A file to read: where it lies, what its user calls it where that is something else, and how much of it.
 
-    `size_bytes` is None where all of it is to be read.
+    `size_bytes` is None where all of it is to be read. `with_it` are further files that are read with it as one log.
     """
 
     path: str
     called: str | None = None
     size_bytes: int | None = None
+    with_it: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -48,17 +50,20 @@ def files_below(paths: Iterable[str]) -> Iterator[str]:
 
 
 @contextmanager
-def placed_files(paths: Sequence[str]) -> Iterator[list[PlacedFile]]:
+def placed_files(paths: Sequence[str], source: str | None = None) -> Iterator[list[PlacedFile]]:
     """The same as files to read; standard input (`-`) and pipes are in a folder of their own while this is open.
 
-    A source is read more than once, which a stream cannot be.
+    A source is read more than once, which a stream cannot be. `source` is what the user said that every file is.
     """
     with ExitStack() as kept:
-        files = []
+        streams: list[PlacedFile] = []
+        plain: list[str] = []
         for path in files_below(paths):
-            is_stream = path == STDIN or Path(path).is_fifo()
-            files.append(kept.enter_context(_kept(path)) if is_stream else PlacedFile(path))
-        yield files
+            if path == STDIN or Path(path).is_fifo():
+                streams.append(kept.enter_context(_kept(path)))
+            else:
+                plain.append(path)
+        yield [*streams, *(PlacedFile(group[0], with_it=group[1:]) for group in put_together(plain, source))]
 
 
 @contextmanager

@@ -183,3 +183,21 @@ def _holds_a_trace(path: Path) -> bool:
         return False
     with open_store(path) as store:
         return bool(store.traces())
+
+
+@pytest.mark.parametrize("options", [(), ("--jobs", "2"), ("--dry-run",)])
+def test_a_gateways_objects_in_a_folder_are_one_log(weaklink: Run, tmp_path: Path, options: tuple[str, ...]) -> None:
+    rows = (CASES / "litellm" / "payloads.jsonl").read_text(encoding="utf-8").splitlines()
+    bucket = tmp_path / "bucket"
+    bucket.mkdir()
+    for number, row in enumerate(rows):
+        (bucket / f"{number:02}.json").write_text(row, encoding="utf-8")
+    report = json.loads(weaklink("import", "bucket", "--json", "--db", "t.db", *options).stdout)
+    whole = json.loads(weaklink("import", str(CASES / "litellm" / "payloads.jsonl"), "--json", "--dry-run").stdout)
+    first, *others = report["files"]
+    assert len(others) == len(rows) - 1
+    assert [report["totals"][key] for key in ("traces", "turns", "tool_calls")] == [
+        whole["totals"][key] for key in ("traces", "turns", "tool_calls")
+    ]
+    assert {(one["source"], one["traces"], one["refused"]) for one in others} == {("litellm", 0, None)}
+    assert first["path"] in others[0]["why"]
