@@ -4,7 +4,7 @@ from collections import Counter, deque
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from inspector.importers.source import Skipped
 from inspector.model import Trace
@@ -34,6 +34,13 @@ class OtherTraffic:
 ProxyRecord: TypeAlias = SeenExchange | OtherTraffic | Skipped
 
 
+class _Asking(NamedTuple):
+    """What is remembered of a request to a model: what the proxy did not keep of it."""
+
+    warnings: tuple[str, ...]
+    is_unanswered: bool
+
+
 @dataclass(slots=True)
 class ProxyFile:
     """What there is to say of a proxy's file; all but the first three grows while its records are read.
@@ -47,7 +54,7 @@ class ProxyFile:
     lost_answers: str
     source_version: str = ""
     warnings: list[str] = field(default_factory=list)
-    _asking: dict[str, SeenExchange] = field(default_factory=dict)
+    _asking: dict[str, _Asking] = field(default_factory=dict)
     _bodiless: list[str] = field(default_factory=list)
     _other: Counter[str] = field(default_factory=Counter)
     _count: int = 0
@@ -55,7 +62,7 @@ class ProxyFile:
     def traces(self, records: Iterable[ProxyRecord]) -> Iterator[Trace | Skipped]:
         """The traces, and what could not be read; then one record that counts all other traffic.
 
-        Requests to models are held until the end, as sessions are recognised over the whole file; nothing else is.
+        Requests to models wait until the end, as sessions are recognised over the whole file; see `traces_of`.
         Each trace bears the file's warnings.
         """
         broken: deque[Skipped] = deque()
@@ -81,7 +88,7 @@ class ProxyFile:
             if isinstance(record, OtherTraffic):
                 self._other[record.kind] += 1
             elif (exchange := record.exchange).body is not None:
-                self._asking[exchange.record] = record
+                self._asking[exchange.record] = _Asking(record.warnings, exchange.answer is None)
                 yield exchange
             elif exchange.head.method.upper() == "POST" and find_api(exchange.head.target):
                 self._bodiless.append(exchange.record)
@@ -94,8 +101,8 @@ class ProxyFile:
         return replace(trace, provenance=replace(known, source_version=self.source_version, warnings=said))
 
     def _warned(self) -> tuple[str, ...]:
-        told = dict.fromkeys(warning for seen in self._asking.values() for warning in seen.warnings)
-        lost = [place for place, seen in self._asking.items() if seen.exchange.answer is None]
+        told = dict.fromkeys(warning for one in self._asking.values() for warning in one.warnings)
+        lost = [place for place, one in self._asking.items() if one.is_unanswered]
         unanswered = (f"{self.lost_answers} ({_listed(lost)})",) if lost else ()
         return (*self.warnings, *told, *unanswered)
 

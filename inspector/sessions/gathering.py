@@ -1,13 +1,15 @@
 """Exchanges of a log gathered into traces: what a recorder does live, done afterwards."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
+from typing import NamedTuple
 
 from inspector.model import ExternalId, Json, Trace, Turn
 from inspector.sessions.book import Placement, SessionBook
 from inspector.sessions.exchange import Exchange, Headers, header_of
 from inspector.sessions.requests import request_of
+from inspector.sessions.shelf import ExchangeShelf
 from inspector.sessions.turns import answer_turn
 from inspector.wire.assembly import DecodedTurn, TurnAssembly
 from inspector.wire.content_encoding import ContentDecoder
@@ -29,25 +31,40 @@ class SkippedExchange:
 def traces_of(exchanges: Iterable[Exchange], *, max_sessions: int = 10_000) -> Iterator[Trace | SkippedExchange]:
     """The traces that exchanges make up, in the order in which they began, each with all its turns.
 
-    First come the exchanges that are no requests to a model, in the order given. All exchanges are held until the end.
+    First come the exchanges that are no requests to a model, in the order given. The others wait until the end, beyond
+    32 MiB in a temporary file; in memory are what each trace says, once, and the exchanges that overlap.
     Requests are placed in the order of their times, answers where they ended; without times, in the order given. Each
     trace has the id `first_request`, a digest of the request that began it and its time, so that the same log, or a
     longer version of it, gives the same ids. Never raises.
     """
-    read: list[_Asked] = []
-    for number, exchange in enumerate(exchanges, 1):
-        one = _read(exchange, exchange.record or f"exchange {number}")
-        if isinstance(one, SkippedExchange):
-            yield one
-        else:
-            read.append(one)
-    gathering = _Gathering(max_sessions)
-    for asked, has_ended in _in_order(read):
-        if has_ended:
-            gathering.answer(asked)
-        else:
+    with ExchangeShelf() as shelf:
+        waiting: list[_Waiting] = []
+        for number, exchange in enumerate(exchanges, 1):
+            record = exchange.record or f"exchange {number}"
+            if isinstance(one := _read(exchange, record), SkippedExchange):
+                yield one
+            else:
+                waiting.append(_Waiting(shelf.put(exchange), record, exchange.head.at_s, exchange.ended_s))
+        gathering = _Gathering(max_sessions)
+        answering: dict[int, _Asked] = {}
+        for at, has_ended in _in_order(waiting):
+            if has_ended:
+                gathering.answer(answering.pop(at))
+                continue
+            asked = _read(shelf.take(waiting[at].place), waiting[at].record)
+            assert isinstance(asked, _Asked), "it was one when it was put aside"
+            answering[at] = asked
             gathering.ask(asked)
     yield from gathering.traces()
+
+
+class _Waiting(NamedTuple):
+    """An exchange on the shelf: its place there, where it stands in its source, and its two times."""
+
+    place: tuple[int, int]
+    record: str
+    at_s: float | None
+    ended_s: float | None
 
 
 @dataclass(slots=True, eq=False)
@@ -172,18 +189,16 @@ def _read(exchange: Exchange, record: str) -> _Asked | SkippedExchange:
     return SkippedExchange(record, _NO_MODEL) if request is None else _Asked(exchange, record, body, json, request)
 
 
-def _in_order(read: list[_Asked]) -> Iterator[tuple[_Asked, bool]]:
-    """Requests and the ends of their answers (True) as they happened; what has no time comes with what was before."""
-    moments: list[tuple[float, int, bool, _Asked]] = []
+def _in_order(waiting: Sequence[_Waiting]) -> Iterator[tuple[int, bool]]:
+    """Requests, by number, and the ends of their answers (True) as they happened.
+
+    What has no time comes with what was before.
+    """
+    moments: list[tuple[float, int, bool]] = []
     now_s = 0.0
-    for at, asked in enumerate(read):
-        head, ended_s = asked.exchange.head, asked.exchange.ended_s
-        now_s = now_s if head.at_s is None else head.at_s
-        moments.append((now_s, at, False, asked))
-        moments.append((now_s if ended_s is None else max(ended_s, now_s), at, True, asked))
-    moments.sort(key=_moment)
-    return ((asked, has_ended) for _, _, has_ended, asked in moments)
-
-
-def _moment(moment: tuple[float, int, bool, _Asked]) -> tuple[float, int, bool]:
-    return moment[:3]
+    for at, one in enumerate(waiting):
+        now_s = now_s if one.at_s is None else one.at_s
+        moments.append((now_s, at, False))
+        moments.append((now_s if one.ended_s is None else max(one.ended_s, now_s), at, True))
+    moments.sort()
+    return ((at, has_ended) for _, at, has_ended in moments)

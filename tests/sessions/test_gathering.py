@@ -15,6 +15,7 @@ from inspector.json_text import write_json
 from inspector.model import Json, Trace
 from inspector.sessions.exchange import Exchange, RequestHead
 from inspector.sessions.gathering import SkippedExchange, traces_of
+from inspector.sessions.shelf import ExchangeShelf
 from tests.sessions.transcripts import plain, read_case
 from tests.strategies import json_values
 
@@ -132,3 +133,12 @@ def test_no_exchange_makes_it_raise_and_none_gets_lost(asked: list[tuple[str, di
 def test_a_body_that_is_no_request_is_skipped(body: bytes) -> None:
     exchange = Exchange(RequestHead("POST", "/v1/chat/completions"), body, 200, record="entry 7")
     assert list(traces_of([exchange])) == [SkippedExchange("entry 7", "this is no request to a model")]
+
+
+def test_exchanges_wait_on_the_disk_as_they_are() -> None:
+    odd = Exchange(
+        RequestHead("POST", "/v1/\ud83d", (("x", "\udcff"),), at_s=1.5), b"\xff{", 200, answer=((None, b"\0"),)
+    )
+    with ExchangeShelf(spool_bytes=1) as shelf:
+        places = [shelf.put(odd), shelf.put(replace(odd, answer=None))]
+        assert [shelf.take(place) for place in reversed(places)] == [replace(odd, answer=None), odd]
