@@ -64,17 +64,16 @@ def read_turns(connection: sa.Connection, id_: int, *, after: int = 0) -> tuple[
     )
 
 
-def read_inspected(connection: sa.Connection, id_: int) -> tuple[Trace, Inspection]:
-    """The trace with this id, which must be there, and its inspection.
+def read_inspection(connection: sa.Connection, id_: int, trace: Trace) -> Inspection:
+    """The inspection of `trace`, the one with this id.
 
     A trace that is being recorded may have more turns than those its recorder has inspected; it is inspected here then.
     """
-    trace = read_trace(connection, id_)
     wanted = sa.select(tables.trace.c.inspector_version, tables.inspection.c.body).join(tables.inspection)
     version, body = connection.execute(wanted.where(tables.trace.c.id == id_)).one()
     if version == NOT_INSPECTED:
-        return trace, _inspect(trace)
-    return trace, unpack_inspection(from_blob(body), texts_of(trace))
+        return _inspect(trace)
+    return unpack_inspection(from_blob(body), texts_of(trace))
 
 
 def _inspect(trace: Trace) -> Inspection:

@@ -22,7 +22,7 @@ from storage.groups import in_groups
 from storage.inserting import delete_traces
 from storage.listing import page
 from storage.location import Place, mark_of, place_of
-from storage.reading import find_id, read_inspected, read_trace, read_turns
+from storage.reading import find_id, read_inspection, read_trace, read_turns
 from storage.running.following import Following
 from storage.running.recovery import broken_off, end_where_it_broke, read_open_turns
 from storage.running.rows import write_steps
@@ -195,7 +195,9 @@ class Store:
         with self._reads() as connection:
             number = find_id(connection, id)
             with reading(self.place, f"trace {number}"):
-                return read_inspected(connection, number)
+                trace = read_trace(connection, number)
+            with reading(self.place, f"the inspection of trace {number}"):
+                return trace, read_inspection(connection, number, trace)
 
     def summary(self, id: int | str) -> TraceSummary:
         """What a list shows of one trace."""

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -26,6 +26,7 @@ OwnRoute: TypeAlias = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 """Answers a request to one of weaklink's own paths."""
 
 _NO_AUTO_HEADERS = ("Accept", "Accept-Encoding", "User-Agent", "Content-Type")
+_LAST_BYTES_S = 1
 _KEPT_FOR_S = 4.0
 """How long an idle connection to an upstream is kept: less than the 5 s after which uvicorn, which most open servers
 run on, closes it, so that hardly any request meets a connection that is just being closed."""
@@ -84,10 +85,25 @@ async def running_proxy(
                 yield BoundAddress(host, port)
             finally:
                 proxy.is_stopping = True
+                transports = [one.transport for one in server.connections if one.transport is not None]
                 await runner.cleanup()
+                await _let_go(transports)
         await asyncio.sleep(0)  # what was closed is let go in the loop's next turn
     finally:
         await runner.cleanup()
+
+
+async def _let_go(transports: Iterable[asyncio.Transport]) -> None:
+    """End connections that were closed, once their clients have taken what is still to be sent, or a second later."""
+    waiting = list(transports)
+    for _ in range(_LAST_BYTES_S * 100):
+        waiting = [one for one in waiting if one.get_write_buffer_size()]
+        if not waiting:
+            break
+        await asyncio.sleep(0.01)
+    for transport in waiting:
+        transport.abort()
+    await asyncio.sleep(0)
 
 
 async def run_proxy(
