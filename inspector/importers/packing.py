@@ -5,7 +5,7 @@ import io
 import sys
 import zlib
 from pathlib import Path
-from typing import IO, BinaryIO, cast
+from typing import BinaryIO, Protocol, cast
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -20,6 +20,13 @@ _BLOCK = 1 << 16
 _DAMAGE = (EOFError, zlib.error, zstd.ZstdError, gzip.BadGzipFile)
 
 
+class _Layer(Protocol):
+    """A stream of bytes that gives what it has at hand."""
+
+    def read1(self, size: int = -1, /) -> bytes: ...
+    def close(self) -> None: ...
+
+
 class DamagedDataError(OSError):
     """Compressed data ends early, is broken, or unpacks to more than a log would."""
 
@@ -32,20 +39,20 @@ def packing_of(path: Path) -> tuple[str, ...]:
     return packing
 
 
-def open_unpacked(path: Path, packing: tuple[str, ...], size_bytes: int | None = None) -> BinaryIO:
+def open_unpacked(path: Path, packing: tuple[str, ...], size_bytes: int | None = None) -> io.BufferedReader:
     """The bytes within `packing`, read as they are asked for; of a file without packing the first `size_bytes`.
 
     They may be 200 times as many as the file has, or one GiB if that is more; DamagedDataError beyond, and where the
     compressed data is broken.
     """
-    stream: BinaryIO = path.open("rb")
+    stream = path.open("rb")
     if not packing:
         return stream if size_bytes is None else io.BufferedReader(_First(stream, size_bytes), _BLOCK)
     bound = max(_LEAST_BOUND, path.stat().st_size * _GROWTH)
-    layers: list[IO[bytes]] = [stream]
+    layers: list[_Layer] = [stream]
     for kind in packing:
         layers.append(_opened(kind, layers[-1]))
-    return io.BufferedReader(_Unpacked(layers, bound), _BLOCK)
+    return _Salvaging(_Unpacked(layers, bound), _BLOCK)
 
 
 def _outermost(path: Path, packing: tuple[str, ...]) -> str:
@@ -58,10 +65,10 @@ def _outermost(path: Path, packing: tuple[str, ...]) -> str:
     return next((kind for magic, kind in _MAGIC if head.startswith(magic)), "")
 
 
-def _opened(kind: str, inner: IO[bytes]) -> IO[bytes]:
+def _opened(kind: str, inner: _Layer) -> _Layer:
     if kind == "gzip":
-        return cast("IO[bytes]", gzip.GzipFile(fileobj=inner, mode="rb"))
-    return cast("IO[bytes]", zstd.ZstdFile(inner, "rb"))
+        return cast("_Layer", gzip.GzipFile(fileobj=cast("BinaryIO", inner), mode="rb"))
+    return cast("_Layer", zstd.ZstdFile(cast("BinaryIO", inner), "rb"))
 
 
 class _First(io.RawIOBase):
@@ -85,10 +92,26 @@ class _First(io.RawIOBase):
         super().close()
 
 
+class _Salvaging(io.BufferedReader):
+    """Gives what was unpacked before a damage; the damage itself is told by the next read."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        left = sys.maxsize if size is None or size < 0 else size
+        blocks = []
+        try:
+            while left > 0 and (block := self.read1(min(left, _BLOCK))):
+                blocks.append(block)
+                left -= len(block)
+        except DamagedDataError:
+            if not blocks:
+                raise
+        return b"".join(blocks)
+
+
 class _Unpacked(io.RawIOBase):
     """The innermost of several streams, its errors told in words and its length bounded."""
 
-    def __init__(self, layers: list[IO[bytes]], bound: int) -> None:
+    def __init__(self, layers: list[_Layer], bound: int) -> None:
         self._layers = layers
         self._left = self._bound = bound
 
@@ -97,7 +120,8 @@ class _Unpacked(io.RawIOBase):
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]  # typeshed's name is private
         try:
-            block = self._layers[-1].read(min(len(buffer), _BLOCK))
+            # One block at a time: what came before a damage must not be lost with it.
+            block = self._layers[-1].read1(min(len(buffer), _BLOCK))
         except _DAMAGE as error:
             raise DamagedDataError(f"the compressed data is damaged: {error}") from error
         self._left -= len(block)

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 from inspector.importers.packing import open_unpacked, packing_of
 from inspector.model import Json, Trace
@@ -46,7 +47,7 @@ class SourceFile:
         """The compressions around the content, outermost first."""
         return packing_of(self.path)
 
-    def open(self) -> BinaryIO:
+    def open(self) -> BufferedReader:
         """The content's bytes from the beginning, as often as wanted; DamagedDataError where unpacking ends early."""
         return open_unpacked(self.path, self.packing, self.size_bytes)
 

@@ -192,3 +192,12 @@ def test_memory_does_not_grow_with_the_file(as_array: bool, tmp_path: Path) -> N
     count, grown_kib = map(int, done.stdout.split())
     assert count == 10_000
     assert grown_kib < 16 * 1024
+
+
+def test_a_short_file_that_is_cut_within_its_compression_keeps_what_came(tmp_path: Path) -> None:
+    said = ({"messages": [{"role": "user", "content": f"{at} {at * 7919}"}]} for at in range(400))
+    packed = gzip.compress("".join(json.dumps(row) + "\n" for row in said).encode())
+    *records, last = read_source(file(tmp_path, packed[: len(packed) * 3 // 4])).records
+    assert len([one for one in records if isinstance(one, Trace)]) > 100
+    assert isinstance(last, Skipped)
+    assert "the compressed data is damaged" in last.reason
