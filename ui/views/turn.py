@@ -112,8 +112,10 @@ def _defined(definitions: Sequence[ToolDefinition], span: Span, room: int) -> To
 def _without_text(
     turn: Turn, part: PartInspection, faults: Sequence[Fault], width: int, steps: StepPlaces
 ) -> Iterator[Line]:
-    """A part that holds no text: its calls, or that it is an empty result, and what is wrong with it."""
-    kind = SpanKind.TOOL_CALL if part.calls else SpanKind.TOOL_RESULT
+    """A part that holds no text: its calls, or that it is an empty result or answer, and what is wrong with it."""
+    kind = SpanKind.TOOL_RESULT if turn.role is Role.TOOL else SpanKind.TEXT
+    if part.calls:
+        kind = SpanKind.TOOL_CALL
     bar, name = Run("   │ ", Style.GUTTER), Run(f"{kind.value}  ", style_of(kind))
     room = width - width_of((bar, name))
     said: list[Line] = []

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from inspector.inspection import inspect_trace
-from inspector.model import BodyState, Generation, Part, Role, Trace, Turn
+from inspector.model import BodyState, ErrorPhase, Generation, GenerationError, Part, Role, Trace, Turn
 from tests.chain.building import inspection_of, trace_of
 from ui.views.run import plain, width_of
 from ui.views.trace import trace_lines
@@ -104,3 +104,10 @@ def test_an_answer_that_was_not_stored_is_told_from_an_empty_one(text: str, said
     empty = replace(lost, generation=Generation())
     assert list(turn_facts(lost, "")) == [said]
     assert list(turn_facts(empty, "")) == []
+
+
+def test_a_fault_of_an_answer_without_text_stands_beside_its_text() -> None:
+    error = GenerationError(ErrorPhase.TRANSPORT, "peer closed connection")
+    trace = Trace((Turn(Role.ASSISTANT, (Part("text", ""),), generation=Generation(error=error)),))
+    lines = [plain(line) for line in trace_lines(trace, inspect_trace(trace, format="hermes"), id=1, width=100)]
+    assert any(line.startswith("   │ text  warning[C504]") for line in lines), lines
