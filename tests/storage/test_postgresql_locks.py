@@ -39,7 +39,7 @@ def test_a_lock_in_another_session_does_not_hold_the_writer_for_ever(
     store: Store, other: psycopg.Connection, statement: str
 ) -> None:
     sink = StoreSink(store)
-    other.execute(statement)
+    other.execute(statement.encode())
     for event in events_of(WHOLE)[:-2]:
         sink.accept(event)
     with pytest.raises(StoreError, match=_SENTENCE):
@@ -75,7 +75,7 @@ def test_a_sink_that_is_closed_while_a_lock_is_held_ends_and_says_what_became_of
     store: Store, other: psycopg.Connection
 ) -> None:
     sink = StoreSink(store)
-    other.execute(f"SELECT pg_advisory_lock({_WRITERS_LOCK})")
+    other.execute("SELECT pg_advisory_lock(%s)", (_WRITERS_LOCK,))
     for event in events_of(WHOLE):
         sink.accept(event)
     with pytest.raises(StoreError, match=_SENTENCE):
@@ -86,7 +86,7 @@ def test_the_writers_thread_says_that_it_waits_and_goes_on_when_the_lock_is_free
     store: Store, other: psycopg.Connection
 ) -> None:
     sink = StoreSink(store)
-    other.execute(f"SELECT pg_advisory_lock({_WRITERS_LOCK})")
+    other.execute("SELECT pg_advisory_lock(%s)", (_WRITERS_LOCK,))
     for event in events_of(WHOLE):
         sink.accept(event)
     _until(lambda: sink.trouble is not None)
