@@ -7,18 +7,18 @@ tools and results are unknown.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from inspector.importers.api_captures_answers import AnswerBounds, ObjectHead, head_of
 from inspector.importers.api_captures_arrival import ApiCaptureDecoder, ArrivingAnswer, api_decoder
-from inspector.importers.identity import place_of
+from inspector.importers.identity import answer_ids
 from inspector.importers.lines import Line, read_lines, too_long
 from inspector.importers.packing import DamagedDataError
 from inspector.importers.rows import first_rows, layout_of, parse_json, read_rows
 from inspector.importers.source import Sample, Skipped, SourceFile
-from inspector.model import ExternalId, Generation, Instant, Json, Provenance, RecognisedBy, Trace
+from inspector.model import Generation, Instant, Json, Provenance, RecognisedBy, Trace
 from inspector.wire.decoder import Framing, new_decoder
 from inspector.wire.gemini import API as GEMINI
 from inspector.wire.openai_answer import API as CHAT
@@ -198,22 +198,7 @@ def _trace(answer: CapturedAnswer, path: Path) -> Trace | Skipped:
         turns=(turn,),
         model=made.answered_model,
         started=made.started or (Instant(answer.created_s) if answer.created_s else None),
-        external_ids=tuple(_ids(answer, answer.decoded.response_id, path)),
+        external_ids=tuple(answer_ids(answer, path)),
         recognised_by=RecognisedBy.FILE,
         provenance=Provenance(record=record, warnings=(_ONLY_THE_ANSWER, *(() if is_timed else (_NO_TIMES,)))),
     )
-
-
-def _ids(answer: CapturedAnswer, response_id: str, path: Path) -> Iterable[ExternalId]:
-    """The server's id of the answer, its place, and, where the server gives none or no time to it, its digest.
-
-    Some servers count their ids from 1 each time they start. A capture that has grown since is known again by both.
-    """
-    if response_id:
-        yield ExternalId("id", response_id)
-    yield place_of(path)
-    yield ExternalId("answer", str(answer.number))
-    if response_id and answer.created_s:
-        yield ExternalId("created", str(int(answer.created_s)))
-    else:
-        yield ExternalId("sha256", answer.digest)

@@ -6,15 +6,15 @@ turn's chunks, without times. No request is kept here: prompts, tools and result
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
-from inspector.importers.identity import place_of
+from inspector.importers.identity import answer_ids
 from inspector.importers.lines import read_lines, too_long
 from inspector.importers.packing import DamagedDataError
 from inspector.importers.rows import read_rows
 from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
-from inspector.model import ExternalId, Generation, Instant, Provenance, RecognisedBy, Trace
+from inspector.model import Generation, Instant, Provenance, RecognisedBy, Trace
 from inspector.wire.openai_arrival import CapturedAnswer
 from inspector.wire.openai_captures import MAX_ANSWER_BYTES, ChatCaptureDecoder
 
@@ -117,22 +117,7 @@ def _trace(answer: CapturedAnswer, path: Path) -> Trace | Skipped:
         turns=(turn,),
         model=turn.generation.answered_model,
         started=Instant(answer.created_s) if answer.created_s else None,
-        external_ids=tuple(_ids(answer, answer.decoded.response_id, path)),
+        external_ids=tuple(answer_ids(answer, path)),
         recognised_by=RecognisedBy.FILE,
         provenance=Provenance(record=record, warnings=(_ONLY_THE_ANSWER,)),
     )
-
-
-def _ids(answer: CapturedAnswer, response_id: str, path: Path) -> Iterable[ExternalId]:
-    """The server's id of the answer, its place, and, where the server gives none or no time to it, its digest.
-
-    Some servers count their ids from 1 each time they start. A capture that has grown since is known again by both.
-    """
-    if response_id:
-        yield ExternalId("id", response_id)
-    yield place_of(path)
-    yield ExternalId("answer", str(answer.number))
-    if response_id and answer.created_s:
-        yield ExternalId("created", str(int(answer.created_s)))
-    else:
-        yield ExternalId("sha256", answer.digest)

@@ -7,6 +7,7 @@ from pathlib import Path
 from inspector.importers.rows import Row
 from inspector.importers.source import JsonObject
 from inspector.model import ExternalId, Instant, InstantSource, Json, RecognisedBy
+from inspector.wire.openai_arrival import CapturedAnswer
 
 SESSION_KEYS = ("session_id", "sessionId", "conversation_id", "conversationId", "thread_id", "trace_id")
 """Members that name a session wherever it is written down, under the names they are known by."""
@@ -60,6 +61,22 @@ def instant(value: Json) -> Instant | None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e14:
         return None
     return Instant(value / 1000 if value > 1e11 else float(value))
+
+
+def answer_ids(answer: CapturedAnswer, path: Path) -> Iterable[ExternalId]:
+    """The ids of a captured answer: the server's, its place, and its digest where the server gives no id or no time.
+
+    Some servers count their ids from 1 each time they start. A capture that has grown since is known again by both.
+    """
+    response_id = answer.decoded.response_id if answer.decoded is not None else ""
+    if response_id:
+        yield ExternalId("id", response_id)
+    yield place_of(path)
+    yield ExternalId("answer", str(answer.number))
+    if response_id and answer.created_s:
+        yield ExternalId("created", str(int(answer.created_s)))
+    else:
+        yield ExternalId("sha256", answer.digest)
 
 
 def text_of(value: JsonObject, *keys: str) -> str:

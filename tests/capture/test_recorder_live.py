@@ -169,6 +169,8 @@ def test_a_trace_ends_when_nothing_happens_to_it_for_long() -> None:
     until(lambda: bool(sink.ended))
     recorder.close()
     sink.close()
+    (trace,) = sink.recorded()
+    assert trace.turns[-1].parts[0].text == "Good day"
 
 
 def test_many_threads_lose_no_chunk() -> None:
@@ -204,3 +206,5 @@ def test_what_comes_after_a_pause_wakes_the_recorder_each_time() -> None:
     call.done()
     recorder.close()
     sink.close()
+    (trace,) = sink.recorded()
+    assert trace.turns[-1].parts[0].text == "word " * 11
