@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 
 from inspector.chain.call_faults import CallFaults
 from inspector.chain.endings import source_says_success
@@ -60,12 +60,22 @@ class Violation:
 
 
 @dataclass(frozen=True, slots=True)
+class ExpectedCounts:
+    """How the calls of a trace agree with those that its task wanted: what was right, and of how much."""
+
+    right_tools: int
+    expected_tools: int
+    right_parameters: int
+    expected_parameters: int
+
+
+@dataclass(frozen=True, slots=True)
 class TraceFigures:
     """What one trace adds to metrics.
 
     `success` is what the source itself says, None where it says nothing. `calling_turns` are the turns with a call,
     `parallel_turns` those with several. `tools` maps a name (`""`: unreadable) to the counts over its calls; `codes`
-    a rule's code to its diagnostics.
+    a rule's code to its diagnostics. What is known of expected calls stays None until `metrics_expected` says it.
     """
 
     status: Status
@@ -77,27 +87,29 @@ class TraceFigures:
     codes: Mapping[str, int]
     violations: tuple[Violation, ...]
     broken_tool: str | None = None
-    right_tools: int = 0
-    expected_tools: int = 0
-    right_parameters: int = 0
-    expected_parameters: int = 0
+    expected: ExpectedCounts | None = None
 
     def numbers(self) -> dict[str, int]:
         """The counts of the trace by name, those of its ending as 1 and 0."""
         is_multi_step = self.calls.calls > 1
         is_unbroken = self.status in (Status.OK, Status.RECOVERED)
-        return asdict(self.calls) | {
-            "calling_turns": self.calling_turns,
-            "parallel_turns": self.parallel_turns,
-            "is_ok": int(self.status is Status.OK),
-            "is_recovered": int(self.status is Status.RECOVERED),
-            "is_broken": int(self.status is Status.BROKEN),
-            "is_aborted": int(self.status is Status.ABORTED),
-            "is_multi_step": int(is_multi_step),
-            "is_multi_step_success": int(is_multi_step and is_unbroken and self.success is not False),
-            "is_judged": int(self.success is not None),
-            "is_judged_success": int(self.success is True),
-        }
+        expected = asdict(self.expected) if self.expected is not None else {}
+        return (
+            asdict(self.calls)
+            | expected
+            | {
+                "calling_turns": self.calling_turns,
+                "parallel_turns": self.parallel_turns,
+                "is_ok": int(self.status is Status.OK),
+                "is_recovered": int(self.status is Status.RECOVERED),
+                "is_broken": int(self.status is Status.BROKEN),
+                "is_aborted": int(self.status is Status.ABORTED),
+                "is_multi_step": int(is_multi_step),
+                "is_multi_step_success": int(is_multi_step and is_unbroken and self.success is not False),
+                "is_judged": int(self.success is not None),
+                "is_judged_success": int(self.success is True),
+            }
+        )
 
     def numbers_of(self, tool: str) -> dict[str, int]:
         """The counts over a tool's calls by name; `is_broken` where the chain broke at one of them."""
@@ -234,14 +246,3 @@ def _latencies_ms(trace: Trace, steps: Sequence[Step]) -> dict[int, int]:
 
 def _without_indices(path: str) -> str:
     return "/".join(_NO_ITEM if piece.isdecimal() else piece for piece in path.split("/"))
-
-
-def with_expected(figures: TraceFigures, *, tools: tuple[int, int], parameters: tuple[int, int]) -> TraceFigures:
-    """The figures with what is known of expected calls: each a number right and a number in all."""
-    return replace(
-        figures,
-        right_tools=tools[0],
-        expected_tools=tools[1],
-        right_parameters=parameters[0],
-        expected_parameters=parameters[1],
-    )
