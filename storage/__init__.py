@@ -7,6 +7,7 @@ from storage.location import Place, place_of
 from storage.marks import Mark
 from storage.running.following import Following
 from storage.schema import NoDatabaseYetError
+from storage.statistics import Violations
 from storage.store import Store, open_store, upgrade_store
 from storage.summaries import Cursor, TraceSummary
 from storage.upkeep import StoreStats
@@ -27,6 +28,7 @@ __all__ = [
     "StoreStats",
     "TraceSummary",
     "Verdict",
+    "Violations",
     "open_store",
     "place_of",
     "upgrade_store",
