@@ -23,7 +23,8 @@ class Kind(Enum):
 class Measure:
     """One metric: `hits` per `trials`, both names of counts of a trace; the trial `traces` is 1 for every trace.
 
-    `title` names it in tables, `meaning` says in a clause what is counted among what.
+    `title` names it in tables, `meaning` says in a clause what is counted among what, `absent` why there is no value
+    where there is no trial.
     """
 
     name: str
@@ -32,15 +33,46 @@ class Measure:
     hits: str
     trials: str
     meaning: str
+    absent: str
 
 
 MEASURES: tuple[Measure, ...] = (
-    Measure("ok", "ok", Kind.SHARE_OF_TRACES, "is_ok", "traces", "traces in which nothing failed"),
     Measure(
-        "recovered", "recovered", Kind.SHARE_OF_TRACES, "is_recovered", "traces", "traces whose failures were made good"
+        "ok",
+        "ok",
+        Kind.SHARE_OF_TRACES,
+        "is_ok",
+        "traces",
+        "traces in which nothing failed",
+        "no traces",
     ),
-    Measure("broken", "broken", Kind.SHARE_OF_TRACES, "is_broken", "traces", "traces whose chain broke"),
-    Measure("aborted", "aborted", Kind.SHARE_OF_TRACES, "is_aborted", "traces", "traces that were cut off"),
+    Measure(
+        "recovered",
+        "recovered",
+        Kind.SHARE_OF_TRACES,
+        "is_recovered",
+        "traces",
+        "traces whose failures were made good",
+        "no traces",
+    ),
+    Measure(
+        "broken",
+        "broken",
+        Kind.SHARE_OF_TRACES,
+        "is_broken",
+        "traces",
+        "traces whose chain broke",
+        "no traces",
+    ),
+    Measure(
+        "aborted",
+        "aborted",
+        Kind.SHARE_OF_TRACES,
+        "is_aborted",
+        "traces",
+        "traces that were cut off",
+        "no traces",
+    ),
     Measure(
         "multi_step_success",
         "multi-step success",
@@ -48,6 +80,7 @@ MEASURES: tuple[Measure, ...] = (
         "is_multi_step_success",
         "is_multi_step",
         "traces of two calls or more that are ok or recovered, and that their source does not count as failed",
+        "no trace has two calls",
     ),
     Measure(
         "source_success",
@@ -56,6 +89,7 @@ MEASURES: tuple[Measure, ...] = (
         "is_judged_success",
         "is_judged",
         "traces that their source counts as a success, among those it judges",
+        "no source says how it ended",
     ),
     Measure(
         "well_formed",
@@ -64,6 +98,7 @@ MEASURES: tuple[Measure, ...] = (
         "well_formed",
         "calls",
         "calls that are strict in their own format and name a tool",
+        "no calls",
     ),
     Measure(
         "schema_compliance",
@@ -72,6 +107,7 @@ MEASURES: tuple[Measure, ...] = (
         "compliant",
         "checked",
         "well-formed calls that break nothing of their tool's schema, among calls whose schema is known",
+        "no call of a tool whose schema is known",
     ),
     Measure(
         "tool_selection",
@@ -80,6 +116,7 @@ MEASURES: tuple[Measure, ...] = (
         "right_tools",
         "expected_tools",
         "calls of the expected tool, among the expected calls or those made, whichever are more",
+        "no expected calls known",
     ),
     Measure(
         "parameter_accuracy",
@@ -88,6 +125,7 @@ MEASURES: tuple[Measure, ...] = (
         "right_parameters",
         "expected_parameters",
         "arguments with the expected value, among those expected or given in calls of the expected tool",
+        "no expected calls known",
     ),
     Measure(
         "error_results",
@@ -96,6 +134,7 @@ MEASURES: tuple[Measure, ...] = (
         "error_results",
         "answered",
         "calls that a tool answered with an error, among those that it answered",
+        "no call was answered",
     ),
     Measure(
         "error_recovery",
@@ -104,6 +143,7 @@ MEASURES: tuple[Measure, ...] = (
         "recovered",
         "failed",
         "failed calls that were made good, among all that failed",
+        "no call failed",
     ),
     Measure(
         "parallel",
@@ -112,9 +152,26 @@ MEASURES: tuple[Measure, ...] = (
         "parallel_turns",
         "calling_turns",
         "turns with several calls, among those with any",
+        "no calls",
     ),
-    Measure("calls_per_turn", "calls per turn", Kind.MEAN, "calls", "calling_turns", "calls in a turn that has any"),
-    Measure("calls_per_trace", "calls per trace", Kind.MEAN, "calls", "traces", "calls in a trace"),
+    Measure(
+        "calls_per_turn",
+        "calls per turn",
+        Kind.MEAN,
+        "calls",
+        "calling_turns",
+        "calls in a turn that has any",
+        "no calls",
+    ),
+    Measure(
+        "calls_per_trace",
+        "calls per trace",
+        Kind.MEAN,
+        "calls",
+        "traces",
+        "calls in a trace",
+        "no traces",
+    ),
     Measure(
         "latency_ms",
         "tool latency (ms)",
@@ -122,6 +179,7 @@ MEASURES: tuple[Measure, ...] = (
         "latency_ms",
         "timed",
         "milliseconds from a call's end to the next request, of calls alone in their turn",
+        "no times were recorded",
     ),
 )
 """Every measure, in the order of tables."""
