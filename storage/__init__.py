@@ -8,6 +8,7 @@ from storage.marks import Mark
 from storage.running.following import Following
 from storage.schema import NoDatabaseYetError
 from storage.statistics import Violations
+from storage.statistics_keys import Prompt
 from storage.store import Store, open_store, upgrade_store
 from storage.summaries import Cursor, TraceSummary
 from storage.upkeep import StoreStats
@@ -20,6 +21,7 @@ __all__ = [
     "Mark",
     "NoDatabaseYetError",
     "Place",
+    "Prompt",
     "Saved",
     "SearchHit",
     "SearchResults",

@@ -10,7 +10,6 @@ from typing import Any, TypeAlias
 
 import sqlalchemy as sa
 
-from inspector.chain.metrics import MEASURES, Kind, Measure
 from inspector.chain.metrics_figures import TOOL_NUMBERS, TRACE_NUMBERS
 from inspector.chain.metrics_groups import (
     Aspect,
@@ -22,6 +21,7 @@ from inspector.chain.metrics_groups import (
     in_order,
     sorted_slices,
 )
+from inspector.chain.metrics_measures import MEASURES, Kind, Measure
 from inspector.chain.metrics_tallies import TALLIED, Tally
 from storage import tables
 from storage.packing.escapes import unescaped

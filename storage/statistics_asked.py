@@ -8,10 +8,14 @@ import sqlalchemy as sa
 
 from inspector.chain.metrics_groups import Aspect, GroupFigures, GroupKey, Slice
 from storage import tables
+from storage.failures import reading
 from storage.filter import parse_filter
 from storage.filter.sql import plan_of
+from storage.location import Place
+from storage.reading import read_trace
 from storage.search import holding
 from storage.statistics import Conditions, Violations, group_figures, slices, uncounted, violations
+from storage.statistics_keys import Prompt, prompt_of
 
 
 class AsksStatistics:
@@ -20,6 +24,8 @@ class AsksStatistics:
     A `filter` chooses the traces, as in `Store.traces`; FilterError where it cannot be read. `by` names what they are
     grouped by; ValueError where that cannot be done at once. Running traces count as what they have come to.
     """
+
+    place: Place
 
     @abstractmethod
     def _reads(self) -> AbstractContextManager[sa.Connection]: ...
@@ -55,6 +61,18 @@ class AsksStatistics:
         with self._reads() as connection:
             conditions = _conditions(connection, filter)
             return 0 if conditions is None else uncounted(connection, conditions)
+
+    def prompts(self, hashes: Sequence[str]) -> dict[str, Prompt]:
+        """What the prompts with these hashes are known by; one trace of each is read."""
+        trace = tables.trace.c
+        found: dict[str, Prompt] = {}
+        with self._reads() as connection:
+            for one in hashes:
+                wanted = sa.select(trace.id).where(trace.prompt_hash == one).order_by(trace.sort_at_s.desc()).limit(1)
+                for id_ in connection.scalars(wanted):
+                    with reading(self.place, f"trace {id_}"):
+                        found[one] = prompt_of(read_trace(connection, id_))
+        return found
 
 
 def _conditions(connection: sa.Connection, filter: str) -> Conditions | None:  # noqa: A002  # as in `traces`

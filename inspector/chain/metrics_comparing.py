@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from inspector.chain.intervals import NOISE, Difference, holm
-from inspector.chain.metrics import BY_NAME, FEWEST, Measure, difference
+from inspector.chain.metrics import FEWEST, difference
 from inspector.chain.metrics_groups import GroupFigures
+from inspector.chain.metrics_measures import BY_NAME, Measure
 
 COMPARED = (
     *("broken", "multi_step_success", "well_formed", "schema_compliance", "tool_selection"),
