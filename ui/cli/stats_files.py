@@ -1,5 +1,6 @@
 """Metrics over the traces of files, added up one trace at a time without a database."""
 
+import os
 from collections import Counter
 from collections.abc import Sequence
 
@@ -33,16 +34,19 @@ class FileFigures:
         self.failed = False
 
     def read(self, file: PlacedFile, source: str | None) -> None:
-        """Count the traces of a file."""
+        """Count the traces of a file. One that is merely not for us is said, and did not fail."""
         skipped: Counter[str] = Counter()
+        is_ours = False
         try:
-            for record in read_source(file.path, source, name=file.name, size_bytes=file.size_bytes).records:
+            reading = read_source(file.path, source, name=file.name, size_bytes=file.size_bytes)
+            is_ours = True
+            for record in reading.records:
                 if isinstance(record, Trace):
                     self._add(record)
                 else:
                     self._skip(file, record, skipped)
         except UnreadableFileError as error:
-            self.failed = True
+            self.failed = self.failed or is_ours or not os.access(file.path, os.R_OK)
             say(str(error))
         left = skipped.total() - _MOST_SAID
         if left > 0:

@@ -126,7 +126,7 @@ def _code_lines(head: str, slices: Sequence[Slice], width: int) -> Iterator[Line
 
 def _bars(head: str, counts: Sequence[tuple[str, int]], width: int, *, adds_up: bool = False) -> Iterator[Line]:
     """A bar for each name; with `adds_up` also the share of this and all before it, as a Pareto chart has it."""
-    total, most = sum(n for _, n in counts), max(n for _, n in counts)
+    total, most = sum(n for _, n in counts), max(n for _, n in counts[:_MOST_CODES])
     sums = accumulate(n for _, n in counts)
     rows = [
         (
