@@ -9,10 +9,14 @@ import click
 import pytest
 
 from inspector.errors import StoreError
+from inspector.importers.reading import read_source
+from inspector.inspection import inspect_trace
+from inspector.model import Trace
+from storage import open_store
 from tests.ui.conftest import ROOT, Run
 from ui.cli.stats import stats
 
-SAMPLES = str(ROOT / "sample_traces")
+SAMPLES = ROOT / "sample_traces"
 CALL = '<tool_call>\n{{"name": "get_weather", "arguments": {{"city": "{city}"{comma}}}}}\n</tool_call>'
 
 
@@ -41,6 +45,21 @@ def logs(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.fixture
+def database(logs: Path) -> Path:
+    """The same traces in a database."""
+    return filled(logs.parent / "t.db", logs)
+
+
+def filled(where: Path, *files: Path) -> Path:
+    with open_store(where) as store:
+        for file in files:
+            traces = [one for one in read_source(file).records if isinstance(one, Trace)]
+            store.save((one, inspect_trace(one)) for one in traces)
+        store.index_pending()
+    return where
+
+
 def answer(weaklink: Run, *words: str) -> dict[str, Any]:
     done = weaklink("stats", "--json", *words, WEAKLINK_DB="t.db")
     assert done.returncode == 0, done.stderr
@@ -48,17 +67,17 @@ def answer(weaklink: Run, *words: str) -> dict[str, Any]:
     return found
 
 
-def test_files_and_a_database_of_them_give_the_same(weaklink: Run) -> None:
-    assert weaklink("import", SAMPLES, WEAKLINK_DB="t.db").returncode == 0
+def test_files_and_a_database_of_them_give_the_same(weaklink: Run, tmp_path: Path) -> None:
+    filled(tmp_path / "t.db", *(path for path in sorted(SAMPLES.iterdir()) if path.suffix in (".jsonl", ".sse")))
     for words in (("--by", "tool", "--compare"), ("--by", "prompt", "--by", "code")):
-        stored, read = answer(weaklink, *words), answer(weaklink, SAMPLES, *words)
+        stored, read = answer(weaklink, *words), answer(weaklink, str(SAMPLES), *words)
         assert stored == read
         assert stored["traces"] > 30
         assert stored["violations"]
 
 
-def test_two_models_are_compared(weaklink: Run, logs: Path) -> None:
-    assert weaklink("import", str(logs), WEAKLINK_DB="t.db").returncode == 0
+def test_two_models_are_compared(weaklink: Run, database: Path) -> None:
+    assert database.exists()
     found = answer(weaklink, "--compare", "model=hermes-4", "model=qwen3")
     assert found["baseline"] == {"model": "hermes-4"}
     broken = next(one for one in found["comparisons"] if one["measure"] == "broken")
@@ -70,8 +89,8 @@ def test_two_models_are_compared(weaklink: Run, logs: Path) -> None:
     assert "more than noise" in said.splitlines()[1] + said.splitlines()[2]
 
 
-def test_a_filter_chooses_what_is_measured(weaklink: Run, logs: Path) -> None:
-    assert weaklink("import", str(logs), WEAKLINK_DB="t.db").returncode == 0
+def test_a_filter_chooses_what_is_measured(weaklink: Run, database: Path) -> None:
+    assert database.exists()
     assert answer(weaklink, "--filter", "model:qwen3")["measures"]["broken"]["hits"] == 16
     done = weaklink("stats", "--filter", "model:nobody", WEAKLINK_DB="t.db")
     assert (done.returncode, done.stdout) == (0, b"")
@@ -96,7 +115,7 @@ def test_expected_calls_tell_selection_and_parameters(weaklink: Run, logs: Path,
     text = "\n".join(map(json.dumps, rows)) + "\nnonsense\n"
     (tmp_path / "expected.jsonl").write_text(text, encoding="utf-8")
     if where == "database":
-        assert weaklink("import", str(logs), WEAKLINK_DB="t.db").returncode == 0
+        filled(tmp_path / "t.db", logs)
     words = [str(logs)] if where == "files" else []
     found = answer(weaklink, *words, "--expected", "expected.jsonl", "--by", "model")
     for measures in (found["measures"], found["groups"][0]["measures"]):
@@ -145,9 +164,8 @@ def test_a_file_that_is_not_there_is_named(weaklink: Run) -> None:
     assert b"nowhere.jsonl: there is no such file" in done.stderr
 
 
-def test_an_empty_database_says_what_to_do(weaklink: Run, logs: Path) -> None:
-    assert weaklink("import", str(logs), WEAKLINK_DB="t.db").returncode == 0
-    assert weaklink("db", "prune", "--before", "2999-01-01", "--yes", WEAKLINK_DB="t.db").returncode == 0
+def test_an_empty_database_says_what_to_do(weaklink: Run, tmp_path: Path) -> None:
+    filled(tmp_path / "t.db")
     done = weaklink("stats", WEAKLINK_DB="t.db")
     assert (done.returncode, done.stdout) == (0, b"")
     assert b"`weaklink import PATH` or `weaklink demo`" in done.stderr
