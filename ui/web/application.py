@@ -9,6 +9,7 @@ import streamlit as st
 
 from inspector.errors import WeaklinkError
 from ui.views.visible import visible_line
+from ui.web.markup import dress
 from ui.web.places import asked, keep, remember
 
 _ICON = Path(__file__).parent / "icon.png"
@@ -27,6 +28,7 @@ class Entry(NamedTuple):
 
 PAGES: tuple[Entry, ...] = (
     Entry("traces", "Traces", ":material/list:", "ui.web.pages.traces"),
+    Entry("trace", "Trace", ":material/account_tree:", "ui.web.pages.trace"),
     Entry("rules", "Rules", ":material/rule:", "ui.web.pages.rules"),
 )
 """The pages in the order of the menu; the first is home."""
@@ -42,6 +44,7 @@ def show() -> None:
         for index, entry in enumerate(PAGES)
     }
     remember(pages)
+    dress()
     chosen = st.navigation(list(pages.values()))
     _keep_filter()
     chosen.run()

@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 
 from inspector.model import Json
+from ui.web.theme import colour_rules
 
 _FILES = Path(__file__).parent / "dissector"
 _SCRIPTS = ("offsets.js", "visible.js", "layout.js", "list.js", "drawing.js", "facts.js", "main.js")
@@ -26,7 +27,7 @@ def _component() -> Callable[..., Any]:
     return st.components.v2.component(
         "weaklink_dissector",
         html=(_FILES / "frame.html").read_text(encoding="utf-8"),
-        css=(_FILES / "style.css").read_text(encoding="utf-8"),
+        css=colour_rules() + (_FILES / "style.css").read_text(encoding="utf-8"),
         js=script,
     )
 

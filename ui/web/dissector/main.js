@@ -1,6 +1,7 @@
 // The dissector: steps, values and faults at the left, the stream at the right, each lighting up the other.
 
 const ROW = 20;
+const SIDE = 146; // pixels before the text: number and kind
 const LEFT = ["steps", "values", "faults"];
 
 function nextFault(state, direction) {
@@ -65,7 +66,16 @@ class Dissector {
     this.watch.observe(this.stream.box);
   }
 
+  // Streamlit says its colours, not whether they are dark.
+  dress() {
+    const [red, green, blue] = (getComputedStyle(this.root).backgroundColor.match(/[\d.]+/g) || [255, 255, 255]).map(Number);
+    const isDark = 0.299 * red + 0.587 * green + 0.114 * blue < 128;
+    this.root.classList.toggle("dark", isDark);
+    this.root.classList.toggle("light", !isDark);
+  }
+
   take(data) {
+    this.dress();
     if (data.version !== this.version) {
       this.version = data.version;
       const parts = data.parts.map(prepared);
@@ -91,7 +101,8 @@ class Dissector {
   // Rows anew where the width in cells changed.
   relay() {
     const probe = this.root.querySelector(".probe").getBoundingClientRect().width / 100;
-    const cells = Math.floor((this.stream.box.clientWidth - 150) / (probe || 8));
+    const side = matchMedia("(max-width: 45rem)").matches ? SIDE - 88 : SIDE;
+    const cells = Math.floor((this.stream.box.clientWidth - side) / (probe || 8));
     if (cells !== this.cells && this.stream.box.clientWidth) {
       this.cells = cells;
       this.rows = rowsOf(this.state.parts, cells);
