@@ -4,6 +4,7 @@ from storage.excerpts import SearchHit, SearchResults
 from storage.filter import FilterError
 from storage.live import StoreSink
 from storage.location import Place, place_of
+from storage.marks import Mark
 from storage.running.following import Following
 from storage.schema import NoDatabaseYetError
 from storage.store import Store, open_store, upgrade_store
@@ -15,6 +16,7 @@ __all__ = [
     "Cursor",
     "FilterError",
     "Following",
+    "Mark",
     "NoDatabaseYetError",
     "Place",
     "Saved",
