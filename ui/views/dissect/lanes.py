@@ -28,7 +28,9 @@ def lane_lines(part: Part, place: Range, cells: Sequence[int], options: StreamOp
     first = bisect_right(chunks.ends, place.start) if place.start else 0
     last = bisect_left(chunks.ends, place.end)
     if options.chunks:
-        yield "chunks", _boundaries(chunks, place, cells, range(first, min(last + 1, len(chunks))), room)
+        drawn = _boundaries(chunks, place, cells, range(first, min(last + 1, len(chunks))), room)
+        if drawn:
+            yield "chunks", drawn
     begun = [index for index in range(first, min(last + 1, len(chunks))) if _start(chunks, index) >= place.start]
     if options.ids and chunks.token_ids is not None:
         words = (_ids(chunks.token_ids[index]) for index in begun)

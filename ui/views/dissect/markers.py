@@ -5,13 +5,17 @@ from collections.abc import Iterator, Sequence
 
 from inspector.model import Span, SpanKind
 from inspector.text import Range
+from inspector.wire.events import WIRE_PREFIX
+from ui.views.dissect.dissection import DissectedPart
 
 _LONGEST = 200  # a marker is short: longer structure, such as a whole header, is not boxed
 
 
-def boxes_in(text: str, spans: Sequence[Span], place: Range) -> list[Range]:
-    """The markers that touch `place`, in order, without the white space around them."""
-    return sorted(box for box in _boxes(text, spans, place) if box.start < box.end)
+def boxes_in(part: DissectedPart, place: Range) -> list[Range]:
+    """The markers of a part that touch `place`, in order, without the white space around them."""
+    if part.name.startswith(WIRE_PREFIX):
+        return []
+    return sorted(box for box in _boxes(part.text, part.found.spans, place) if box.start < box.end)
 
 
 def touching(spans: Sequence[Span], place: Range) -> Iterator[tuple[int, Span]]:

@@ -130,7 +130,7 @@ class StreamLayout:
         if row.place is None or row.part is None:
             return [GUTTER]
         part = self.dissection.parts[row.part]
-        boxes = boxes_in(part.text, part.found.spans, row.place)
+        boxes = boxes_in(part, row.place)
         return [GUTTER + cell for cell in edges(part.text, row.place, boxes, white_space=self.options.white_space)]
 
     def offset(self, row: StreamRow, cell: int) -> int | None:

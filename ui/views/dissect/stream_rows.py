@@ -66,7 +66,7 @@ class BlockRows:
             yield from self._below(self.part.diagnostics, Range(0, 0), range(1))
             return
         text, block = self.part.text, Range(self.block.start, self.block.end)
-        boxes = boxes_in(text, self.part.found.spans, block)
+        boxes = boxes_in(self.part, block)
         places = list(self._places(boxes))
         number = text.count("\n", 0, block.start) + 1
         marks = marks_of(places, self._wrong(block))
