@@ -24,6 +24,7 @@ COMMANDS = MappingProxyType(
         "search": Entry("ui.cli.search:search", "Find words in the texts of the traces in the database."),
         "check": Entry("ui.cli.check:check", "Inspect log files without a database; for CI."),
         "export": Entry("ui.cli.export:export", "Write traces as a trace file, JSON, Markdown or one HTML page."),
+        "annotate": Entry("ui.cli.annotate:annotate", "Write data flow and decision points, a JSON object a trace."),
         "reinspect": Entry("ui.cli.reinspect:reinspect", "Inspect the traces in the database again."),
         "db": Entry("ui.cli.database:database", "Look after the database: upgrade, stats, prune, vacuum."),
         "convert": Entry("ui.cli.convert:convert", "Rewrite raw outputs and conversations into another format."),
