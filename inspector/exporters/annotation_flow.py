@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from inspector.chain.data_flow import Flow, Origin
@@ -26,12 +27,14 @@ class Edge:
     """One value on its way into a step's arguments.
 
     `source` names where it came from (`$search_1.results[0].url`, `user`, `system_prompt`, `tool_definitions`,
-    `step_2.arguments.city`, `agent`), `target` the argument (`arguments.url`), `text` what was taken, as the argument
-    writes it. `whole`: all of the argument's value came from there; `exact`: and that result holds just this value.
+    `step_2.arguments.city`, `agent`), `is_key` says that it is a member's name there and not its value. `target` is
+    the argument (`arguments.url`), `text` what was taken, as the argument writes it. `whole`: all of the argument's
+    value came from there; `exact`: and that result holds just this value.
     `origin` is None where the value stood nowhere before.
     """
 
     source: str
+    is_key: bool
     target: str
     pointer: str
     text: str
@@ -52,6 +55,7 @@ class Edge:
         return {
             "from": self.source,
             "to": self.target,
+            "from_key": self.is_key,
             "kind": origin.kind.value if origin else AGENT,
             "step": origin.step or None if origin else None,
             "text": self.text,
@@ -77,11 +81,11 @@ def edges_of(
         target = path_text("arguments", path)
         argument = Location(step.location.turn, step.location.part, places.of(path))
         for origin in flow.origins or (None,):
-            source = AGENT if origin is None else _source(origin, steps, results)
+            source, is_key = (AGENT, False) if origin is None else _source(origin, steps, results)
             text = str(flow.value) if origin is None else origin.text
             whole = origin is None or origin.text == str(flow.value)
             exact = whole and origin is not None and _is_exact(origin, flow.value, results)
-            edge = Edge(source, target, flow.pointer, text[:_LONGEST], whole, exact, origin, argument)
+            edge = Edge(source, is_key, target, flow.pointer, text[:_LONGEST], whole, exact, origin, argument)
             found.setdefault((source, target, text), edge)
     return list(found.values())
 
@@ -114,21 +118,28 @@ def _sentences(edges: Mapping[int, Sequence[Edge]], variables: Mapping[int, str]
             giver = edge.result_step
             if giver is not None and giver in variables:
                 path = edge.source.removeprefix(variables[giver]).removeprefix(".")
-                what = f"`{path}`" if path else "text"
+                what = f"{'key ' if edge.is_key else ''}`{path}`" if path else "text"
                 into = edge.target.removeprefix("arguments").removeprefix(".")
                 part = "" if edge.whole else "a part of "
                 yield f"Step {giver}'s result {what} is passed into step {number} as {part}`{into or 'arguments'}`."
 
 
-def _source(origin: Origin, steps: Mapping[int, Step], results: Mapping[int, StepResult]) -> str:
+def _source(origin: Origin, steps: Mapping[int, Step], results: Mapping[int, StepResult]) -> tuple[str, bool]:
+    """What an edge names its source, and whether that is the key of a member."""
     pointer = segments(origin.pointer or "")
     if origin.kind is OriginKind.RESULT:
         if origin.step not in results:
-            return "unpaired_result"
-        return path_text(results[origin.step].variable, results[origin.step].path(pointer))
+            return "unpaired_result", False
+        result = results[origin.step]
+        key = result.key(pointer, origin.text)
+        path = result.path(pointer) if key is None else [*result.path(pointer), key]
+        return path_text(result.variable, path), key is not None
     if origin.kind is OriginKind.ARGUMENT and origin.step in steps:
-        return path_text(f"step_{origin.step}.arguments", typed_path(steps[origin.step].call.arguments, pointer))
-    return _NAMES.get(origin.kind, AGENT)
+        call = steps[origin.step].call
+        named = (one.name for one in call.parameters if one.range.covers(origin.location.range))
+        path = typed_path(call.arguments, pointer or list(islice(named, 1)))
+        return path_text(f"step_{origin.step}.arguments", path), False
+    return _NAMES.get(origin.kind, AGENT), False
 
 
 def _is_exact(origin: Origin, value: Json, results: Mapping[int, StepResult]) -> bool:

@@ -54,11 +54,23 @@ class StepResult:
         """The keys and indexes of a pointer into the result: digits are an index where a list is."""
         return typed_path(self._value, segments)
 
+    def key(self, segments: Sequence[str], text: str) -> str | None:
+        """The member of the object at a place whose key is this text, in whatever case; None where none is."""
+        at = self._at(segments)
+        if not isinstance(at, dict):
+            return None
+        wanted = text.casefold()
+        return next((key for key in at if key.casefold() == wanted), None)
+
     def holds(self, segments: Sequence[str], value: Json) -> bool:
         """Whether exactly this value stands at a place of the result; of a result that is no JSON, the whole text."""
         if self._value is _NOT_JSON:
             return self._step.result is not None and self._step.result.content.strip() == value
-        at: Json = self._value
+        at = self._at(segments)
+        return at is not _NOT_JSON and type(at) is type(value) and bool(at == value)
+
+    def _at(self, segments: Sequence[str]) -> Any:
+        at = self._value
         for part in self.path(segments):
             match at, part:
                 case dict(), str() if part in at:
@@ -66,8 +78,8 @@ class StepResult:
                 case list(), int() if part < len(at):
                     at = at[part]
                 case _:
-                    return False
-        return type(at) is type(value) and at == value
+                    return _NOT_JSON
+        return at
 
     @cached_property
     def _value(self) -> Any:
