@@ -25,6 +25,8 @@ COMMANDS = MappingProxyType(
         "check": Entry("ui.cli.check:check", "Inspect log files without a database; for CI."),
         "web": Entry("ui.cli.web:web", "Show the database in a browser: what breaks, how often, and where."),
         "export": Entry("ui.cli.export:export", "Write traces as a trace file, JSON, Markdown or one HTML page."),
+        "annotate": Entry("ui.cli.annotate:annotate", "Write data flow and decision points, a JSON object a trace."),
+        "diff": Entry("ui.cli.diff:diff", "Show where runs of one task part, and what differs there."),
         "reinspect": Entry("ui.cli.reinspect:reinspect", "Inspect the traces in the database again."),
         "db": Entry("ui.cli.database:database", "Look after the database: upgrade, stats, prune, vacuum."),
         "convert": Entry("ui.cli.convert:convert", "Rewrite raw outputs and conversations into another format."),
