@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 
 from inspector.chain.analysis import analyse
 from inspector.chain.argument_faults import argument_diagnostics
-from inspector.chain.data_flow import trace_values, with_dependencies
 from inspector.chain.faults import chain_diagnostics
 from inspector.chain.pairing import PlacedCall, PlacedResult, pair
 from inspector.chain.speech import Speech
@@ -72,16 +71,14 @@ def inspect_trace(
     read = list(_read_turns(trace, chosen))
     parts = tuple(inspected for inspected, _ in read)
     pairing = pair(_events(parts))
-    diagnostics = [diagnostic for _, found in read for diagnostic in found]
+    diagnostics = [diagnostic for _, faults in read for diagnostic in faults]
     for number, turn in enumerate(trace.turns, 1):
         diagnostics += check_recording(turn, number)
-    chain = analyse(trace, pairing, diagnostics, tuple(_speeches(trace, parts)))
-    flow = trace_values(trace, chain.steps)
-    chain = replace(chain, steps=with_dependencies(chain.steps, flow))
-    diagnostics += chain_diagnostics(trace, pairing, chain)
-    diagnostics += argument_diagnostics(trace, chain.steps, flow)
+    found = analyse(trace, pairing, diagnostics, tuple(_speeches(trace, parts)))
+    diagnostics += chain_diagnostics(trace, pairing, found.chain)
+    diagnostics += argument_diagnostics(trace, found.chain.steps, found.flow)
     ordered = _in_order(trace, _chosen(diagnostics, select, ignore))
-    return Inspection(__version__, chosen.name, parts, chain, tuple(ordered))
+    return Inspection(__version__, chosen.name, parts, found.chain, tuple(ordered))
 
 
 def _format_of(trace: Trace, format: str) -> Format:

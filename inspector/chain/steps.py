@@ -108,10 +108,12 @@ class Chain:
     """The steps of a trace in the order of their calls, its break if it has one, and its status.
 
     `abort_reason` is set where the status is `aborted` (`connection`, `length`, `limit`, `upstream`, `filter`,
-    `client`).
+    `client`). `caused` are the numbers of the later steps that hang on the broken one, by what it returned or by a
+    value that the agent made up in its place, directly or by way of each other; in order.
     """
 
     steps: tuple[Step, ...]
     status: Status
     broken: Break | None = None
     abort_reason: str | None = None
+    caused: tuple[int, ...] = ()

@@ -46,13 +46,14 @@ def pack_inspection(inspection: Inspection, texts: Texts) -> bytes:
             chain.abort_reason,
             rules,
             [_diagnostic(diagnostic) for diagnostic in inspection.diagnostics],
+            chain.caused,
         ]
     )
 
 
 def unpack_inspection(raw: bytes, texts: Texts) -> Inspection:
     """The inspection that `pack_inspection` was given with the same texts."""
-    version, name, parts, steps, status, broken, abort_reason, rules, diagnostics = unpack(raw)
+    version, name, parts, steps, status, broken, abort_reason, rules, diagnostics, *later = unpack(raw)
     read = tuple(part_from(part, texts.get((part[0], part[1]), "")) for part in parts)
     placed = _placed(read)
     by_code = {code: _rule(code, *said) for code, said in rules.items()}
@@ -65,6 +66,7 @@ def unpack_inspection(raw: bytes, texts: Texts) -> Inspection:
             Status(status),
             _break_from(broken),
             abort_reason,
+            tuple(later[0]) if later else (),  # an inspection from before a break told what it caused
         ),
         tuple(_diagnostic_from(diagnostic, by_code) for diagnostic in diagnostics),
     )

@@ -109,7 +109,7 @@ def test_a_call_against_its_schema_that_the_tool_took_all_the_same() -> None:
         call = PlacedCall(ToolCall("f", {}, "{}", True, place.range), place)
         result = PlacedResult(ToolResult(answer, Range(0, len(answer))), Location(2, "text", Range(0, len(answer))))
         fault = Diagnostic(place, Fault(rule, place.range, "One."))
-        return analyse(trace_of("say: x", f"result: {answer}", "say: x"), pair([call, result]), [fault])
+        return analyse(trace_of("say: x", f"result: {answer}", "say: x"), pair([call, result]), [fault]).chain
 
     for code in ("S203", "T401"):
         chain = judged(code, "fine")

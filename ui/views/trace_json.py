@@ -72,6 +72,7 @@ def trace_object(
         "status": chain.status.value,
         "abort_reason": chain.abort_reason,
         "break": _break_object(chain.broken),
+        "caused": list(chain.caused),
         "turns": _turn_objects(trace, inspection),
         "chain": _chain_objects(chain),
         "diagnostics": _diagnostic_objects(trace, inspection.diagnostics),
