@@ -1,12 +1,13 @@
 """The chain of a trace: what became of each step, which one broke it, and the trace's status."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from inspector.chain.call_faults import CallFaults
 from inspector.chain.consequences import caused_by
 from inspector.chain.data_flow import DataFlow, trace_values, with_dependencies
 from inspector.chain.endings import abort_reason
+from inspector.chain.error_patterns import ErrorPatterns
 from inspector.chain.outcomes import last_words, steps_of
 from inspector.chain.pairing import Pairing
 from inspector.chain.reaction import Aftermath
@@ -28,15 +29,20 @@ class Analysis:
 
 
 def analyse(
-    trace: Trace, pairing: Pairing, diagnostics: Sequence[Diagnostic], speeches: Sequence[Speech] = ()
+    trace: Trace,
+    pairing: Pairing,
+    diagnostics: Sequence[Diagnostic],
+    speeches: Sequence[Speech] = (),
+    error_patterns: Iterable[str] = (),
 ) -> Analysis:
     """The chain and the data flow of `trace`, in time linear in it but for a logarithm.
 
     `diagnostics` are those found in its parts, which tell why a call is broken; `speeches` what the agent said in
-    words, in order, by which it is judged whether it owned up to a failure.
+    words, in order, by which it is judged whether it owned up to a failure; `error_patterns` the user's own signs of a
+    failed result. Raises InvalidPatternError for one of those that is no pattern.
     """
     faults = CallFaults(diagnostics)
-    linked = tuple(link_retries(steps_of(pairing, faults, last_words(trace))))
+    linked = tuple(link_retries(steps_of(pairing, faults, last_words(trace), ErrorPatterns(error_patterns))))
     flow = trace_values(trace, linked)
     linked = with_dependencies(linked, flow)
     aftermath = Aftermath(trace, linked, speeches)

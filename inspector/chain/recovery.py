@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from inspector.chain.error_results import find_error, is_empty
+from inspector.chain.error_results import is_empty
 from inspector.chain.intent import Intent, intent_of, same_intent
 from inspector.chain.reaction import Aftermath
 from inspector.chain.steps import Recovery, Step, StepOutcome
@@ -94,7 +94,7 @@ def _comparable(failed: Sequence[Step], intents: Mapping[int, Intent]) -> Callab
 def _is_answered(step: Step) -> bool:
     if step.outcome not in _MAY_BE_TAKEN or step.result is None:
         return False
-    return not find_error(step.result) and not is_empty(step.result)
+    return step.error is None and not is_empty(step.result)
 
 
 def _marked(step: Step, recovered: Recovered | None) -> Step:

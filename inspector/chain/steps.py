@@ -71,7 +71,8 @@ class Step:
     `number` counts from 1; `location` is the call's place, `result_location` its result's. `certainty` is set for the
     outcome `error-result` only. `retry_of` names the first of a run of identical calls, `depends_on` the steps whose
     results this one uses, both by number. `recovery` says how a failed step was made good, None where it was not;
-    `recovered_by` the later step that did so, where one did.
+    `recovered_by` the later step that did so, where one did. `error` are the words by which the result is an error,
+    `""` where it is one without words, None where it is none.
     """
 
     number: int
@@ -85,6 +86,7 @@ class Step:
     depends_on: tuple[int, ...] = ()
     recovered_by: int | None = None
     recovery: Recovery | None = None
+    error: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,6 +95,7 @@ def _step(step: Step, places: Mapping[int, int], texts: Texts) -> list[Any]:
         step.depends_on,
         step.recovered_by,
         step.recovery and step.recovery.value,
+        step.error,
     ]
 
 
@@ -103,7 +104,7 @@ def _step_result(result: ToolResult, there: Location | None, places: Mapping[int
 
 
 def _step_from(facts: list[Any], placed: list[Any], texts: Texts) -> Step:
-    number, call, at, outcome, result, there, certainty, retry_of, depends_on, recovered_by, recovery = facts
+    number, call, at, outcome, result, there, certainty, retry_of, depends_on, recovered_by, recovery, *later = facts
     location = _location_from(at)
     result_location = None if there is None else _location_from(there)
     if isinstance(result, list):
@@ -122,6 +123,7 @@ def _step_from(facts: list[Any], placed: list[Any], texts: Texts) -> Step:
         tuple(depends_on),
         recovered_by,
         Recovery(recovery) if recovery else None,
+        later[0] if later else None,
     )
 
 

@@ -195,6 +195,7 @@ def _step_object(step: Step) -> JsonObject:
         "recovery": step.recovery.value if step.recovery else None,
         "recovered_by": step.recovered_by,
         "depends_on": list(step.depends_on),
+        "error": step.error,
     }
 
 
