@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 
 from inspector.chain.analysis import analyse
 from inspector.chain.argument_faults import argument_diagnostics
-from inspector.chain.data_flow import trace_values, with_dependencies
 from inspector.chain.faults import chain_diagnostics
 from inspector.chain.pairing import PlacedCall, PlacedResult, pair
 from inspector.chain.speech import Speech
@@ -59,29 +58,33 @@ class Inspection:
 
 
 def inspect_trace(
-    trace: Trace, *, format: str = AUTO, select: Sequence[str] = (), ignore: Sequence[str] = ()
+    trace: Trace,
+    *,
+    format: str = AUTO,
+    select: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    error_patterns: Sequence[str] = (),
 ) -> Inspection:
     """Read every part of a trace, pair calls with results, and find the break.
 
     `format` overrides the trace's own; `auto` detects it where the trace has none. `select` and `ignore` are rule
     codes, names or code prefixes: only diagnostics of selected rules (all where none is named) that are not ignored
-    are reported; the chain is judged by all. Raises UnknownFormatError and UnknownRuleError, and nothing for the
-    trace itself, whatever it holds.
+    are reported; the chain is judged by all. `error_patterns` are regular expressions (Python's `re`): a result that
+    holds one in its first or last 65,536 code points is an error, by its words. Raises UnknownFormatError,
+    UnknownRuleError and InvalidPatternError, and nothing for the trace itself, whatever it holds.
     """
     chosen = _format_of(trace, format)
     read = list(_read_turns(trace, chosen))
     parts = tuple(inspected for inspected, _ in read)
     pairing = pair(_events(parts))
-    diagnostics = [diagnostic for _, found in read for diagnostic in found]
+    diagnostics = [diagnostic for _, faults in read for diagnostic in faults]
     for number, turn in enumerate(trace.turns, 1):
         diagnostics += check_recording(turn, number)
-    chain = analyse(trace, pairing, diagnostics, tuple(_speeches(trace, parts)))
-    flow = trace_values(trace, chain.steps)
-    chain = replace(chain, steps=with_dependencies(chain.steps, flow))
-    diagnostics += chain_diagnostics(trace, pairing, chain)
-    diagnostics += argument_diagnostics(trace, chain.steps, flow)
+    found = analyse(trace, pairing, diagnostics, tuple(_speeches(trace, parts)), error_patterns)
+    diagnostics += chain_diagnostics(trace, pairing, found.chain)
+    diagnostics += argument_diagnostics(trace, found.chain.steps, found.flow)
     ordered = _in_order(trace, _chosen(diagnostics, select, ignore))
-    return Inspection(__version__, chosen.name, parts, chain, tuple(ordered))
+    return Inspection(__version__, chosen.name, parts, found.chain, tuple(ordered))
 
 
 def _format_of(trace: Trace, format: str) -> Format:

@@ -5,6 +5,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from itertools import islice
 
 from inspector.chain.origins import Found, OriginIndex, OriginKind, Source
 from inspector.chain.steps import Step
@@ -19,7 +20,10 @@ _ATOM = re.compile(r"[^\s\"'`<>()\[\]{},;|&=]*[\d/@][^\s\"'`<>()\[\]{},;|&=]*")
 _MOST_ATOMS = 50
 _LONG = 400
 _LEAST = 3
-_GIVEN = frozenset({OriginKind.SYSTEM, OriginKind.USER, OriginKind.RESULT})
+_OWN = frozenset({OriginKind.TOOLS, OriginKind.ARGUMENT})
+# `Tokyo, Japan` where the user said Tokyo: the names between commas, each looked for by itself.
+_NAMES = re.compile(r"(?:^|[,;\n])\s*([^\W_a-z][^,;\n]{2,60}?)\s*(?=[,;\n]|$)")
+_MOST_NAMES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,20 +133,17 @@ class _Origins:
             return Flow(step.number, pointer, value, is_trivial=True)
         turn = step.location.turn
         whole = self._find(value, turn) if not isinstance(value, str) or len(value) <= _LONG else None
-        if whole is not None:
+        if whole is not None and whole.kind is not OriginKind.ARGUMENT:
             return Flow(step.number, pointer, value, (whole,))
-        atoms = _atoms(value) if isinstance(value, str) else ()
-        parts = (found for atom in atoms if (found := self._find(atom, turn)) is not None)
+        pieces = (*_names(value), *_atoms(value)) if isinstance(value, str) else ()
+        parts = [found for piece in dict.fromkeys(pieces) if (found := self._find(piece, turn)) is not None]
+        if whole is not None:  # the agent's own, but it may have put it together from what it was given
+            parts = [whole, *(one for one in parts if one.kind not in _OWN)]
         return Flow(step.number, pointer, value, tuple(parts))
 
     def _find(self, value: str | int | float | Decimal, turn: int) -> Origin | None:
-        """The first place in what was given to the agent; else in the tools' definitions or its earlier arguments."""
-        ways = list(spellings(value))
-        for kinds in (_GIVEN, frozenset({OriginKind.TOOLS}), frozenset({OriginKind.ARGUMENT})):
-            found = self._index.first(ways, turn, kinds)
-            if found is not None:
-                return self._origin(found, str(value))
-        return None
+        found = self._index.first(spellings(value), turn)
+        return None if found is None else self._origin(found, str(value))
 
     def _origin(self, found: Found, text: str) -> Origin:
         source = found.source
@@ -183,6 +184,11 @@ def _pointer_at(node: JsonNode, at: int) -> str:
             pointer += f"/{after}"
         else:
             return pointer
+
+
+def _names(value: str) -> Iterator[str]:
+    if len(value) <= _LONG and ("," in value or ";" in value or "\n" in value):
+        yield from (match[1] for match in islice(_NAMES.finditer(value), _MOST_NAMES))
 
 
 def _atoms(value: str) -> Iterator[str]:

@@ -22,6 +22,9 @@ class OriginKind(StrEnum):
     ARGUMENT = "argument"  # an earlier argument of the agent's own
 
 
+_RANKS = {OriginKind.TOOLS: 1, OriginKind.ARGUMENT: 2}
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """A text that values may come from. `step` is the step whose result or argument it is, 0 for other texts.
@@ -65,31 +68,41 @@ class OriginIndex:
             self._words.append(words)
             self._starts.append(bounds)
 
-    def first(self, spellings: Iterable[Sequence[str]], before_turn: int, kinds: frozenset[OriginKind]) -> Found | None:
-        """The earliest place, in a source of one of `kinds` and in a turn before this one, of any of the spellings."""
-        found = [one for words in spellings if (one := self._first(words, before_turn, kinds)) is not None]
+    def first(self, spellings: Iterable[Sequence[str]], before_turn: int) -> Found | None:
+        """The earliest place, in a turn before this one, of any of the spellings.
+
+        What was given to the agent goes before the tools' definitions, these before its own earlier arguments. A
+        result that repeats what its own call had said gave nothing.
+        """
+        echoed: set[int] = set()
+        found = [one for words in spellings if (one := self._first(words, before_turn, echoed)) is not None]
         if not found:
             return None
-        number, at, length = min(found)
+        _, number, at, length = min(found)
         bounds = self._starts[number]
         return Found(self._sources[number], Range(bounds[at][0], bounds[at + length - 1][1]))
 
-    def _first(
-        self, words: Sequence[str], before_turn: int, kinds: frozenset[OriginKind]
-    ) -> tuple[int, int, int] | None:
-        """The source, the first word there, and how many words."""
+    def _first(self, words: Sequence[str], before_turn: int, echoed: set[int]) -> tuple[int, int, int, int] | None:
+        """How far the source stands behind others, its number, the first word there, and how many words."""
         if not words:
             return None
         offset = min(range(len(words)), key=lambda at: len(self._places.get(words[at], ())))
-        tried = 0
+        best: tuple[int, int, int, int] | None = None
+        tried, wanted = 0, list(words)
         for number, at in self._places.get(words[offset], ()):
-            source = self._sources[number]
-            if source.turn >= before_turn or source.kind not in kinds:
+            source, first = self._sources[number], at - offset
+            if source.turn >= before_turn or tried >= _MOST_TRIED:
+                break
+            if first < 0 or self._words[number][first : first + len(wanted)] != wanted:
+                tried += 1
                 continue
-            first = at - offset
-            if first >= 0 and self._words[number][first : first + len(words)] == list(words):
-                return number, first, len(words)
-            tried += 1
-            if tried >= _MOST_TRIED:
-                return None
-        return None
+            if source.kind is OriginKind.ARGUMENT:
+                echoed.add(source.step)
+            elif source.kind is OriginKind.RESULT and source.step in echoed:
+                continue
+            rank = _RANKS.get(source.kind, 0)
+            if best is None or rank < best[0]:
+                best = rank, number, first, len(wanted)
+            if not rank:
+                break
+        return best
