@@ -6,11 +6,16 @@ from dataclasses import dataclass, replace
 from inspector.chain.analysis import analyse
 from inspector.chain.argument_faults import argument_diagnostics
 from inspector.chain.data_flow import trace_values, with_dependencies
+from inspector.chain.ending_faults import ending_diagnostics
 from inspector.chain.faults import chain_diagnostics
 from inspector.chain.pairing import PlacedCall, PlacedResult, pair
 from inspector.chain.speech import Speech
 from inspector.chain.steps import Chain
 from inspector.checks.arguments import check_arguments
+from inspector.checks.arrivals import check_arrivals
+from inspector.checks.context_window import check_context
+from inspector.checks.reasoned_turns import reasoned_turns
+from inspector.checks.reasoning import check_reasoning
 from inspector.checks.recording import check_recording
 from inspector.checks.tools import OfferedTools
 from inspector.diagnostics import Diagnostic, Fault, Location
@@ -59,13 +64,20 @@ class Inspection:
 
 
 def inspect_trace(
-    trace: Trace, *, format: str = AUTO, select: Sequence[str] = (), ignore: Sequence[str] = ()
+    trace: Trace,
+    *,
+    format: str = AUTO,
+    select: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    reasoning_budget: int = 30_000,
+    context_window: int = 131_072,
 ) -> Inspection:
     """Read every part of a trace, pair calls with results, and find the break.
 
     `format` overrides the trace's own; `auto` detects it where the trace has none. `select` and `ignore` are rule
     codes, names or code prefixes: only diagnostics of selected rules (all where none is named) that are not ignored
-    are reported; the chain is judged by all. Raises UnknownFormatError and UnknownRuleError, and nothing for the
+    are reported; the chain is judged by all. `reasoning_budget` is how many tokens of reasoning a turn may take (R601),
+    `context_window` how many the model's window holds (R603). Raises UnknownFormatError and UnknownRuleError, and nothing for the
     trace itself, whatever it holds.
     """
     chosen = _format_of(trace, format)
@@ -75,10 +87,14 @@ def inspect_trace(
     diagnostics = [diagnostic for _, found in read for diagnostic in found]
     for number, turn in enumerate(trace.turns, 1):
         diagnostics += check_recording(turn, number)
+        diagnostics += check_arrivals(turn, number)
+    diagnostics += check_reasoning(trace, tuple(reasoned_turns(trace, parts)), reasoning_budget)
+    diagnostics += check_context(trace, context_window)
     chain = analyse(trace, pairing, diagnostics, tuple(_speeches(trace, parts)))
     flow = trace_values(trace, chain.steps)
     chain = replace(chain, steps=with_dependencies(chain.steps, flow))
     diagnostics += chain_diagnostics(trace, pairing, chain)
+    diagnostics += ending_diagnostics(trace, chain)
     diagnostics += argument_diagnostics(trace, chain.steps, flow)
     ordered = _in_order(trace, _chosen(diagnostics, select, ignore))
     return Inspection(__version__, chosen.name, parts, chain, tuple(ordered))

@@ -4,7 +4,7 @@ from difflib import get_close_matches
 from types import MappingProxyType
 
 from inspector.errors import UnknownRuleError
-from inspector.rules import api_calls, conversation, json_syntax, markers, recording, schema
+from inspector.rules import api_calls, conversation, json_syntax, markers, reasoning, recording, schema
 from inspector.rules.rule import Rule
 
 FAMILIES: tuple[tuple[str, str, tuple[Rule, ...]], ...] = (
@@ -13,6 +13,7 @@ FAMILIES: tuple[tuple[str, str, tuple[Rule, ...]], ...] = (
     ("F3", "markers and spans", markers.RULES),
     ("T4", "calls and results across turns", conversation.RULES),
     ("C5", "the recording itself", recording.RULES),
+    ("R6", "reasoning and context", reasoning.RULES),
 )
 RULES: tuple[Rule, ...] = tuple(rule for _, _, rules in FAMILIES for rule in rules)
 _BY_WORD = MappingProxyType({word: rule for rule in RULES for word in (rule.code, rule.name)})

@@ -108,6 +108,20 @@ UNSUPPORTED_ARGUMENT = Rule(
     "only where the whole conversation is known, and not those of calls that make something new. Dates, numbers and "
     "words are the model's to choose.",
 )
+UNRECOVERED_ERROR = Rule(
+    "T413",
+    "unrecovered-error",
+    Severity.ERROR,
+    "A tool answered with an error, and the agent went on as if it had not.",
+    "text",
+)
+NO_FINAL_ANSWER = Rule(
+    "T414",
+    "no-final-answer",
+    Severity.WARNING,
+    "The conversation ends with a tool's result, or with an empty turn: the agent never answered.",
+    "text.",
+)
 
 RULES = (
     UNKNOWN_TOOL,
@@ -122,4 +136,6 @@ RULES = (
     MALFORMED_CALL_ID,
     PLACEHOLDER_ARGUMENT,
     UNSUPPORTED_ARGUMENT,
+    UNRECOVERED_ERROR,
+    NO_FINAL_ANSWER,
 )

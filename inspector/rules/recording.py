@@ -2,6 +2,29 @@
 
 from inspector.rules.rule import Rule, Severity
 
+SEQUENCE_GAP = Rule(
+    "C501",
+    "sequence-gap",
+    Severity.WARNING,
+    "Chunks of a stream are missing from the recording, or came twice.",
+    "Every arrival of a turn bears a number, counted from 0 over all its parts. Where a number is missing, the recorder "
+    "lost text: a call that looks broken just there may have been whole on the wire, so do not blame the model before "
+    "you have the other recording. Look for a full disk, a killed recorder, or a trace file that was edited by hand.",
+    bad="@user\nWeather in Oslo?\n@assistant sequences=0,1,4 cuts=3,6\nIt is sunny.",
+    good="@user\nWeather in Oslo?\n@assistant sequences=0,1,2 cuts=3,6\nIt is sunny.",
+)
+STALLED_STREAM = Rule(
+    "C502",
+    "stalled-stream",
+    Severity.WARNING,
+    "Nothing came for more than ten seconds in the middle of a stream.",
+    "The server was busy with others (a full queue, a long prompt being read in, swapped memory), a proxy held pieces "
+    "back, or the model thought without showing it. Clients with a read timeout give up here, and an agent's retry "
+    "makes the queue longer. Only times that were recorded count, and the time before the first chunk does not: a slow "
+    "start is no stall. Compare the place with the server's log.",
+    bad="@user\nWeather in Oslo?\n@assistant offsets_s=0.4,0.5,14.2 cuts=3,6\nIt is sunny.",
+    good="@user\nWeather in Oslo?\n@assistant offsets_s=0.4,0.5,0.6 cuts=3,6\nIt is sunny.",
+)
 CUT_OFF_BY_LENGTH = Rule(
     "C503",
     "cut-off-by-length",
@@ -64,6 +87,8 @@ REUSED_CALL_INDEX = Rule(
 )
 
 RULES = (
+    SEQUENCE_GAP,
+    STALLED_STREAM,
     CUT_OFF_BY_LENGTH,
     ABORTED_STREAM,
     UPSTREAM_ERROR,
