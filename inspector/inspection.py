@@ -77,8 +77,8 @@ def inspect_trace(
     `format` overrides the trace's own; `auto` detects it where the trace has none. `select` and `ignore` are rule
     codes, names or code prefixes: only diagnostics of selected rules (all where none is named) that are not ignored
     are reported; the chain is judged by all. `reasoning_budget` is how many tokens of reasoning a turn may take (R601),
-    `context_window` how many the model's window holds (R603). Raises UnknownFormatError and UnknownRuleError, and nothing for the
-    trace itself, whatever it holds.
+    `context_window` how many the model's window holds (R603). Raises UnknownFormatError and UnknownRuleError, and
+    nothing for the trace itself, whatever it holds.
     """
     chosen = _format_of(trace, format)
     read = list(_read_turns(trace, chosen))

@@ -42,7 +42,8 @@ def _gap(before: int, after: int) -> str | None:
     missing = after - before - 1
     if not missing:
         return None
-    named = f"Chunk {before + 1} is" if missing == 1 else f"Chunks {before + 1} to {after - 1} are"
+    joined = "and" if missing == 2 else "to"
+    named = f"Chunk {before + 1} is" if missing == 1 else f"Chunks {before + 1} {joined} {after - 1} are"
     return f"{named} missing before this: the recording lost what came there."
 
 

@@ -15,11 +15,16 @@ class InspectedPart(Protocol):
     """What is asked of an inspected part: which it is (`turn` counts from 1), and the spans that tile its text."""
 
     @property
-    def turn(self) -> int: ...
+    def turn(self) -> int:
+        """The number of its turn."""
+
     @property
-    def part(self) -> str: ...
+    def part(self) -> str:
+        """The name of the part."""
+
     @property
-    def spans(self) -> tuple[Span, ...]: ...
+    def spans(self) -> tuple[Span, ...]:
+        """Its spans, in order."""
 
 
 class ReasoningMode(StrEnum):

@@ -1,4 +1,4 @@
-"""How intricate a tool's schema is: its depth, its references and its alternatives, in bounded time for hostile ones."""
+"""How intricate a tool's schema is: its depth, its references, its alternatives; bounded on hostile ones."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
