@@ -5,11 +5,16 @@ from dataclasses import dataclass, replace
 
 from inspector.chain.analysis import analyse
 from inspector.chain.argument_faults import argument_diagnostics
+from inspector.chain.ending_faults import ending_diagnostics
 from inspector.chain.faults import chain_diagnostics
 from inspector.chain.pairing import PlacedCall, PlacedResult, pair
 from inspector.chain.speech import Speech
 from inspector.chain.steps import Chain
 from inspector.checks.arguments import check_arguments
+from inspector.checks.arrivals import check_arrivals
+from inspector.checks.context_window import check_context
+from inspector.checks.reasoned_turns import reasoned_turns
+from inspector.checks.reasoning import check_reasoning
 from inspector.checks.recording import check_recording
 from inspector.checks.tools import OfferedTools
 from inspector.diagnostics import Diagnostic, Fault, Location
@@ -64,13 +69,17 @@ def inspect_trace(
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),
     error_patterns: Sequence[str] = (),
+    reasoning_budget: int = 30_000,
+    context_window: int = 131_072,
 ) -> Inspection:
     """Read every part of a trace, pair calls with results, and find the break.
 
     `format` overrides the trace's own; `auto` detects it where the trace has none. `select` and `ignore` are rule
     codes, names or code prefixes: only diagnostics of selected rules (all where none is named) that are not ignored
     are reported; the chain is judged by all. `error_patterns` are regular expressions (Python's `re`): a result that
-    holds one in its first or last 65,536 code points is an error, by its words. Raises UnknownFormatError,
+    holds one in its first or last 65,536 code points is an error, by its words. `reasoning_budget` is how many tokens
+    of reasoning a turn may take (R601), `context_window` how many the model's window holds (R603).
+    Raises UnknownFormatError,
     UnknownRuleError and InvalidPatternError, and nothing for the trace itself, whatever it holds.
     """
     chosen = _format_of(trace, format)
@@ -80,8 +89,12 @@ def inspect_trace(
     diagnostics = [diagnostic for _, faults in read for diagnostic in faults]
     for number, turn in enumerate(trace.turns, 1):
         diagnostics += check_recording(turn, number)
+        diagnostics += check_arrivals(turn, number)
+    diagnostics += check_reasoning(trace, tuple(reasoned_turns(trace, parts)), reasoning_budget)
+    diagnostics += check_context(trace, context_window)
     found = analyse(trace, pairing, diagnostics, tuple(_speeches(trace, parts)), error_patterns)
     diagnostics += chain_diagnostics(trace, pairing, found.chain)
+    diagnostics += ending_diagnostics(trace, found.chain)
     diagnostics += argument_diagnostics(trace, found.chain.steps, found.flow)
     ordered = _in_order(trace, _chosen(diagnostics, select, ignore))
     return Inspection(__version__, chosen.name, parts, found.chain, tuple(ordered))

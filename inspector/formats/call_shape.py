@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from inspector.diagnostics import Edit, Fault, Fix
 from inspector.json_scanner import JsonKind, JsonNode, Member, read_json
 from inspector.model import Json
-from inspector.rules import json_syntax as rules
+from inspector.rules import call_shape as rules
 from inspector.text import Range
 
 ARGUMENT_KEYS = ("arguments", "parameters")
