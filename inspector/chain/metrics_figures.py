@@ -1,0 +1,248 @@
+"""The counts of one trace that metrics over many traces are made of."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+
+from inspector.chain.call_faults import CallFaults
+from inspector.chain.endings import source_says_success
+from inspector.chain.steps import Chain, Status, Step, StepOutcome
+from inspector.diagnostics import Diagnostic
+from inspector.model import InstantSource, Role, ToolDefinition, Trace
+from inspector.rules import schema
+from inspector.text import Range
+
+_VIOLATIONS = frozenset(rule.code for rule in schema.RULES if rule.severity.value == "error")
+_NO_ITEM = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class CallCounts:
+    """Counts over the calls of a trace, or over those of one tool in it.
+
+    `well_formed` calls are strict in their own format and name a tool. `checked` calls name a tool that was offered
+    with a schema, and nothing kept them from being checked; the `compliant` among them are well formed and break
+    nothing of it. `answered` calls got a result; `error_results` is how many of those are errors of calls that were
+    otherwise sound. `failed` and `recovered` are as the chain has them. `timed` calls stand alone in their turn between
+    recorded times; `latency_ms` is the sum of the milliseconds from the end of each to the next request.
+    """
+
+    calls: int = 0
+    well_formed: int = 0
+    checked: int = 0
+    compliant: int = 0
+    answered: int = 0
+    error_results: int = 0
+    failed: int = 0
+    recovered: int = 0
+    timed: int = 0
+    latency_ms: int = 0
+
+    def __add__(self, other: "CallCounts") -> "CallCounts":
+        return CallCounts(*(getattr(self, name) + getattr(other, name) for name in CALL_COUNTS))
+
+
+CALL_COUNTS = tuple(field.name for field in fields(CallCounts))
+"""The names of what is counted over calls, in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """How often calls of a tool broke its schema at a place by a rule.
+
+    `path` is a JSON Pointer into the arguments with `*` for the index of every list, `""` for the whole.
+    """
+
+    tool: str
+    path: str
+    code: str
+    times: int
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedCounts:
+    """How the calls of a trace agree with those that its task wanted: what was right, and of how much."""
+
+    right_tools: int
+    expected_tools: int
+    right_parameters: int
+    expected_parameters: int
+
+
+@dataclass(frozen=True, slots=True)
+class TraceFigures:
+    """What one trace adds to metrics.
+
+    `success` is what the source itself says, None where it says nothing. `calling_turns` are the turns with a call,
+    `parallel_turns` those with several. `tools` maps a name (`""`: unreadable) to the counts over its calls; `codes`
+    a rule's code to its diagnostics. What is known of expected calls stays None until `metrics_expected` says it.
+    """
+
+    status: Status
+    success: bool | None
+    calls: CallCounts
+    calling_turns: int
+    parallel_turns: int
+    tools: Mapping[str, CallCounts]
+    codes: Mapping[str, int]
+    violations: tuple[Violation, ...]
+    broken_tool: str | None = None
+    expected: ExpectedCounts | None = None
+
+    def numbers(self) -> dict[str, int]:
+        """The counts of the trace by name, those of its ending as 1 and 0."""
+        is_multi_step = self.calls.calls > 1
+        is_unbroken = self.status in (Status.OK, Status.RECOVERED)
+        expected = asdict(self.expected) if self.expected is not None else {}
+        return (
+            asdict(self.calls)
+            | expected
+            | {
+                "calling_turns": self.calling_turns,
+                "parallel_turns": self.parallel_turns,
+                "is_ok": int(self.status is Status.OK),
+                "is_recovered": int(self.status is Status.RECOVERED),
+                "is_broken": int(self.status is Status.BROKEN),
+                "is_aborted": int(self.status is Status.ABORTED),
+                "is_multi_step": int(is_multi_step),
+                "is_multi_step_success": int(is_multi_step and is_unbroken and self.success is not False),
+                "is_judged": int(self.success is not None),
+                "is_judged_success": int(self.success is True),
+            }
+        )
+
+    def numbers_of(self, tool: str) -> dict[str, int]:
+        """The counts over a tool's calls by name; `is_broken` where the chain broke at one of them."""
+        is_broken = self.status is Status.BROKEN and (self.broken_tool or "") == tool
+        return asdict(self.tools[tool]) | {"is_broken": int(is_broken)}
+
+
+def figures_of(
+    trace: Trace,
+    chain: Chain,
+    diagnostics: Sequence[Diagnostic],
+    definitions: Iterable[tuple[int, ToolDefinition]] = (),
+) -> TraceFigures:
+    """The figures of a trace with this chain and these diagnostics, which must be all that were found.
+
+    `definitions` are the tools that its texts define, each with its turn, in order. Linear but for a logarithm.
+    """
+    look = _Look(trace, chain.steps, diagnostics, definitions)
+    tools: defaultdict[str, CallCounts] = defaultdict(CallCounts)
+    for step in chain.steps:
+        tools[step.call.name or ""] += look.counts(step)
+    turns = Counter(step.location.turn for step in chain.steps)
+    return TraceFigures(
+        status=chain.status,
+        success=source_says_success(trace),
+        calls=sum(tools.values(), CallCounts()),
+        calling_turns=len(turns),
+        parallel_turns=sum(calls > 1 for calls in turns.values()),
+        tools=dict(tools),
+        codes=dict(Counter(one.rule.code for one in diagnostics)),
+        violations=tuple(look.violations(chain.steps)),
+        broken_tool=chain.broken.tool if chain.broken else None,
+    )
+
+
+class _Look:
+    """One trace, looked at call by call."""
+
+    def __init__(
+        self,
+        trace: Trace,
+        steps: Sequence[Step],
+        diagnostics: Sequence[Diagnostic],
+        definitions: Iterable[tuple[int, ToolDefinition]],
+    ) -> None:
+        self._faults = CallFaults(diagnostics)
+        self._unchecked: defaultdict[tuple[int, str], list[Range]] = defaultdict(list)
+        for one in diagnostics:
+            if one.rule is schema.SCHEMA_NOT_CHECKED:
+                self._unchecked[one.location.turn, one.location.part].append(one.location.range)
+        self._schemas = _schemas(trace, definitions)
+        self._latencies = _latencies_ms(trace, steps)
+
+    def counts(self, step: Step) -> CallCounts:
+        """The counts of one call."""
+        is_checked = self._is_checked(step)
+        is_compliant = is_checked and step.call.valid and not self._broken(step)
+        latency_ms = self._latencies.get(step.number)
+        return CallCounts(
+            calls=1,
+            well_formed=int(step.call.valid),
+            checked=int(is_checked),
+            compliant=int(is_compliant),
+            answered=int(step.result is not None),
+            error_results=int(step.outcome is StepOutcome.ERROR_RESULT),
+            failed=int(step.outcome.failed),
+            recovered=int(step.outcome.failed and step.recovery is not None),
+            timed=int(latency_ms is not None),
+            latency_ms=latency_ms or 0,
+        )
+
+    def violations(self, steps: Sequence[Step]) -> Iterator[Violation]:
+        """What calls broke of their schemas, the most frequent first."""
+        found = Counter(
+            (step.call.name or "", _without_indices(fault.fault.path or ""), fault.rule.code)
+            for step in steps
+            for fault in self._broken(step)
+        )
+        for (tool, path, code), times in sorted(found.items(), key=lambda one: (-one[1], one[0])):
+            yield Violation(tool, path, code, times)
+
+    def _broken(self, step: Step) -> list[Diagnostic]:
+        return [fault for fault in self._faults.on(step.location) if fault.rule.code in _VIOLATIONS]
+
+    def _is_checked(self, step: Step) -> bool:
+        if step.call.name is None or step.call.name not in self._schemas.get(step.location.turn, frozenset()):
+            return False
+        place, mine = (step.location.turn, step.location.part), step.location.range
+        left_out = self._unchecked.get(place, ())
+        return not any(mine.start <= one.start and one.end <= mine.end for one in left_out)
+
+
+def _schemas(trace: Trace, definitions: Iterable[tuple[int, ToolDefinition]]) -> dict[int, frozenset[str]]:
+    """The tools with a schema that a turn's calls are checked against: those of its request, else of texts before."""
+    told: defaultdict[int, set[str]] = defaultdict(set)
+    for number, tool in definitions:
+        if tool.parameters is not None and trace.turns[number - 1].role in (Role.SYSTEM, Role.USER):
+            told[number].add(tool.name)
+    found: dict[int, frozenset[str]] = {}
+    defined: frozenset[str] = frozenset()
+    seen: dict[int, frozenset[str]] = {}
+    for number, turn in enumerate(trace.turns, 1):
+        if number in told:
+            defined |= told[number]
+        tools = turn.generation.tools if turn.generation is not None else ()
+        if tools and id(tools) not in seen:
+            seen[id(tools)] = frozenset(tool.name for tool in tools if tool.parameters is not None)
+        found[number] = seen[id(tools)] if tools else defined
+    return found
+
+
+def _latencies_ms(trace: Trace, steps: Sequence[Step]) -> dict[int, int]:
+    """How long each call's result took, from the end of its turn to the next request, where both were recorded."""
+    alone = Counter(step.location.turn for step in steps)
+    began: dict[int, float | None] = {}
+    following: float | None = None
+    for number in range(len(trace.turns), 0, -1):
+        began[number] = following
+        generation = trace.turns[number - 1].generation
+        if generation is not None:
+            started = generation.started
+            following = started.at_s if started and started.source is InstantSource.RECORDED else None
+    found: dict[int, int] = {}
+    for step in steps:
+        generation = trace.turns[step.location.turn - 1].generation
+        ended = generation.ended if generation is not None else None
+        began_s = began[step.location.turn]
+        if ended is None or ended.source is not InstantSource.RECORDED or began_s is None or step.result is None:
+            continue
+        if alone[step.location.turn] == 1 and 0 <= began_s - ended.at_s < 86_400:
+            found[step.number] = round(1000 * (began_s - ended.at_s))
+    return found
+
+
+def _without_indices(path: str) -> str:
+    return "/".join(_NO_ITEM if piece.isdecimal() else piece for piece in path.split("/"))
