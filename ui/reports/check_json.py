@@ -5,7 +5,7 @@ from typing import TextIO
 
 from inspector.json_text import write_json
 from inspector.rules.rule import Severity
-from ui.reports.check_report import CheckedFile, Finding, Totals
+from ui.reports.check_report import CheckedFile, CheckedTrace, Finding, Totals
 from ui.views.segment_json import JsonObject, diagnostic_object
 
 _IN_MEMORY_BYTES = 8 << 20
@@ -18,9 +18,10 @@ class CheckJson:
         self._out = out
         self._files, self._diagnostics = _Array(), _Array()
 
-    def finding(self, finding: Finding) -> None:
-        """One more element of `diagnostics`."""
-        self._diagnostics.add(finding_object(finding))
+    def trace(self, trace: CheckedTrace) -> None:
+        """Its findings are more elements of `diagnostics`."""
+        for finding in trace.findings:
+            self._diagnostics.add(finding_object(finding))
 
     def file(self, file: CheckedFile) -> None:
         """One more element of `files`."""
@@ -48,6 +49,7 @@ def finding_object(finding: Finding) -> JsonObject:
         "part": place.part,
         **said,
         "path_in_arguments": in_arguments,
+        "fingerprint": finding.fingerprint,
     }
 
 
@@ -61,6 +63,7 @@ def file_object(file: CheckedFile) -> JsonObject:
         "skipped": file.skipped,
         "skipped_records": [{"record": one.record, "reason": one.reason} for one in file.first_skipped],
         "diagnostics": dict(sorted(file.diagnostics.items())),
+        "known": file.known,
     }
 
 
@@ -74,6 +77,8 @@ def totals_object(totals: Totals) -> JsonObject:
         "errors": totals.of(Severity.ERROR),
         "warnings": totals.of(Severity.WARNING),
         "infos": totals.of(Severity.INFO),
+        "known": totals.known,
+        "gone": totals.gone,
         "diagnostics": dict(sorted(totals.diagnostics.items())),
     }
 
