@@ -12,7 +12,8 @@ from inspector.inspection import inspect_trace
 from inspector.model import Trace
 from inspector.segmentation import AUTO
 from ui.cli.check_baseline import Baseline
-from ui.reports.check_report import CheckedFile, CheckedTrace, CheckReport, findings_of, title_of
+from ui.reports.check_report import CheckedFile, CheckedTrace, CheckReport, findings_of
+from ui.views.trace import title_of
 
 _MOST_SKIPPED = 100
 

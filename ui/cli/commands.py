@@ -23,6 +23,7 @@ COMMANDS = MappingProxyType(
         "show": Entry("ui.cli.show:show", "Show one trace: its turns, its chain, and what is wrong."),
         "search": Entry("ui.cli.search:search", "Find words in the texts of the traces in the database."),
         "check": Entry("ui.cli.check:check", "Inspect log files without a database; for CI."),
+        "fix": Entry("ui.cli.fix:fix", "Repair training data where a repair is safe, as a copy, with a diff."),
         "export": Entry("ui.cli.export:export", "Write traces as a trace file, JSON, Markdown or one HTML page."),
         "reinspect": Entry("ui.cli.reinspect:reinspect", "Inspect the traces in the database again."),
         "db": Entry("ui.cli.database:database", "Look after the database: upgrade, stats, prune, vacuum."),

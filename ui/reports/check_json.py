@@ -1,14 +1,12 @@
 """The report of a check as one JSON object, in bounded memory however much is found."""
 
-import tempfile
 from typing import TextIO
 
 from inspector.json_text import write_json
 from inspector.rules.rule import Severity
 from ui.reports.check_report import CheckedFile, CheckedTrace, Finding, Totals
+from ui.reports.json_array import JsonArray
 from ui.views.segment_json import JsonObject, diagnostic_object
-
-_IN_MEMORY_BYTES = 8 << 20
 
 
 class CheckJson:
@@ -16,7 +14,7 @@ class CheckJson:
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
-        self._files, self._diagnostics = _Array(), _Array()
+        self._files, self._diagnostics = JsonArray(), JsonArray()
 
     def trace(self, trace: CheckedTrace) -> None:
         """Its findings are more elements of `diagnostics`."""
@@ -81,23 +79,3 @@ def totals_object(totals: Totals) -> JsonObject:
         "gone": totals.gone,
         "diagnostics": dict(sorted(totals.diagnostics.items())),
     }
-
-
-class _Array:
-    """A JSON array that grows on the disk."""
-
-    def __init__(self) -> None:
-        self._spool = tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES, "w+", encoding="ascii")  # noqa: SIM115  # lives on
-        self._begun = False
-
-    def add(self, value: JsonObject) -> None:
-        self._spool.write((",\n" if self._begun else "\n") + write_json(value))
-        self._begun = True
-
-    def write_to(self, out: TextIO) -> None:
-        out.write("[")
-        self._spool.seek(0)
-        while piece := self._spool.read(1 << 16):
-            out.write(piece)
-        out.write("\n]" if self._begun else "]")
-        self._spool.close()

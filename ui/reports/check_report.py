@@ -15,6 +15,7 @@ from inspector.rules.rule import Severity
 from inspector.text import LineIndex
 from ui.reports.check_fingerprints import Fingerprints
 from ui.reports.check_places import FilePlace, FilePlaces
+from ui.views.trace import title_of
 
 _SEVERITIES = {rule.code: rule.severity for rule in RULES}
 
@@ -124,11 +125,6 @@ def findings_of(path: str, source: str, trace: Trace, inspection: Inspection) ->
         lines = known[at]
         place, fingerprint = places.place(diagnostic), fingerprints.of(diagnostic, lines.text)
         yield Finding(path, trace.provenance.record, title_of(trace), diagnostic, lines, place, fingerprint)
-
-
-def title_of(trace: Trace) -> str:
-    """What reports call a trace: its name, or its first id."""
-    return trace.name or next((id.value for id in trace.external_ids), "")
 
 
 def _text(trace: Trace, turn: int, part: str) -> str:
