@@ -24,6 +24,7 @@ COMMANDS = MappingProxyType(
         "search": Entry("ui.cli.search:search", "Find words in the texts of the traces in the database."),
         "check": Entry("ui.cli.check:check", "Inspect log files without a database; for CI."),
         "web": Entry("ui.cli.web:web", "Show the database in a browser: what breaks, how often, and where."),
+        "fix": Entry("ui.cli.fix:fix", "Repair training data where a repair is safe, as a copy, with a diff."),
         "export": Entry("ui.cli.export:export", "Write traces as a trace file, JSON, Markdown or one HTML page."),
         "annotate": Entry("ui.cli.annotate:annotate", "Write data flow and decision points, a JSON object a trace."),
         "diff": Entry("ui.cli.diff:diff", "Show where runs of one task part, and what differs there."),
