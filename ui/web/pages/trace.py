@@ -2,15 +2,19 @@
 
 import streamlit as st
 
+from inspector.diagnostics import Location
 from inspector.text import Range
 from ui.views.break_story import break_lines
+from ui.views.dissect.dissection import Dissection
+from ui.views.dissect.verdict import landing
 from ui.views.status import status_run
 from ui.views.trace import title_of, trace_facts
 from ui.views.visible import visible_line
-from ui.web.dissecting import dissector
+from ui.web.components import dissector
 from ui.web.markup import put_lines
 from ui.web.places import asked, asked_number, go, keep
 from ui.web.shown_trace import ShownTrace, shown_trace
+from ui.web.side_views import side_views
 from ui.web.stream_data import place, stream_data, turns_shown, window_of
 from ui.web.value_rows import value_rows
 
@@ -43,12 +47,13 @@ def _head(shown: ShownTrace) -> None:
 
 
 def _stream(shown: ShownTrace) -> None:
+    dissection = Dissection(shown.trace, shown.inspection)
     selected = _asked_place(shown)
     turn = selected[0] if selected else 1
     window = window_of(shown.trace, turn)
     data = stream_data(shown.trace, shown.inspection, window)
     data |= {
-        "values": value_rows(shown.inspection, window),
+        "values": value_rows(dissection, window),
         "selected": place(*selected) if selected else None,
         "version": f"{shown.version}.{window.first}",
     }
@@ -57,6 +62,8 @@ def _stream(shown: ShownTrace) -> None:
     picked = dissector(data, key=f"weaklink_dissector_{shown.summary.id}")
     if picked is not None:
         keep(turn=picked["turn"], part=picked["part"], start=picked["start"], end=picked["end"])
+        selected = _asked_place(shown)
+    side_views(dissection, None if selected is None else Location(*selected))
 
 
 def _asked_place(shown: ShownTrace) -> tuple[int, str, Range] | None:
@@ -64,17 +71,5 @@ def _asked_place(shown: ShownTrace) -> tuple[int, str, Range] | None:
     turn, start, end = asked_number("turn"), asked_number("start"), asked_number("end")
     if turn is not None and start is not None and end is not None and start <= end:
         return turn, asked("part") or "text", Range(start, end)
-    if shown.inspection.chain.broken is not None:
-        at = shown.inspection.chain.steps[shown.inspection.chain.broken.step - 1].location
-        inside = [
-            one.location
-            for one in shown.inspection.diagnostics
-            if (one.location.turn, one.location.part) == (at.turn, at.part)
-            and one.rule.code == shown.inspection.chain.broken.code
-        ]
-        at = inside[0] if inside else at
-        return at.turn, at.part, at.range
-    if shown.inspection.diagnostics:
-        first = shown.inspection.diagnostics[0].location
-        return first.turn, first.part, first.range
-    return None
+    found = landing(shown.inspection)
+    return None if found is None else (found.turn, found.part, found.range)
