@@ -30,6 +30,7 @@ PAGES: tuple[Entry, ...] = (
     Entry("traces", "Traces", ":material/list:", "ui.web.pages.traces"),
     Entry("trace", "Trace", ":material/account_tree:", "ui.web.pages.trace"),
     Entry("rules", "Rules", ":material/rule:", "ui.web.pages.rules"),
+    Entry("sql", "SQL", ":material/database:", "ui.web.pages.sql"),
 )
 """The pages in the order of the menu; the first is home."""
 

@@ -9,7 +9,7 @@ from ui.views.run import Line
 from ui.web.theme import colour_rules
 
 _RULES = """
-.wl { font: 14px/1.6 ui-monospace, "DejaVu Sans Mono", monospace; white-space: pre-wrap; overflow-wrap: anywhere; }
+.wl { font: 14px/1.6 ui-monospace, "DejaVu Sans Mono", monospace; white-space: pre; overflow-x: auto; }
 .stMainBlockContainer { padding-top: 3rem; padding-bottom: 2rem; }
 .stMainBlockContainer h1 { font-size: 1.6rem; padding: 0; }
 .wl .strong { font-weight: 700; }

@@ -20,6 +20,7 @@ def colour_rules() -> str:
     return "\n".join((*_variables(), *(f".{style} {{ color: var(--{style}); }}" for style in _STYLES)))
 
 
+_BUTTON = "#1769aa"  # Streamlit writes white on it, in both themes: 5.6:1
 _STYLES = tuple(style for style in Style if style not in (Style.PLAIN, Style.STRONG))
 
 
@@ -31,7 +32,7 @@ def _variables() -> Iterator[str]:
 
 def _theme(colours: Colours) -> Iterator[tuple[str, str]]:
     of = colours.of
-    yield "primaryColor", of[Style.INFO]
+    yield "primaryColor", _BUTTON
     yield "backgroundColor", colours.background
     yield "secondaryBackgroundColor", colours.surface
     yield "textColor", of[Style.PLAIN]

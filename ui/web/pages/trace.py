@@ -18,7 +18,7 @@ from ui.web.side_views import side_views
 from ui.web.stream_data import place, stream_data, turns_shown, window_of
 from ui.web.value_rows import value_rows
 
-_WIDTH = 140
+_WIDTH = 110
 
 
 def show() -> None:
