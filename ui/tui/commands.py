@@ -51,13 +51,9 @@ def bindings(commands: Sequence[Command]) -> list[Binding]:
 
 
 def commands_of(node: DOMNode | type[DOMNode]) -> tuple[Command, ...]:
-    """The commands that a node's class declares in `ACTIONS`, its bases' behind its own."""
-    kind = node if isinstance(node, type) else type(node)
-    found: dict[str, Command] = {}
-    for one in kind.__mro__:
-        for command in vars(one).get("ACTIONS", ()):
-            found.setdefault(command.id, command)
-    return tuple(found.values())
+    """The commands that a node's class declares in `ACTIONS`, or has from its base."""
+    found: tuple[Command, ...] = getattr(node, "ACTIONS", ())
+    return found
 
 
 def offered(screen: Screen[object]) -> Iterator[Offered]:
