@@ -13,7 +13,7 @@ from ui.tui.chains.screen import ChainsScreen
 from ui.tui.command_palette import OfferedCommands
 from ui.tui.commands import Command, bindings, key_names, offered
 from ui.tui.footer import KeyFooter
-from ui.tui.help_screen import HelpScreen, help_lines
+from ui.tui.help_screen import HelpScreen
 from ui.tui.keymap import keymap_path, read_keymap
 from ui.tui.line_commands import LINE_COMMANDS
 from ui.tui.palette import THEMES, chosen_theme, themes
@@ -77,7 +77,7 @@ class WeaklinkApp(App[None]):
         if isinstance(self.screen, HelpScreen):
             return
         commands = [one.command for one in offered(self.screen)]
-        self.push_screen(HelpScreen(help_lines(commands, key_names(self.screen))))
+        self.push_screen(HelpScreen(commands, key_names(self.screen)))
 
     def action_keys(self) -> None:
         """Show or hide the keys at the bottom."""

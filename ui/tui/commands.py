@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from textual.binding import Binding
 from textual.dom import DOMNode
+from textual.keys import key_to_character
 from textual.screen import Screen
 
 
@@ -70,10 +71,14 @@ def offered(screen: Screen[object]) -> Iterator[Offered]:
 
 
 def key_names(screen: Screen[object]) -> dict[str, tuple[str, ...]]:
-    """The keys that reach each command of a screen now, by its id, as people read them; keymaps are heeded."""
+    """The keys that reach each command of a screen now, by its id, as people read them; keymaps are heeded.
+
+    What is typed into a line that has the focus reaches nothing else.
+    """
     found: dict[str, tuple[str, ...]] = {}
-    for active in screen.active_bindings.values():
-        if active.binding.id:
+    focused = screen.focused
+    for key, active in screen.active_bindings.items():
+        if active.binding.id and not (focused and focused.check_consume_key(key, key_to_character(key))):
             shown = screen.app.get_key_display(active.binding)
             found[active.binding.id] = (*found.get(active.binding.id, ()), shown)
     return found

@@ -9,9 +9,9 @@ from rich.highlighter import Highlighter
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Vertical
+from textual.containers import Horizontal, Vertical
 from textual.message import Message
-from textual.widgets import Input
+from textual.widgets import Input, Label
 
 from storage import FilterError
 from storage.filter import parse_filter
@@ -98,7 +98,9 @@ class FilterBar(Vertical):
     DEFAULT_CSS = """
     FilterBar { height: auto; dock: bottom; margin-bottom: 2; display: none; background: $surface; }
     FilterBar.open { display: block; }
-    FilterBar Input { border: none; height: 1; padding: 0 1; background: $panel; }
+    FilterBar Horizontal { height: 1; }
+    FilterBar Label { color: $primary; }
+    FilterBar Input { border: none; width: 1fr; height: 1; background: $panel; }
     FilterBar.wrong Input { background: $surface; color: $error; }
     FilterBar LineBar { background: $surface; }
     """
@@ -124,9 +126,11 @@ class FilterBar(Vertical):
 
     def compose(self) -> ComposeResult:
         """The line, and what is said of it."""
-        yield FilterInput(
-            highlighter=self._marker, placeholder="status:broken model:qwen* code:J104 words", compact=True
-        )
+        with Horizontal():
+            yield Label(" filter ")
+            yield FilterInput(
+                highlighter=self._marker, placeholder="status:broken model:qwen* code:J104 words", compact=True
+            )
         yield LineBar()
 
     def open(self, typed: str, *, before: str) -> None:
@@ -203,7 +207,7 @@ class FilterBar(Vertical):
         line = self.query_one(FilterInput)
         offered = await self._complete(text, line.cursor_position)
         self._offered, self._taken = offered[:_OFFERED], 0
-        if self._offered and self._marker.position is None:
+        if self._offered:
             self._show_offered()
         await asyncio.sleep(_PATIENCE_S)
         if self._marker.position is None and self.has_class("open"):
