@@ -55,8 +55,7 @@ class ChainColumns:
         cells["st"] = (_glyph(summary), *marks)
         if "time" in self.widths:
             at_s = summary.started_at_s if summary.started_at_s is not None else summary.imported_at_s
-            said = short_time(at_s, now_s)
-            cells["time"] = (Run(said if len(said) <= self.widths["time"] else said[:6], Style.DIM),)
+            cells["time"] = (Run(short_time(at_s, now_s, self.widths["time"]), Style.DIM),)
         if "calls" in self.widths:
             cells["calls"] = _calls(summary.tool_calls, ok_calls)
         return self._line(cells)

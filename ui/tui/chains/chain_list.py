@@ -75,7 +75,7 @@ class ChainList(LineView, inherit_bindings=False):
         index = self.pages.index_of(wanted.id)
         if index is None:
             page = self.pages.page_at(wanted.cursor)
-            if page >= len(self.pages.edges):
+            if page >= len(self.pages.edges) or self.pages.has(page):
                 return False
             await self._read(page)
             index = self.pages.index_of(wanted.id)
@@ -184,6 +184,6 @@ def _first_broken(rows: list[Row]) -> int:
 
 
 def _marks(summary: TraceSummary) -> tuple[Run, ...]:
-    if getattr(summary, "note", ""):
+    if summary.note:
         return (NOTED,)
-    return (MARKED,) if getattr(summary, "marked", False) else ()
+    return (MARKED,) if summary.marked else ()

@@ -1,10 +1,12 @@
 """What is done with the chain under the cursor: exported, copied, marked, noted."""
 
+from collections.abc import Callable
 from functools import partial
 
 from textual.screen import Screen
 
 from inspector.errors import WeaklinkError
+from storage import Store, TraceSummary
 from ui.tui.chains.chain_list import ChainList
 from ui.tui.chains.sentences import copies_of
 from ui.tui.dialogs import ChoiceDialog, LineDialog
@@ -45,6 +47,33 @@ class ChainDeeds(Screen[None]):
             choices = copies_of(current, self._access.where, step)
             self.app.push_screen(ChoiceDialog(f"copy of trace {current.id}", choices), self._copy)
 
+    def action_mark(self) -> None:
+        """Mark the chain, or take its marks away."""
+        current = self.chains.current
+        if current is not None:
+            question = partial(_toggled, current)
+            self.run_worker(self._changed_mark(question), group="mark")
+
+    def action_note(self) -> None:
+        """Ask for a note and keep it."""
+        current = self.chains.current
+        if current is not None:
+            about = "The note stays with the trace; an empty one takes it away."
+            dialog = LineDialog(f"note on trace {current.id}", about=about, typed=current.note)
+            self.app.push_screen(dialog, partial(self._note, current))
+
+    def _note(self, summary: TraceSummary, note: str | None) -> None:
+        if note is not None and note != summary.note:
+            self.run_worker(self._changed_mark(partial(_noted, summary, note)), group="mark")
+
+    async def _changed_mark(self, question: Callable[[Store], str]) -> None:
+        try:
+            said = await self._access.ask(question)
+            await self.chains.refresh_current()
+            self.tell(said)
+        except WeaklinkError as error:
+            self.tell(sentence(error), is_error=True)
+
     def _export(self, id: int, path: str | None) -> None:
         if path is not None:
             self.run_worker(self._exported(id, path), group="export")
@@ -60,3 +89,19 @@ class ChainDeeds(Screen[None]):
         if text is not None:
             self.app.copy_to_clipboard(text)
             self.tell(f"Copied: {text}")
+
+
+def _toggled(summary: TraceSummary, store: Store) -> str:
+    if summary.marked:
+        store.unmark(summary.id)
+        return f"The marks of trace {summary.id} are taken away."
+    store.mark(summary.id)
+    return f"Trace {summary.id} is marked."
+
+
+def _noted(summary: TraceSummary, note: str, store: Store) -> str:
+    if note.strip():
+        store.mark(summary.id, note=note.strip())
+        return f"The note on trace {summary.id} is kept."
+    store.unmark(summary.id)
+    return f"The note on trace {summary.id} is taken away."

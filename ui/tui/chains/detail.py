@@ -12,11 +12,13 @@ from ui.views.minimap import minimap
 from ui.views.palette import Style
 from ui.views.run import Line, Run
 from ui.views.search_hits import hit_lines
+from ui.views.visible import visible_runs
 from ui.views.wording import quoted
 
 _PATIENCE_S = 0.06  # a cursor that runs over a trace does not make it be read
 _LONGEST = 4_000_000  # characters of a trace that is read just to be glanced at
 _KEPT = 64
+_GLANCE = 400
 
 
 class ChainDetail(LineBar):
@@ -36,7 +38,7 @@ class ChainDetail(LineBar):
         if summary is None:
             self.say([])
             return
-        key = (summary.id, summary.turns, summary.characters, summary.errors, self.size.width, wanted)
+        key = (summary.id, summary.turns, summary.characters, summary.errors, summary.note, self.size.width, wanted)
         if key in self._known:
             self.say(self._known[key])
             self.workers.cancel_group(self, "detail")
@@ -60,8 +62,8 @@ class ChainDetail(LineBar):
 
 def _said(summary: TraceSummary) -> tuple[Line, ...]:
     """What broke the chain, or why it ended."""
-    note = getattr(summary, "note", "")
-    noted: tuple[Line, ...] = ((Run("✎ ", Style.KEY), *quoted(note[:400])),) if note else ()
+    note = summary.note[:_GLANCE]
+    noted: tuple[Line, ...] = ((Run("✎ ", Style.KEY), *visible_runs(note)),) if note else ()
     if summary.broken is not None:
         return ((Run(f"#{summary.broken.step} ", Style.ERROR), *quoted(summary.broken.message)), *noted)
     return noted
