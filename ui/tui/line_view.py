@@ -28,6 +28,7 @@ from ui.views.run import Line
 
 _STRIPS = 1_024  # as many drawn lines are kept: some screens of the largest terminals
 _ASIDE = 8  # cells that one key goes to the side
+_NOTHING = RichStyle()
 _LONGEST = 4_096  # cells of a line that are ever drawn
 # Some terminals draw these within the character before them, others behind it: no column would be true.
 _UNCERTAIN = dict.fromkeys((0x200C, 0x200D, 0xFE0E, 0xFE0F))
@@ -74,7 +75,7 @@ Lit = Mapping[int, Sequence[Cells]]
 """The cells that are lit, by the index of their line."""
 
 
-class LineView(ScrollView, can_focus=True):
+class LineView(ScrollView, can_focus=True, inherit_bindings=False):
     """Shows the lines of a source. Its owner says when they change: `show` for another source, `renew` for this one.
 
     `content_width` is how many cells the longest line takes, where that is more than the screen has: then one can
@@ -135,7 +136,7 @@ class LineView(ScrollView, can_focus=True):
         self._lit = MappingProxyType({})
         self._cursor = self._within(cursor)
         self.renew()
-        self.scroll_to(0, animate=False)
+        self.scroll_to(x=0, y=0, animate=False)
         self.reveal(self._cursor)
 
     def renew(self, index: int | None = None) -> None:
@@ -183,7 +184,7 @@ class LineView(ScrollView, can_focus=True):
         index = top + y
         if index >= self._source.count:
             return Strip.blank(width, base)
-        return self._strip(index, base).crop_extend(left, left + width, self._ground(index, base))
+        return self._strip(index, base).crop_extend(left, left + width, base + self._ground(index))
 
     def notify_style_update(self) -> None:
         """Forget what was drawn in another theme."""
@@ -274,7 +275,7 @@ class LineView(ScrollView, can_focus=True):
 
     def _drawn(self, index: int, base: RichStyle) -> Strip:
         paint = paint_of(self.app)
-        ground = self._ground(index, base)
+        ground = self._ground(index)
         line = self._source.line(index, self._room)
         strip = Strip([Segment(_settled(run.text), base + paint.of[run.style] + ground) for run in line])
         for cells in self._lit.get(index, ()):
@@ -282,12 +283,12 @@ class LineView(ScrollView, can_focus=True):
             strip = Strip.join([before, lit.apply_style(paint.lit), behind])
         return strip.crop(0, _LONGEST)
 
-    def _ground(self, index: int, base: RichStyle) -> RichStyle:
-        """What lies behind a line: the cursor's line stands out, less so while another widget has the focus."""
+    def _ground(self, index: int) -> RichStyle:
+        """What is laid over a line: the cursor's line stands out, less so while another widget has the focus."""
         if index != self._cursor or not self._source.count:
-            return base
+            return _NOTHING
         cursor = paint_of(self.app).cursor
-        return base + (cursor if self.has_focus else RichStyle(bgcolor=cursor.bgcolor, underline=cursor.reverse))
+        return cursor if self.has_focus else RichStyle(bgcolor=cursor.bgcolor, underline=cursor.reverse)
 
 
 def _settled(text: str) -> str:
