@@ -4,6 +4,7 @@ from storage.excerpts import SearchHit, SearchResults
 from storage.filter import FilterError
 from storage.live import StoreSink
 from storage.location import Place, place_of
+from storage.paging import Paging, Pulse, Stretch
 from storage.running.following import Following
 from storage.schema import NoDatabaseYetError
 from storage.store import Store, open_store, upgrade_store
@@ -16,13 +17,16 @@ __all__ = [
     "FilterError",
     "Following",
     "NoDatabaseYetError",
+    "Paging",
     "Place",
+    "Pulse",
     "Saved",
     "SearchHit",
     "SearchResults",
     "Store",
     "StoreSink",
     "StoreStats",
+    "Stretch",
     "TraceSummary",
     "Verdict",
     "open_store",

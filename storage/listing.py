@@ -15,12 +15,17 @@ _WIDE = 5_000  # traces; where a page seems to take more, the text index is read
 
 def page(connection: sa.Connection, wanted: Filter, *, limit: int, after: Cursor | None) -> list[TraceSummary]:
     """The next `limit` traces that the filter lets through, behind `after`."""
+    return summaries(connection, newest_ids(connection, wanted, limit=limit, after=after))
+
+
+def newest_ids(connection: sa.Connection, wanted: Filter, *, limit: int, after: Cursor | None) -> list[int]:
+    """The ids of the next `limit` traces that the filter lets through, behind `after`."""
     plan = plan_of(connection, wanted, after)
     if plan is None:
         return []
     if plan.words:
-        return summaries(connection, _with_words(connection, plan, limit=limit, after=after))
-    return summaries(connection, [id_ for id_, _ in _newest(connection, plan, limit=limit, after=after)])
+        return _with_words(connection, plan, limit=limit, after=after)
+    return [id_ for id_, _ in _newest(connection, plan, limit=limit, after=after)]
 
 
 def _with_words(connection: sa.Connection, plan: Plan, *, limit: int, after: Cursor | None) -> list[int]:
