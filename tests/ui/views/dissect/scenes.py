@@ -7,6 +7,7 @@ from inspector.model import (
     Chunks,
     Generation,
     Instant,
+    Json,
     Part,
     ResultHeader,
     Role,
@@ -26,7 +27,7 @@ STREAM = (
     '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo", "unit": "kelvin", "days": [1, 2]}}\n'
     "</tool_call>"
 )
-_SCHEMA = {
+_SCHEMA: Json = {
     "type": "object",
     "properties": {
         "city": {"type": "string"},

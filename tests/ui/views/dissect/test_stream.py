@@ -12,7 +12,7 @@ from ui.views.dissect import stream
 from ui.views.dissect.blocks import BLOCK
 from ui.views.dissect.options import StreamOptions
 from ui.views.dissect.stream import Spot, StreamLayout
-from ui.views.dissect.stream_rows import RowKind, StreamRow
+from ui.views.dissect.stream_rows import BlockRows, RowKind, StreamRow
 from ui.views.run import plain, width_of
 from ui.views.visible import visible_line
 
@@ -100,7 +100,7 @@ def test_walking_up_meets_the_rows_of_walking_down(layout: StreamLayout) -> None
 
 def test_only_the_blocks_that_are_seen_are_laid_out(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[int] = []
-    rows = stream.BlockRows
+    rows = BlockRows
 
     def counted(*arguments: object) -> object:
         made.append(1)

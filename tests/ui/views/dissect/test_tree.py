@@ -121,6 +121,21 @@ def test_many_elements_lie_in_bundles() -> None:
     ]
 
 
+def test_many_spans_lie_in_bundles_and_are_found_in_them() -> None:
+    called = '<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>\n'
+    dissection = scenes.of_text(called * 1_200)
+    tree = Tree(dissection)
+    index = tree.reveal(Location(2, "text", Range(called.index("1") + 1_100 * len(called), 1_101 * len(called))))
+    assert index is not None
+    assert tree.rows[index].pointer == "/a"
+    assert tree.count < 600
+    depths = [tree.rows[index].depth]
+    while (parent := tree.parent(index)) is not None:
+        index = parent
+        depths.append(tree.rows[index].depth)
+    assert depths == [4, 3, 2, 1, 0]
+
+
 def test_collapsing_hides_what_expanding_showed_and_remembers_what_lay_open_within() -> None:
     tree = Tree(scenes.streamed())
     rows = list(whole(tree))
