@@ -12,7 +12,7 @@ from inspector.text import Range
 from tests.strategies import json_values
 from tests.ui.views.dissect import scenes
 from ui.views.dissect import call_rows
-from ui.views.dissect.json_rows import MOST_CHILDREN
+from ui.views.dissect.bundles import MOST_CHILDREN
 from ui.views.dissect.tree import HEAVY, Tree
 from ui.views.dissect.tree_row import TreeRow
 from ui.views.run import plain
