@@ -4,6 +4,7 @@ from storage.excerpts import SearchHit, SearchResults
 from storage.filter import FilterError
 from storage.live import StoreSink
 from storage.location import Place, place_of
+from storage.marks import Mark
 from storage.paging import Paging, Pulse, Stretch
 from storage.running.following import Following
 from storage.schema import NoDatabaseYetError
@@ -16,6 +17,7 @@ __all__ = [
     "Cursor",
     "FilterError",
     "Following",
+    "Mark",
     "NoDatabaseYetError",
     "Paging",
     "Place",

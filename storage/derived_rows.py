@@ -7,10 +7,13 @@ from hashlib import blake2b
 
 from inspector.chain.steps import Break, Step
 from inspector.inspection import Inspection
+from inspector.model import Role, Trace
 from inspector.rules.rule import Severity
+from storage.arguments import argument_rows
+from storage.measures import measure_columns
 from storage.packing.blobs import to_blob
 from storage.packing.escapes import escaped, key
-from storage.packing.inspections import Texts, pack_inspection
+from storage.packing.inspections import pack_inspection, texts_of
 from storage.rows import Row
 
 
@@ -25,10 +28,13 @@ class DerivedRows:
     diagnostics: list[Row]
     tools: list[Row]
     codes: list[Row]
+    arguments: list[Row]
 
 
-def derived_rows(inspection: Inspection, texts: Texts) -> DerivedRows:
-    """An inspection of the trace with these texts, as rows."""
+def derived_rows(inspection: Inspection, trace: Trace) -> DerivedRows:
+    """An inspection of this trace, as rows."""
+    texts = texts_of(trace)
+    assistant = [number for number, turn in enumerate(trace.turns, 1) if turn.role is Role.ASSISTANT]
     packed = pack_inspection(inspection, texts)
     steps = {(step.location.turn, step.location.part, step.call.range): step for step in inspection.chain.steps}
     placed = [(part, call) for part in inspection.parts for call in part.calls]
@@ -71,13 +77,16 @@ def derived_rows(inspection: Inspection, texts: Texts) -> DerivedRows:
             "tool_calls": len(calls),
             "errors": severities[Severity.ERROR],
             "warnings": severities[Severity.WARNING],
+            "infos": severities[Severity.INFO],
         }
+        | measure_columns(inspection, texts, assistant)
         | _break_columns(inspection.chain.broken),
         inspection={"digest": digest, "body": to_blob(packed)},
         calls=calls,
         diagnostics=diagnostics,
         tools=_tool_rows(calls, inspection.chain.steps),
         codes=[{"code": code, "diagnostics": count} for code, count in codes.items()],
+        arguments=argument_rows(inspection.parts),
     )
 
 
@@ -94,8 +103,13 @@ def _break_columns(broken: Break | None) -> Row:
 
 
 def _outcome(step: Step | None) -> Row:
-    certainty = step and step.certainty and step.certainty.value
-    return {"outcome": step and step.outcome.value, "certainty": certainty}
+    return {
+        "outcome": step and step.outcome.value,
+        "certainty": step and step.certainty and step.certainty.value,
+        "step": step and step.number,
+        "recovery": step and step.recovery and step.recovery.value,
+        "recovered_by": step and step.recovered_by,
+    }
 
 
 def _tool_rows(calls: Iterable[Row], steps: Sequence[Step]) -> list[Row]:

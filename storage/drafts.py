@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from inspector.inspection import Inspection
 from inspector.model import Trace
 from storage.derived_rows import DerivedRows, derived_rows
-from storage.packing.inspections import texts_of
 from storage.record_rows import RecordRows, record_rows
 
 
@@ -24,4 +23,4 @@ class Draft:
 
 def draft(trace: Trace, inspection: Inspection) -> Draft:
     """A trace and its inspection as rows."""
-    return Draft(record_rows(trace), derived_rows(inspection, texts_of(trace)))
+    return Draft(record_rows(trace), derived_rows(inspection, trace))

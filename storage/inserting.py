@@ -53,6 +53,7 @@ def insert_derived(connection: sa.Connection, found: Sequence[tuple[int, float, 
     for table, rows in (
         (tables.trace_tool, [(id_, at_s, one.tools) for id_, at_s, one in found]),
         (tables.trace_code, [(id_, at_s, one.codes) for id_, at_s, one in found]),
+        (tables.argument, [(id_, at_s, one.arguments) for id_, at_s, one in found]),
     ):
         _insert(connection, table, [(id_, [row | {"sort_at_s": at_s} for row in some]) for id_, at_s, some in rows])
 
@@ -69,7 +70,7 @@ def delete_traces(connection: sa.Connection, ids: Sequence[int]) -> None:
     """Delete traces with all that hangs on them, but the tools they were offered."""
     for group in in_groups(ids):
         forget(connection, group)
-        delete_rows(connection, (*tables.RECORD, *tables.DERIVED, tables.search_pending), group)
+        delete_rows(connection, (*tables.RECORD, *tables.DERIVED, tables.search_pending, tables.mark), group)
         connection.execute(sa.delete(tables.trace).where(tables.trace.c.id.in_(group)))
 
 

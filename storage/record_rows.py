@@ -1,15 +1,15 @@
 """Traces as rows, all but the ids that only the database can give."""
 
 from dataclasses import dataclass
-from functools import lru_cache
 from hashlib import sha256
 
 from inspector.model import Generation, Part, ToolDefinition, Trace
 from storage.identity import Extent, identity_of
+from storage.offered import packed_tools
 from storage.packing.blobs import text_to_bytes, to_blob
 from storage.packing.chunks import pack_chunks
 from storage.packing.escapes import escaped, key
-from storage.packing.records import provenance_facts, tool_facts, trace_facts, turn_facts
+from storage.packing.records import provenance_facts, trace_facts, turn_facts
 from storage.packing.values import pack
 from storage.rows import Row, Toolset
 from storage.totals import NOTHING, Totals, at_s, sum_of, totals_of
@@ -81,31 +81,9 @@ class _Toolsets:
     def hash_of(self, tools: tuple[ToolDefinition, ...]) -> bytes | None:
         if not tools:
             return None
-        digest, packed = _packed(_Offered(tools))
+        digest, packed = packed_tools(tools)
         self.found[digest] = packed
         return digest
-
-
-class _Offered:
-    """A set of tools as a cache key by identity: most turns, and most traces of a file, offer the very same tuple."""
-
-    __slots__ = ("tools",)
-
-    def __init__(self, tools: tuple[ToolDefinition, ...]) -> None:
-        self.tools = tools
-
-    def __hash__(self) -> int:
-        return id(self.tools)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Offered) and other.tools is self.tools
-
-
-@lru_cache(maxsize=32)
-def _packed(offered: _Offered) -> tuple[bytes, Toolset]:
-    """The hash of a set of tools, and its packed bodies."""
-    packed = tuple((key(tool.name), pack(tool_facts(tool))) for tool in offered.tools)
-    return sha256(pack([body for _, body in packed])).digest(), packed
 
 
 def _trace_columns(trace: Trace, totals: Totals) -> Row:
@@ -123,6 +101,9 @@ def _trace_columns(trace: Trace, totals: Totals) -> Row:
         "chunks": totals.chunks,
         "input_tokens": sum_of((totals.input_tokens,)),
         "output_tokens": sum_of((totals.output_tokens,)),
+        "first_token_s": totals.first_token_s,
+        "max_gap_s": totals.max_gap_s,
+        "prompt_hash": totals.prompt_hash,
         "facts": to_blob(pack(trace_facts(trace))),
         "provenance": to_blob(pack(provenance_facts(said))),
     }

@@ -5,10 +5,12 @@ import sqlalchemy as sa
 from inspector.errors import StoreError
 from storage.engine import write_ahead, writing
 from storage.location import Place
+from storage.measuring import measure_all
 
 VERSION_TABLE = "weaklink_version"
-REVISIONS = ("v0001", "v0002", "v0003")
+REVISIONS = ("v0001", "v0002", "v0003", "v0004")
 """Every version of the tables, oldest first; a new one comes with its script in `migrations/versions`."""
+_BEFORE_MEASURES = ("v0001", "v0002", "v0003")
 
 
 class NoDatabaseYetError(StoreError):
@@ -61,6 +63,8 @@ def upgrade(engine: sa.Engine, place: Place) -> bool:
         if state and state not in REVISIONS:
             raise StoreError(f"{place}: the database was made by a newer weaklink; upgrade weaklink to read it")
         migrate(connection, REVISIONS[-1])
+        if state in _BEFORE_MEASURES:
+            measure_all(connection, place)
     return state != REVISIONS[-1]
 
 

@@ -22,6 +22,7 @@ from storage.groups import in_groups
 from storage.inserting import delete_traces
 from storage.listing import page
 from storage.location import Place, mark_of, place_of
+from storage.marks import Mark, put_mark, read_marks, take_marks
 from storage.paging import Paging
 from storage.reading import find_id, read_inspection, read_trace, read_turns
 from storage.running.following import Following
@@ -228,6 +229,24 @@ class Store:
             traces = page(connection, wanted, limit=limit, after=after)
             hits = tuple(hit(connection, trace, first_words(wanted)) for trace in traces)
             return SearchResults(hits, count_rows(connection, tables.search_pending))
+
+    def mark(self, id: int | str, *, turn: int | None = None, step: int | None = None, note: str = "") -> None:
+        """Mark a trace, or one turn or step of it (both count from 1), with a note; that of a second mark counts.
+
+        Marks stay when a longer version of the session comes or the trace is inspected again; they go with it.
+        """
+        with sentences(self.place), writing(self._engine) as connection:
+            put_mark(connection, Mark(find_id(connection, id), turn, step, note, time.time()))
+
+    def unmark(self, id: int | str, *, turn: int | None = None, step: int | None = None) -> None:
+        """Take away the mark of one turn or step of a trace; all its marks where neither is named."""
+        with sentences(self.place), writing(self._engine) as connection:
+            take_marks(connection, find_id(connection, id), turn, step)
+
+    def marks(self, ids: Iterable[int | str]) -> dict[int, tuple[Mark, ...]]:
+        """The marks of these traces, the oldest first, by the trace's number; traces without one are left out."""
+        with self._reads() as connection:
+            return read_marks(connection, [find_id(connection, one) for one in ids])
 
     def index_pending(self, *, limit: int | None = None) -> int:
         """Read traces that the text index does not hold yet, all or at most `limit` of them; how many were read."""

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from inspector.chain.steps import Break, Reaction, Status, StepOutcome
 from storage import tables
 from storage.groups import in_groups
+from storage.marks import Mark, read_marks
 from storage.packing.blobs import from_blob
 from storage.packing.escapes import unescaped
 from storage.packing.values import unpack
@@ -32,7 +33,8 @@ class TraceSummary:
     UTC; `started_at_s`, `duration_s` and the token counts are None where the source does not say. `cursor` is where
     the list goes on behind this trace. `running` says that it is still being recorded: all else is what it has come to,
     and what was found in its last turns, when those were long to read, is counted some seconds later.
-    `open_turns` of its turns, which the other counts leave out, have begun and not ended.
+    `open_turns` of its turns, which the other counts leave out, have begun and not ended. `marked` says that the user
+    marked it, or a turn or step of it; `note` is the newest note that a mark bears.
     """
 
     id: int
@@ -60,6 +62,8 @@ class TraceSummary:
     cursor: Cursor
     running: bool = False
     open_turns: int = 0
+    marked: bool = False
+    note: str = ""
 
 
 _AS_THEY_ARE = (
@@ -81,12 +85,14 @@ def summaries(connection: sa.Connection, ids: Sequence[int]) -> list[TraceSummar
         running = set(connection.scalars(sa.select(live).where(live.in_(group))))
         begun = sa.select(piece.trace_id).where(piece.trace_id.in_(running), piece.number == 0)
         still_open = Counter(connection.scalars(begun) if running else ())
+        marks = read_marks(connection, group)
         for row in connection.execute(sa.select(*_COLUMNS).where(tables.trace.c.id.in_(group))).mappings():
-            found[row["id"]] = _summary(row, running=row["id"] in running, open_turns=still_open[row["id"]])
+            id_ = row["id"]
+            found[id_] = _summary(row, running=id_ in running, open_turns=still_open[id_], marks=marks.get(id_, ()))
     return [found[id_] for id_ in ids if id_ in found]
 
 
-def _summary(row: sa.RowMapping, *, running: bool, open_turns: int) -> TraceSummary:
+def _summary(row: sa.RowMapping, *, running: bool, open_turns: int, marks: Sequence[Mark]) -> TraceSummary:
     ids: list[tuple[str, str]] = unpack(from_blob(row["facts"])).get("external_ids", [])
     return TraceSummary(
         **_plain(row),
@@ -97,6 +103,8 @@ def _summary(row: sa.RowMapping, *, running: bool, open_turns: int) -> TraceSumm
         cursor=Cursor(row["sort_at_s"], row["id"]),
         running=running,
         open_turns=open_turns,
+        marked=bool(marks),
+        note=next((mark.note for mark in reversed(marks) if mark.note), ""),
     )
 
 

@@ -1,13 +1,16 @@
 """The tables. Two kinds: the record (what came in), and what is derived from it and can be made again.
 
 The record: `trace`, `external_id`, `turn`, `part`, and the tools offered. A part's text lies once, compressed, with
-its chunks packed beside it. Tools are kept once however many turns offer them: a turn names a `toolset`.
+its chunks packed beside it. Tools are kept once however many turns offer them: a turn names a `toolset`. A `mark` is
+the user's own: it goes with its trace alone, and stays when a longer version of the session comes or it is inspected
+again.
 
 Derived: the derived columns of `trace`, and `inspection`, which holds everything an inspection says in one blob a
 trace. A row per span would be ten million rows for a million sessions, read one session at a time and never
 searched; packed with their calls and diagnostics they are a tenth of the bytes and one read. What is searched stands
-in rows besides: `call` (with what became of it) and `diagnostic`; and `trace_tool` and `trace_code`, once per trace
-and clustered by name and time, so that the newest traces with a tool or a code are a walk along one index.
+in rows besides: `call` (with what became of it) and `diagnostic`; and `trace_tool`, `trace_code` and `argument`, once
+per trace and clustered by name (and value) and time, so that the newest traces with a tool, a code or an argument's
+value are a walk along one index.
 
 While a trace is recorded it has a row in `live`, with its recorder and when that last gave a sign of life; what came
 of its open turns lies in `live_piece`, in the order it arrived. Both go when it ends.
@@ -68,6 +71,9 @@ trace = sa.Table(
     _count("chunks"),
     _count("input_tokens", nullable=True),
     _count("output_tokens", nullable=True),
+    sa.Column("first_token_s", sa.Double),
+    sa.Column("max_gap_s", sa.Double),
+    _text("prompt_hash"),
     _blob("facts"),
     _blob("provenance"),
     # derived
@@ -78,6 +84,13 @@ trace = sa.Table(
     _count("tool_calls"),
     _count("errors"),
     _count("warnings"),
+    _count("infos"),
+    _text("kinds"),
+    _text("reasoning"),
+    _count("steps"),
+    _count("steps_ok"),
+    _count("steps_failed"),
+    _count("steps_recovered"),
     _count("break_step", nullable=True),
     _count("break_turn", nullable=True),
     _text("break_tool", nullable=True),
@@ -89,14 +102,28 @@ trace = sa.Table(
     sqlite_autoincrement=True,  # an id that was once shown never comes to mean another trace
 )
 sa.Index(None, trace.c.sort_at_s, trace.c.id)
-for _key in (trace.c.status, trace.c.model, trace.c.source, trace.c.format):
-    sa.Index(None, _key, trace.c.sort_at_s, trace.c.id)
+for _name in ("status", "model", "source", "format", "kinds", "reasoning", "prompt_hash"):
+    sa.Index(None, trace.c[_name], trace.c.sort_at_s, trace.c.id)
+for _name in ("duration_s", "first_token_s", "max_gap_s"):
+    sa.Index(None, trace.c[_name])
 sa.Index(
     "ix_trace_with_errors",
     trace.c.sort_at_s,
     trace.c.id,
     sqlite_where=trace.c.errors > 0,
     postgresql_where=trace.c.errors > 0,
+)
+
+mark = sa.Table(
+    "mark",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("trace_id", sa.ForeignKey("trace.id", ondelete="CASCADE"), nullable=False, index=True),
+    _count("turn", nullable=True),
+    _count("step", nullable=True),
+    _text("note"),
+    _text("folded"),
+    sa.Column("marked_at_s", sa.Double, nullable=False),
 )
 
 external_id = sa.Table(
@@ -180,6 +207,9 @@ call = sa.Table(
     sa.Column("recovered", sa.Boolean, nullable=False),
     _text("outcome", nullable=True),
     _text("certainty", nullable=True),
+    _count("step", nullable=True),
+    _text("recovery", nullable=True),
+    _count("recovered_by", nullable=True),
     sqlite_with_rowid=False,
 )
 
@@ -220,6 +250,19 @@ trace_code = sa.Table(
     sqlite_with_rowid=False,
 )
 
+argument = sa.Table(
+    "argument",
+    metadata,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("value", sa.Text, primary_key=True),
+    sa.Column("sort_at_s", sa.Double, primary_key=True, autoincrement=False),
+    _of_trace(),
+    sa.Column("path", sa.Text, primary_key=True),
+    sa.Column("number", sa.Double),
+    sa.Index(None, "trace_id"),
+    sqlite_with_rowid=False,
+)
+
 search_pending = sa.Table("search_pending", metadata, _of_trace())
 
 live = sa.Table("live", metadata, _of_trace(), _text("owner"), sa.Column("beat_at_s", sa.Double, nullable=False))
@@ -229,5 +272,5 @@ live_piece = sa.Table("live_piece", metadata, _of_trace(), _number("turn"), _num
 RECORD = (external_id, turn, part)
 """What goes when a trace is replaced; `search_pending` says which traces the text index has yet to read."""
 
-DERIVED = (inspection, call, diagnostic, trace_tool, trace_code)
+DERIVED = (inspection, call, diagnostic, trace_tool, trace_code, argument)
 """What goes when a trace is inspected again."""

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from inspector.model import Instant, Turn
 from storage.identity import Extent
+from storage.waits import first_token_s, max_gap_s, prompt_hash
 
 _Number = TypeVar("_Number", int, float)
 
@@ -16,7 +17,9 @@ class Totals:
     """Of some turns in their order; those of two stretches of turns, one behind the other, can be added.
 
     `model` is the first that answered, or else was asked. Tokens are None where no turn says a number; times, seconds
-    since 1970-01-01 UTC, where none has one.
+    since 1970-01-01 UTC, where none has one. `first_token_s` is the longest time from a generation's start to its first
+    token, `max_gap_s` the longest between two chunks of one part; None where no times were kept. `prompt_hash` stands
+    for the system prompt and the tools of the first generation; it is that of the first stretch of turns.
     """
 
     turns: int = 0
@@ -27,6 +30,9 @@ class Totals:
     output_tokens: int | None = None
     first_start_s: float | None = None
     last_end_s: float | None = None
+    first_token_s: float | None = None
+    max_gap_s: float | None = None
+    prompt_hash: str = ""
 
     def __add__(self, other: "Totals") -> "Totals":
         return Totals(
@@ -38,6 +44,9 @@ class Totals:
             _known_sum((self.output_tokens, other.output_tokens)),
             min(_known((self.first_start_s, other.first_start_s)), default=None),
             max(_known((self.last_end_s, other.last_end_s)), default=None),
+            max(_known((self.first_token_s, other.first_token_s)), default=None),
+            max(_known((self.max_gap_s, other.max_gap_s)), default=None),
+            self.prompt_hash if self.turns else other.prompt_hash,
         )
 
     @property
@@ -70,6 +79,9 @@ def totals_of(turns: Sequence[Turn]) -> Totals:
         _known_sum(one.usage.output_tokens for one in generations),
         min(_known(at_s(one.started) for one in generations), default=None),
         max(_known(at_s(one.ended) for one in generations), default=None),
+        max(_known(map(first_token_s, turns)), default=None),
+        max(_known(map(max_gap_s, parts)), default=None),
+        prompt_hash(turns),
     )
 
 

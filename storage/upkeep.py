@@ -13,7 +13,6 @@ from storage.engine import size_bytes
 from storage.failures import reading
 from storage.inserting import delete_traces, rewrite_derived
 from storage.location import Place
-from storage.packing.inspections import texts_of
 from storage.reading import NOT_INSPECTED, read_trace
 from storage.toolsets import drop_unused_toolsets
 
@@ -67,7 +66,7 @@ def inspect_again(
     for id_ in ids:
         with reading(place, f"trace {id_}"):
             kept = read_trace(connection, id_)
-        found.append((id_, times[id_], derived_rows(inspect(kept), texts_of(kept))))
+        found.append((id_, times[id_], derived_rows(inspect(kept), kept)))
     rewrite_derived(connection, found)
 
 

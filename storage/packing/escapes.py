@@ -22,13 +22,13 @@ def unescaped(text: str) -> str:
     return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text) if _MARK in text else text
 
 
-def key(text: str) -> str:
+def key(text: str, *, longest: int = _LONGEST_KEY) -> str:
     """`text` escaped, for an indexed column: databases bound the length of what they index.
 
-    A text beyond 400 characters keeps its beginning and gets a hash of the whole, so that equal texts and no others
-    have equal keys.
+    A text beyond `longest` characters keeps its beginning and gets a hash of the whole, so that equal texts and no
+    others have equal keys.
     """
     kept = escaped(text)
-    if len(kept) <= _LONGEST_KEY:
+    if len(kept) <= longest:
         return kept
-    return f"{kept[: _LONGEST_KEY - 40].rstrip(_MARK)}… {sha256(kept.encode()).hexdigest()[:32]}"
+    return f"{kept[: longest - 40].rstrip(_MARK)}… {sha256(kept.encode()).hexdigest()[:32]}"

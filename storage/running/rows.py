@@ -22,6 +22,7 @@ from storage.inserting import (
     rewrite_derived,
     update_traces,
 )
+from storage.marks import move_marks
 from storage.reading import NOT_INSPECTED
 from storage.record_rows import RecordRows
 from storage.running.step import Step
@@ -46,6 +47,7 @@ def settle(connection: sa.Connection, id_: int, made: Draft, kept: int, now_s: f
     identity = made.record.identity
     other = connection.scalar(sa.select(trace.id).where(trace.identity == identity, trace.id != id_))
     if other is not None:
+        move_marks(connection, id_, other)
         delete_traces(connection, [id_])
         return write(connection, [made], now_s)[0].id
     _replace(connection, id_, made, kept)

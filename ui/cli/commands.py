@@ -22,6 +22,7 @@ COMMANDS = MappingProxyType(
         "list": Entry("ui.cli.list_traces:list_traces", "List the traces in the database, with status and break."),
         "show": Entry("ui.cli.show:show", "Show one trace: its turns, its chain, and what is wrong."),
         "search": Entry("ui.cli.search:search", "Find words in the texts of the traces in the database."),
+        "tui": Entry("ui.cli.tui:tui", "Browse the traces in the terminal, and land on the link where one broke."),
         "check": Entry("ui.cli.check:check", "Inspect log files without a database; for CI."),
         "export": Entry("ui.cli.export:export", "Write traces as a trace file, JSON, Markdown or one HTML page."),
         "reinspect": Entry("ui.cli.reinspect:reinspect", "Inspect the traces in the database again."),

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from textual.binding import Binding
 from textual.dom import DOMNode
+from textual.keys import key_to_character
 from textual.screen import Screen
 
 
@@ -51,13 +52,9 @@ def bindings(commands: Sequence[Command]) -> list[Binding]:
 
 
 def commands_of(node: DOMNode | type[DOMNode]) -> tuple[Command, ...]:
-    """The commands that a node's class declares in `ACTIONS`, its bases' behind its own."""
-    kind = node if isinstance(node, type) else type(node)
-    found: dict[str, Command] = {}
-    for one in kind.__mro__:
-        for command in vars(one).get("ACTIONS", ()):
-            found.setdefault(command.id, command)
-    return tuple(found.values())
+    """The commands that a node's class declares in `ACTIONS`, or has from its base."""
+    found: tuple[Command, ...] = getattr(node, "ACTIONS", ())
+    return found
 
 
 def offered(screen: Screen[object]) -> Iterator[Offered]:
@@ -74,10 +71,14 @@ def offered(screen: Screen[object]) -> Iterator[Offered]:
 
 
 def key_names(screen: Screen[object]) -> dict[str, tuple[str, ...]]:
-    """The keys that reach each command of a screen now, by its id, as people read them; keymaps are heeded."""
+    """The keys that reach each command of a screen now, by its id, as people read them; keymaps are heeded.
+
+    What is typed into a line that has the focus reaches nothing else.
+    """
     found: dict[str, tuple[str, ...]] = {}
-    for active in screen.active_bindings.values():
-        if active.binding.id:
+    focused = screen.focused
+    for key, active in screen.active_bindings.items():
+        if active.binding.id and not (focused and focused.check_consume_key(key, key_to_character(key))):
             shown = screen.app.get_key_display(active.binding)
             found[active.binding.id] = (*found.get(active.binding.id, ()), shown)
     return found

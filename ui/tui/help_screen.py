@@ -1,7 +1,6 @@
 """Help for what has the focus, made from the table of its commands."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import groupby
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -11,29 +10,33 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from ui.tui.commands import Command, bindings
+from ui.tui.keymap import keymap_path
 from ui.tui.line_view import Lines, LineView
 from ui.views.palette import Style
 from ui.views.run import Line, Run, padded
-from ui.views.wording import quoted
+from ui.views.wording import quoted, wrapped
 
 CLOSE = Command("dialog.close", "Close", "Closes what lies above the screen, and changes nothing.", ("escape", "q"))
 """The command of everything that lies above a screen."""
-_KEYS, _TITLE = 22, 18
+_KEYS = 20
 
 
-def help_lines(commands: Iterable[Command], keys: Mapping[str, tuple[str, ...]], about: str = "") -> Iterator[Line]:
-    """What each scope's commands do, and by which keys; `about` says in a sentence what this is the help for."""
-    if about:
-        yield quoted(about)
-        yield ()
-    for scope, group in groupby(commands, key=lambda command: command.scope):
+def help_lines(commands: Iterable[Command], keys: Mapping[str, tuple[str, ...]], width: int) -> Iterator[Line]:
+    """What the commands do, scope by scope, and by which keys; a command without one is reached by the palette."""
+    scopes: dict[str, list[Command]] = {}
+    for command in commands:
+        scopes.setdefault(command.scope, []).append(command)
+    for scope, group in scopes.items():
         yield (Run(scope, Style.STRONG),)
         for command in group:
-            reached = "  ".join(keys.get(command.id, ())) or ": " + command.title
-            name = padded((Run(f"  {reached}", Style.KEY),), _KEYS)
-            yield (*name, Run(" "), *padded((Run(command.title),), _TITLE), Run(f" {command.help}", Style.DIM))
+            reached = "  ".join(keys.get(command.id, ())) or f": {command.title}"
+            lead: Line = (*padded((Run(f"  {reached}", Style.KEY),), _KEYS), Run(" "))
+            for line in wrapped((Run(command.help),), width - _KEYS - 1):
+                yield (*lead, *line)
+                lead = (Run(" " * (_KEYS + 1)),)
         yield ()
-    yield quoted("Keys are changed in `keymap.toml` by the names that the command palette shows (`:`).")
+    for line in wrapped(quoted(f"`:` finds commands by name. Other keys go into `{keymap_path()}`."), width):
+        yield line
 
 
 class HelpScreen(ModalScreen[None]):
@@ -50,9 +53,10 @@ class HelpScreen(ModalScreen[None]):
     HelpScreen Static { height: 1; color: $dim; }
     """
 
-    def __init__(self, lines: Iterable[Line]) -> None:
+    def __init__(self, commands: Sequence[Command], keys: Mapping[str, tuple[str, ...]]) -> None:
         super().__init__()
-        self._lines = tuple(lines)
+        self._commands = commands
+        self._keys = keys
 
     def compose(self) -> ComposeResult:
         """The lines, and how to leave them."""
@@ -62,10 +66,15 @@ class HelpScreen(ModalScreen[None]):
             yield Static("esc closes", markup=False)
 
     def on_mount(self) -> None:
-        """Show the lines."""
+        """Let the lines be moved in."""
+        self.query_one(LineView).focus()
+
+    def on_resize(self) -> None:
+        """Sentences are wrapped at the box's edge."""
         view = self.query_one(LineView)
-        view.show(Lines(self._lines), content_width=max(sum(len(run.text) for run in line) for line in self._lines))
-        view.focus()
+        self.call_after_refresh(
+            lambda: view.show(Lines(tuple(help_lines(self._commands, self._keys, max(view.size.width - 1, 40)))))
+        )
 
     def action_close(self) -> None:
         """Leave."""

@@ -74,7 +74,7 @@ Lit = Mapping[int, Sequence[Cells]]
 """The cells that are lit, by the index of their line."""
 
 
-class LineView(ScrollView, can_focus=True):
+class LineView(ScrollView, can_focus=True, inherit_bindings=False):
     """Shows the lines of a source. Its owner says when they change: `show` for another source, `renew` for this one.
 
     `content_width` is how many cells the longest line takes, where that is more than the screen has: then one can
@@ -135,7 +135,7 @@ class LineView(ScrollView, can_focus=True):
         self._lit = MappingProxyType({})
         self._cursor = self._within(cursor)
         self.renew()
-        self.scroll_to(0, animate=False)
+        self.scroll_to(x=0, y=0, animate=False)
         self.reveal(self._cursor)
 
     def renew(self, index: int | None = None) -> None:

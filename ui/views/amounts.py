@@ -2,6 +2,7 @@
 
 from datetime import datetime, tzinfo
 
+_NEAR_S = 300 * 86_400  # a day needs no year
 _UNITS = ("", "k", "M", "G", "T")
 
 
@@ -30,8 +31,8 @@ def short_duration(seconds: float) -> str:
     return ">999d"
 
 
-def short_time(at_s: float, now_s: float, zone: tzinfo | None = None) -> str:
-    """When something was, in twelve cells at most: today's hour, else the day and hour, else the date.
+def short_time(at_s: float, now_s: float, room: int = 12, zone: tzinfo | None = None) -> str:
+    """When something was, in `room` cells, 8 or 12: today's time of day, else the day, else the month or date.
 
     Both in seconds since 1970-01-01 UTC; `zone` is where the reader is, None for where this machine is.
     """
@@ -41,4 +42,7 @@ def short_time(at_s: float, now_s: float, zone: tzinfo | None = None) -> str:
         return "?"
     if at.date() == now.date():
         return at.strftime("%H:%M:%S")
-    return at.strftime("%b %d %H:%M") if abs(now_s - at_s) < 300 * 86_400 else at.strftime("%Y-%m-%d")
+    is_near = abs(now_s - at_s) < _NEAR_S
+    if room < 12:
+        return at.strftime("%b %d" if is_near else "%Y-%m")
+    return at.strftime("%b %d %H:%M" if is_near else "%Y-%m-%d")

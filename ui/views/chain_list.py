@@ -21,20 +21,20 @@ _NUMBERS = ("calls", "tokens", "dur")
 _LAYOUTS: tuple[tuple[int, Mapping[str, int | None]], ...] = (
     (
         190,
-        {"st": 3, "id": 7, "time": 12, "name": None, "model": 28, "format": 14, "source": 16, "turns": 5, "calls": 9},
+        {"st": 2, "id": 7, "time": 12, "name": None, "model": 28, "format": 14, "source": 16, "turns": 5, "calls": 9},
     ),
-    (110, {"st": 3, "time": 12, "name": None, "model": 18, "format": 10, "turns": 5, "calls": 7}),
-    (90, {"st": 3, "time": 12, "name": None, "model": 14, "calls": 7}),
-    (70, {"st": 3, "time": 8, "name": None, "model": 12, "calls": 5}),
-    (0, {"st": 3, "name": None}),
+    (110, {"st": 2, "time": 12, "name": None, "model": 18, "format": 10, "turns": 5, "calls": 7}),
+    (90, {"st": 2, "time": 12, "name": None, "model": 14, "calls": 7}),
+    (70, {"st": 2, "time": 8, "name": None, "model": 12, "calls": 5}),
+    (0, {"st": 2, "name": None}),
 )
 _BEHIND: tuple[tuple[int, Mapping[str, int | None]], ...] = (
     (110, {"break": None, "tokens": 6, "dur": 5}),
     (90, {"break": None, "tokens": 6}),
     (0, {"break": None}),
 )
-_HEADS = {"st": "", "turns": "turns", "dur": "time"}
-_SHARES = {"name": 0.5, "break": 0.5}
+_HEADS = {"st": "", "time": "when", "dur": "time"}
+_SHARES = {"name": 0.4, "break": 0.6}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +55,7 @@ class ChainColumns:
         cells["st"] = (_glyph(summary), *marks)
         if "time" in self.widths:
             at_s = summary.started_at_s if summary.started_at_s is not None else summary.imported_at_s
-            said = short_time(at_s, now_s)
-            cells["time"] = (Run(said if len(said) <= self.widths["time"] else said[:6], Style.DIM),)
+            cells["time"] = (Run(short_time(at_s, now_s, self.widths["time"]), Style.DIM),)
         if "calls" in self.widths:
             cells["calls"] = _calls(summary.tool_calls, ok_calls)
         return self._line(cells)

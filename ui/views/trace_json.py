@@ -37,6 +37,8 @@ def summary_object(summary: TraceSummary) -> JsonObject:
         "warnings": summary.warnings,
         "status": summary.status.value,
         "break": _break_object(summary.broken),
+        "marked": summary.marked,
+        "note": summary.note,
         "running": summary.running,
         "open_turns": summary.open_turns,
     }

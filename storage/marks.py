@@ -1,0 +1,70 @@
+"""Marks: what a user notes about a trace, or about one turn or step of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from storage import tables
+from storage.groups import in_groups
+from storage.packing.escapes import escaped, unescaped
+
+_mark = tables.mark.c
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A mark on a trace, or on one turn or step of it (both count from 1), with the note that was left there.
+
+    `marked_at_s` is seconds since 1970-01-01 UTC.
+    """
+
+    trace_id: int
+    turn: int | None = None
+    step: int | None = None
+    note: str = ""
+    marked_at_s: float = 0.0
+
+
+def put_mark(connection: sa.Connection, mark: Mark) -> None:
+    """Keep a mark; one that stands at the same place already gives way to it."""
+    connection.execute(sa.delete(tables.mark).where(*_at(mark.trace_id, mark.turn, mark.step)))
+    row = {
+        "trace_id": mark.trace_id,
+        "turn": mark.turn,
+        "step": mark.step,
+        "note": escaped(mark.note),
+        "folded": escaped(mark.note.casefold()),
+        "marked_at_s": mark.marked_at_s,
+    }
+    connection.execute(sa.insert(tables.mark), row)
+
+
+def take_marks(connection: sa.Connection, trace_id: int, turn: int | None, step: int | None) -> None:
+    """Take away the mark of a turn or a step; all marks of the trace where neither is named."""
+    place = [_mark.trace_id == trace_id] if turn is None and step is None else _at(trace_id, turn, step)
+    connection.execute(sa.delete(tables.mark).where(*place))
+
+
+def move_marks(connection: sa.Connection, trace_id: int, to: int) -> None:
+    """Give the marks of a trace to another, which turned out to be the same."""
+    connection.execute(sa.update(tables.mark).where(_mark.trace_id == trace_id).values(trace_id=to))
+
+
+def read_marks(connection: sa.Connection, ids: Sequence[int]) -> dict[int, tuple[Mark, ...]]:
+    """The marks of these traces, the oldest first, by trace; traces without one are left out."""
+    found: dict[int, list[Mark]] = {}
+    for group in in_groups(ids):
+        wanted = sa.select(_mark.trace_id, _mark.turn, _mark.step, _mark.note, _mark.marked_at_s)
+        rows = connection.execute(wanted.where(_mark.trace_id.in_(group)).order_by(_mark.trace_id, _mark.id))
+        for id_, turn, step, note, at_s in rows:
+            found.setdefault(id_, []).append(Mark(id_, turn, step, unescaped(note), at_s))
+    return {id_: tuple(marks) for id_, marks in found.items()}
+
+
+def _at(trace_id: int, turn: int | None, step: int | None) -> list[sa.ColumnElement[bool]]:
+    return [
+        _mark.trace_id == trace_id,
+        _mark.turn.is_(None) if turn is None else _mark.turn == turn,
+        _mark.step.is_(None) if step is None else _mark.step == step,
+    ]

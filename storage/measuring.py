@@ -1,0 +1,50 @@
+"""Fills in what tables of an older version do not hold: the measures, the steps of calls, and the arguments.
+
+Nothing is inspected again: all of it stands in the traces and inspections that are kept.
+"""
+
+import sqlalchemy as sa
+
+from inspector.errors import StoreError
+from storage import tables
+from storage.derived_rows import DerivedRows, derived_rows
+from storage.failures import reading
+from storage.groups import in_groups
+from storage.inserting import rewrite_derived, update_traces
+from storage.location import Place
+from storage.reading import read_inspection, read_trace
+from storage.rows import Row
+from storage.totals import totals_of
+
+_AT_ONCE = 200
+
+
+def measure_all(connection: sa.Connection, place: Place) -> None:
+    """Fill in what a database of tables before v0004 does not hold; what is damaged stays without."""
+    trace = tables.trace.c
+    every = connection.execute(sa.select(trace.id, trace.sort_at_s).order_by(trace.id)).all()
+    for group in in_groups(every, _AT_ONCE):
+        records: list[Row] = []
+        derived: list[tuple[int, float, DerivedRows]] = []
+        for id_, at_s in group:
+            try:
+                record, found = _measured(connection, place, id_)
+            except StoreError:
+                continue  # that it is damaged is said when it is read
+            records.append(record)
+            derived.append((id_, at_s, found))
+        update_traces(connection, records)
+        rewrite_derived(connection, derived)
+
+
+def _measured(connection: sa.Connection, place: Place, id_: int) -> tuple[Row, DerivedRows]:
+    with reading(place, f"trace {id_}"):
+        trace = read_trace(connection, id_)
+        totals = totals_of(trace.turns)
+        record = {
+            "trace_id": id_,
+            "first_token_s": totals.first_token_s,
+            "max_gap_s": totals.max_gap_s,
+            "prompt_hash": totals.prompt_hash,
+        }
+        return record, derived_rows(read_inspection(connection, id_, trace), trace)

@@ -1,0 +1,67 @@
+"""Marks are the user's own: they stay with a trace whatever becomes of what was derived from it."""
+
+import pytest
+
+from inspector.errors import StoreError
+from inspector.inspection import inspect_trace
+from storage import Mark, Store
+from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
+
+
+@pytest.fixture
+def marked(store: Store) -> Store:
+    """Two traces; one is marked as a whole and at a turn."""
+    store.save(inspected(trace("a", GOOD_CALL), trace("b", BAD_CALL)))
+    store.mark("a", note="look\0 here \ud800")
+    store.mark("a", turn=2, step=1)
+    return store
+
+
+def _places(store: Store, id_: str) -> list[tuple[int | None, int | None, str]]:
+    return [(one.turn, one.step, one.note) for one in store.marks([id_]).get(store.summary(id_).id, ())]
+
+
+def test_a_mark_is_kept_with_its_place_and_its_note(marked: Store) -> None:
+    assert _places(marked, "a") == [(None, None, "look\0 here \ud800"), (2, 1, "")]
+    assert _places(marked, "b") == []
+    (whole, _) = marked.marks(["a"])[marked.summary("a").id]
+    assert isinstance(whole, Mark)
+    assert whole.marked_at_s > 1e9
+
+
+def test_a_list_shows_what_is_marked_and_the_newest_note(marked: Store) -> None:
+    assert [(one.name, one.marked, one.note) for one in marked.traces()] == [
+        ("b", False, ""),
+        ("a", True, "look\0 here \ud800"),
+    ]
+
+
+def test_a_second_mark_at_a_place_counts(marked: Store) -> None:
+    marked.mark("a", note="seen")
+    assert sorted(_places(marked, "a"), key=str) == [(2, 1, ""), (None, None, "seen")]
+
+
+def test_marks_stay_when_a_longer_version_comes_and_when_it_is_inspected_again(marked: Store) -> None:
+    before = _places(marked, "a")
+    marked.save(inspected(trace("a", GOOD_CALL, BAD_CALL)))
+    assert marked.reinspect(inspect_trace) == 2
+    assert _places(marked, "a") == before
+
+
+def test_marks_are_taken_away_one_by_one_or_all(marked: Store) -> None:
+    marked.unmark("a", turn=2, step=1)
+    assert _places(marked, "a") == [(None, None, "look\0 here \ud800")]
+    marked.mark("a", turn=1)
+    marked.unmark("a")
+    assert _places(marked, "a") == []
+
+
+def test_marks_go_with_their_trace(marked: Store) -> None:
+    marked.delete(["a"])
+    marked.save(inspected(trace("a", GOOD_CALL)))
+    assert _places(marked, "a") == []
+
+
+def test_what_is_not_there_cannot_be_marked(store: Store) -> None:
+    with pytest.raises(StoreError, match="no trace `nowhere`"):
+        store.mark("nowhere")
