@@ -13,12 +13,14 @@ from ui.views.visible import LINE_FEED, TAB, visible_line, visible_runs
 OPEN, CLOSE = "⟨", "⟩"
 """What stands around a marker: they are no characters of the stream."""
 
-_BLANKS = re.compile(r"\s+")
+_UNSEEN = "\u200c\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef"  # joiners and variation selectors: no cell of their own
+_BLANKS = re.compile(rf"[\s{_UNSEEN}]+")
+_JOINING = re.compile(rf"[{_UNSEEN}]")
 _TAB_BLANK = " " * len(TAB)
 
 
 def glyph(character: str, *, white_space: bool) -> str:
-    """What is drawn for one character: a blank shows itself only if `white_space` does."""
+    """What is drawn for one character: what takes no ink shows itself only if `white_space` does."""
     if character == "\n":
         return LINE_FEED if white_space else ""
     if character == "\t":
@@ -28,6 +30,8 @@ def glyph(character: str, *, white_space: bool) -> str:
     shown = visible_line(character)
     if white_space and shown == character and character.isspace():
         return "⍽" + " " * (cell_width(character) - 1)
+    if white_space and _JOINING.match(character):
+        return f"\\u{ord(character):04x}"
     return shown
 
 

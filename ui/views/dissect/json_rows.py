@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from inspector.json_scanner import JsonKind, JsonNode, Member
 from inspector.text import Range
+from ui.views.dissect.bundles import MOST_CHILDREN
 from ui.views.dissect.dissection import DissectedPart
 from ui.views.dissect.tree_row import TreeRow, fault_mark
 from ui.views.palette import Style
@@ -12,8 +13,8 @@ from ui.views.run import Line, Run
 from ui.views.visible import visible_line
 from ui.views.wording import counted
 
-MOST_CHILDREN = 500
-"""Of more values in one object or array, so many at a time lie in a row of their own."""
+
+
 
 _LONGEST = 200
 _STYLES = {

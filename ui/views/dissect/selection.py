@@ -1,5 +1,7 @@
 """What is selected: the place, and the call and tool that it belongs to."""
 
+from bisect import bisect_right
+
 from inspector.chain.steps import Step
 from inspector.diagnostics import Location
 from inspector.model import Role, ToolCall, ToolDefinition
@@ -22,14 +24,13 @@ def call_at(dissection: Dissection, location: Location) -> ToolCall | None:
     part = dissection.part(location.turn, location.part)
     if part is None:
         return None
-    at = location.range.start
-    held = (call for call in part.found.calls if call.range.start <= at < max(call.range.end, call.range.start + 1))
-    exact = next(held, None)
-    if exact is not None:
-        return exact
-    spans = part.found.spans
-    around = (call for call in part.found.calls if call.span < len(spans) and _within(spans[call.span].range, at))
-    return next(around, None)
+    calls, spans, at = part.found.calls, part.found.spans, location.range.start
+    index = bisect_right(calls, at, key=_start)
+    before = calls[max(index - 1, 0) : index]
+    near = (*before, *calls[index : index + 1])
+    held = (call for call in before if _within(call.range, at))
+    around = (call for call in near if call.span < len(spans) and _within(spans[call.span].range, at))
+    return next(held, next(around, None))
 
 
 def offered_at(dissection: Dissection, turn: int) -> tuple[ToolDefinition, ...]:
@@ -47,3 +48,7 @@ def _holds(outer: Location, inner: Location) -> bool:
 
 def _within(place: Range, at: int) -> bool:
     return place.start <= at < max(place.end, place.start + 1)
+
+
+def _start(call: ToolCall) -> int:
+    return call.range.start

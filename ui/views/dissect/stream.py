@@ -6,7 +6,7 @@ block, hence stays true while guesses above it are mended; a row's number among 
 laid out the newest are kept.
 """
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import OrderedDict, deque
 from collections.abc import Iterator
 from itertools import accumulate, chain, islice
@@ -125,6 +125,16 @@ class StreamLayout:
                 found = index
         return Spot(block, found)
 
+    def guessed(self, location: Location) -> int:
+        """About which number the row of a place has, without laying out anything."""
+        part = self.dissection.part(location.turn, location.part)
+        if part is None:
+            return self._until()[bisect_left(self._blocks, location.turn, key=_turn)] if self._blocks else 0
+        index = self._block_of(part.index, location.range.start)
+        block, until = self._blocks[index], self._until()
+        within = location.range.start - block.start
+        return until[index] + self._counts[index] * within // max(block.end - block.start, 1)
+
     def cells(self, row: StreamRow) -> list[int]:
         """The cells of the screen at which the characters of a text row begin, and last where it ends."""
         if row.place is None or row.part is None:
@@ -153,9 +163,10 @@ class StreamLayout:
         return found if len(found) else Range(found.start, found.start + 1)
 
     def _heading(self, turn: int) -> Spot | None:
-        heads = (index for index, block in enumerate(self._blocks) if block.part is None and block.turn == turn)
-        index = next(heads, None)
-        return None if index is None else Spot(index, min(1, len(self.rows(index)) - 1))
+        index = bisect_left(self._blocks, turn, key=_turn)
+        if index >= len(self._blocks) or self._blocks[index].turn != turn:
+            return None
+        return Spot(index, min(1, len(self.rows(index)) - 1))
 
     def _block_of(self, part: int, offset: int) -> int:
         block = self._parts[part]
@@ -190,3 +201,7 @@ class StreamLayout:
 
 def _start(block: Block) -> int:
     return block.start
+
+
+def _turn(block: Block) -> int:
+    return block.turn

@@ -17,9 +17,10 @@ from ui.views.dissect.options import StreamOptions
 from ui.views.palette import Style, style_of
 from ui.views.run import Line, Run
 
-GUTTER = 11
+GUTTER = 12
 """How many cells stand before the text of a row."""
 
+_LABEL = GUTTER - 3
 LABELS = {
     SpanKind.TEXT: "text",
     SpanKind.REASONING: "reasoning",
@@ -126,13 +127,13 @@ class BlockRows:
             first = place.start == span.range.start or self.part.text.startswith("\n", span.range.start)
             if is_here and first:
                 return self._gutter(self._kind(span.kind), style_of(span.kind))
-        return self._gutter("" if number is None else f"{number:>{GUTTER - 2}}", Style.GUTTER)
+        return self._gutter("" if number is None else f"{number:>{_LABEL}}", Style.GUTTER)
 
     def _kind(self, kind: SpanKind) -> str:
         return "result" if kind is SpanKind.TEXT and self.part.role is Role.TOOL else LABELS[kind]
 
     def _gutter(self, label: str = "", style: Style = Style.GUTTER) -> Line:
-        return (Run(f"{label:{GUTTER - 2}.{GUTTER - 2}}", style), Run("│ ", Style.GUTTER))
+        return (Run(f"{label:{_LABEL}.{_LABEL}}", style), Run(" │ ", Style.GUTTER))
 
     def _row(self, line: Line, place: Range | None, kind: RowKind = RowKind.TEXT) -> StreamRow:
         return StreamRow(kind, line, self.block.turn, self.part.index, place)

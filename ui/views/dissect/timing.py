@@ -37,7 +37,8 @@ def _line(number: int, turn: Turn) -> Line:
         return head
     facts: list[str] = []
     first = _first_token_s(turn)
-    facts.append(f"first token {_seconds(first)}" if first is not None else "first token unknown")
+    if first is not None:
+        facts.append(f"first token {_seconds(first)}")
     if generation.started is not None and generation.ended is not None:
         whole = generation.ended.at_s - generation.started.at_s
         derived = InstantSource.DERIVED in (generation.started.source, generation.ended.source)
@@ -50,7 +51,7 @@ def _line(number: int, turn: Turn) -> Line:
         facts.append(counted(chunks, "chunk"))
     gaps = [(found, part) for part in turn.parts if (found := longest_gap(part)) is not None]
     if not gaps:
-        return (*head, Run(" · ".join(facts)))
+        return (*head, Run(" · ".join(facts)) if facts else Run("no times were kept", Style.DIM))
     (gap, index), part = max(gaps, key=lambda one: one[0])
     said = f"longest gap {_seconds(gap)} before chunk {part.chunks.sequences[index] if part.chunks else index}"
     style = Style.WARNING if gap >= STALL_S else Style.PLAIN

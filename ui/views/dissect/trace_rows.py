@@ -1,9 +1,13 @@
 """A trace as rows of the tree: its turns, and in each its parts, spans, calls, results and tools."""
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import TypeVar
 
 from inspector.model import Role, Span, SpanKind, ToolCall, ToolDefinition, ToolResult
 from inspector.text import Range
+from ui.views.dissect.bundles import bundled
 from ui.views.dissect.call_rows import call_row
 from ui.views.dissect.dissection import DissectedPart, Dissection
 from ui.views.dissect.result_rows import result_row
@@ -16,6 +20,7 @@ from ui.views.visible import visible_line
 from ui.views.wording import counted
 
 _GLANCE, _LONGEST = 512, 120
+_Found = TypeVar("_Found", ToolCall, ToolResult)
 
 
 def turn_rows(dissection: Dissection) -> Iterator[TreeRow]:
@@ -39,13 +44,14 @@ def _turn(dissection: Dissection, number: int) -> TreeRow:
 
 def _brief(dissection: Dissection, parts: Sequence[DissectedPart]) -> Iterator[Run]:
     """A turn in a few words: its calls with what became of them, else how its text begins."""
-    calls = [(part, call) for part in parts for call in part.found.calls]
-    for part, call in calls[:4]:
-        step = dissection.steps.of_call(part.turn, part.name, call)
+    calls = sum(len(part.found.calls) for part in parts)
+    first = islice(((part, call) for part in parts for call in part.found.calls), 4)
+    for holds, call in first:
+        step = dissection.steps.of_call(holds.turn, holds.name, call)
         yield step_glyph(step) if step is not None else Run("·")
         yield Run(f" {visible_line((call.name or '?')[:_LONGEST])} ", Style.TOOL_CALL)
-    if len(calls) > 4:
-        yield Run(f"… {counted(len(calls), 'call')}", Style.DIM)
+    if calls > 4:
+        yield Run(f"… {counted(calls, 'call')}", Style.DIM)
     if not calls and parts:
         yield Run(_words(parts[0], Range(0, len(parts[0].text))), Style.DIM)
 
@@ -74,8 +80,12 @@ def _part(dissection: Dissection, part: DissectedPart, shown: Sequence[int], key
 def _spans(
     dissection: Dissection, part: DissectedPart, shown: Sequence[int], key: tuple[str | int, ...]
 ) -> Iterator[TreeRow]:
-    for index in shown:
-        yield _span(dissection, part, index, (*key, index))
+    yield from bundled(
+        shown,
+        key,
+        lambda own, index: _span(dissection, part, index, (*own, index)),
+        lambda some: part.location(Range(part.found.spans[some[0]].range.start, part.found.spans[some[-1]].range.end)),
+    )
 
 
 def _span(
@@ -83,13 +93,13 @@ def _span(
 ) -> TreeRow:
     """A top-level span: a single call or result in it is shown as that."""
     span = part.found.spans[index]
-    inside = [call for call in part.found.calls if call.span == index]
-    results = [one for one in part.found.results if one.span == index]
+    inside = _of_span(part.found.calls, index)
+    results = _of_span(part.found.results, index)
     if span.kind is SpanKind.TOOL_CALL and len(inside) == 1 and not span.children:
         return call_row(dissection, part, inside[0], key, span.range)
     if len(results) == 1 and not inside and not span.children:
         return result_row(dissection, part, results[0], key, span.range)
-    tools = [one for one in part.found.definitions if one.range is not None and span.range.covers(one.range)]
+    tools = _tools_in(part, span)
     told = span.label if span.label not in ("", span.kind.value) else ""
     return _any_span(dissection, part, span, key, (inside, results, tools), name=name if name != "text" else told)
 
@@ -117,8 +127,14 @@ def _any_span(
     def grow() -> Iterator[TreeRow]:
         for number, child in enumerate(span.children):
             yield _any_span(dissection, part, child, (*key, f"child {number}"), ((), (), ()), name=child.label)
-        for number, call in enumerate(calls):
-            yield call_row(dissection, part, call, (*key, f"call {number}"), call.range)
+        yield from bundled(
+            range(len(calls)),
+            key,
+            lambda own, number: call_row(
+                dissection, part, calls[number], (*own, f"call {number}"), calls[number].range
+            ),
+            lambda some: part.location(Range(calls[some[0]].range.start, calls[some[-1]].range.end)),
+        )
         for number, result in enumerate(results):
             yield result_row(dissection, part, result, (*key, f"result {number}"), result.range)
         for number, tool in enumerate(tools):
@@ -126,6 +142,21 @@ def _any_span(
             yield TreeRow((*key, f"tool {number}"), named, part.location(tool.range))
 
     return TreeRow(key, tuple(label), part.location(span.range), None, None, grow if count else None, wrong)
+
+
+def _of_span(found: Sequence[_Found], index: int) -> Sequence[_Found]:
+    """What was read from the span with this index, out of what lies in the order of the spans."""
+    return found[bisect_left(found, index, key=_span_of) : bisect_right(found, index, key=_span_of)]
+
+
+def _span_of(found: ToolCall | ToolResult) -> int:
+    return found.span
+
+
+def _tools_in(part: DissectedPart, span: Span) -> list[ToolDefinition]:
+    if span.kind is not SpanKind.TOOL_DEFINITIONS:
+        return []
+    return [one for one in part.found.definitions if one.range is not None and span.range.covers(one.range)]
 
 
 def _content(part: DissectedPart, span: Span, calls: Sequence[ToolCall], tools: Sequence[ToolDefinition]) -> Run:

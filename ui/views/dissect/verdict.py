@@ -28,7 +28,9 @@ def _lines(dissection: Dissection, width: int) -> Iterator[SideLine]:
     inspection = dissection.inspection
     chain = inspection.chain
     status = status_run(chain.status, chain.broken.outcome if chain.broken else None)
-    facts = [ending(chain), counted(len(chain.steps), "step"), fault_counts(inspection) or "no faults"]
+    ended = ending(chain)
+    steps = "" if f"of {len(chain.steps)}" in ended else counted(len(chain.steps), "step")
+    facts = [ended, steps, fault_counts(inspection) or "no faults"]
     said = " · ".join(fact for fact in facts if fact)
     place = landing(inspection)
     yield SideLine((status, Run(f" {said}")), place)
