@@ -30,8 +30,8 @@ _LEGEND = "= same  ≈ same call, other result  ≠ other arguments  · no such 
 def grid_lines(alignment: Alignment, runs: int, width: int, *, full: bool = False) -> Iterator[Line]:
     """The grid under a head with the runs' letters; the row where they first part is marked `▸`.
 
-    Many same rows in a row are one line, and forty rows the most, unless `full`. Where the screen is too narrow for all runs, there are several
-    grids, each with the first run.
+    Many same rows in a row are one line, and forty rows the most, unless `full`. Where the screen is too narrow for
+    all runs, there are several grids, each with the first run.
     """
     for columns in _groups(runs, width):
         if columns[-1] != runs - 1 or columns[1:2] not in ((1,), ()):
