@@ -160,7 +160,7 @@ def _call_action(step: Step, chosen: Step) -> Action:
     if _is_broader(step.call, chosen.call):
         return Action.RETRY_WITH_BROADER_QUERY
     mine, theirs = intent_of(step.call), intent_of(chosen.call)
-    if same_intent(mine, theirs):
+    if mine.loose or theirs.loose or same_intent(mine, theirs):
         return Action.RETRY_WITH_OTHER_ARGUMENTS
     is_command = (mine.tool or "").startswith("$ ") and mine.tool != theirs.tool
     return Action.USE_OTHER_COMMAND if is_command else Action.TRY_OTHER_TARGET

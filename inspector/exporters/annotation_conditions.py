@@ -56,8 +56,13 @@ class Condition:
 
 
 def condition_of(step: Step, faults: CallFaults) -> Condition | None:
-    """What was observed of a step that did not go as it should; None where all went well."""
+    """What was observed of a step that did not go as it should; None where all went well.
+
+    A faulty call that was answered as if it were none showed the agent nothing.
+    """
     tool = step.call.name or "call"
+    if step.outcome is not StepOutcome.OK and _was_taken(step):
+        return None
     match step.outcome:
         case StepOutcome.MALFORMED:
             return _by_rule(ConditionKind.MALFORMED_CALL, f"{tool}.call", step, faults, "")
@@ -72,6 +77,11 @@ def condition_of(step: Step, faults: CallFaults) -> Condition | None:
         case StepOutcome.OK if step.result is not None:
             return _empty(tool, step, step.result)
     return None
+
+
+def _was_taken(step: Step) -> bool:
+    """Whether a call was answered with something that is no error."""
+    return step.result is not None and find_error(step.result) is None and not is_empty(step.result)
 
 
 def _by_rule(kind: ConditionKind, what: str, step: Step, faults: CallFaults, prefix: str) -> Condition:

@@ -1,7 +1,7 @@
 """The aligned steps of runs as a grid: a row a step, a column a run."""
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, islice
 
 from inspector.chain.alignment import AlignedRow, Alignment, Sameness
 from inspector.chain.alignment_asked import run_label
@@ -16,6 +16,7 @@ from ui.views.wording import counted
 
 _NARROWEST = 14
 _BRIEF = 40
+_MOST_ROWS = 40
 _FOLDED = 4  # so many same rows at either end of a longer row of them are shown
 _SIGNS = {
     Sameness.SAME: ("=", Style.DIM),
@@ -29,8 +30,8 @@ _LEGEND = "= same  ≈ same call, other result  ≠ other arguments  · no such 
 def grid_lines(alignment: Alignment, runs: int, width: int, *, full: bool = False) -> Iterator[Line]:
     """The grid under a head with the runs' letters; the row where they first part is marked `▸`.
 
-    Many same rows in a row are one line unless `full`. Where the screen is too narrow for all runs, there are several
-    grids, each with the first run.
+    Many same rows in a row are one line, and forty rows the most, unless `full`. Where the screen is too narrow for
+    all runs, there are several grids, each with the first run.
     """
     for columns in _groups(runs, width):
         if columns[-1] != runs - 1 or columns[1:2] not in ((1,), ()):
@@ -53,8 +54,18 @@ def _grid(alignment: Alignment, columns: Sequence[int], width: int, *, full: boo
         piece for run in columns for piece in (*padded((Run(f"  {run_label(run)}", Style.STRONG),), cell), Run("  "))
     )
     yield (Run("   "), *heads)
-    parted = alignment.divergence.row if alignment.divergence is not None else -1
     rows = [(index, row) for index, row in enumerate(alignment.rows) if any(row.steps[run] for run in columns)]
+    lines = _rows(rows, alignment, columns, cell, full=full)
+    yield from lines if full else islice(lines, _MOST_ROWS)
+    left = sum(1 for _ in lines)
+    if left:
+        yield (Run(f"   … {counted(left, 'more row')}; --full shows all", Style.DIM),)
+
+
+def _rows(
+    rows: Sequence[tuple[int, AlignedRow]], alignment: Alignment, columns: Sequence[int], cell: int, *, full: bool
+) -> Iterator[Line]:
+    parted = alignment.divergence.row if alignment.divergence is not None else -1
     for is_same, group in groupby(rows, key=lambda numbered: numbered[1].is_same):
         found = list(group)
         if is_same and not full and len(found) > 2 * _FOLDED + 1:
@@ -90,5 +101,5 @@ def _said(step: Step, row: AlignedRow, room: int, *, is_stem: bool) -> str:
     if not is_stem and row.sameness[row.steps.index(step)] is Sameness.SAME and room < _BRIEF:
         return visible_line(step.call.name) if step.call.name else UNNAMED
     if Sameness.CALL in row.sameness:
-        return visible_line(differing_call(step, row.steps)[: 2 * room])
+        return visible_line(differing_call(step, row.steps, room - 6)[: 2 * room])
     return call_brief(step.call, room)
