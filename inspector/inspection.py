@@ -76,15 +76,29 @@ def inspect_trace(
     chosen = _format_of(trace, format)
     read = list(_read_turns(trace, chosen))
     parts = tuple(inspected for inspected, _ in read)
-    pairing = pair(_events(parts))
     diagnostics = [diagnostic for _, faults in read for diagnostic in faults]
-    for number, turn in enumerate(trace.turns, 1):
-        diagnostics += check_recording(turn, number)
-    found = analyse(trace, pairing, diagnostics, tuple(_speeches(trace, parts)), error_patterns)
+    chain, found = analyse_parts(trace, parts, diagnostics, error_patterns=error_patterns)
+    ordered = _in_order(trace, _chosen((*diagnostics, *found), select, ignore))
+    return Inspection(__version__, chosen.name, parts, chain, tuple(ordered))
+
+
+def analyse_parts(
+    trace: Trace,
+    parts: Sequence[PartInspection],
+    faults: Sequence[Diagnostic],
+    *,
+    error_patterns: Sequence[str] = (),
+) -> tuple[Chain, list[Diagnostic]]:
+    """The chain of a trace whose parts are read, and what is wrong with its recording, its calls and its results.
+
+    `faults` are those of the parts. Raises InvalidPatternError as `inspect_trace` does.
+    """
+    pairing = pair(_events(parts))
+    diagnostics = [one for number, turn in enumerate(trace.turns, 1) for one in check_recording(turn, number)]
+    found = analyse(trace, pairing, (*faults, *diagnostics), tuple(_speeches(trace, parts)), error_patterns)
     diagnostics += chain_diagnostics(trace, pairing, found.chain)
     diagnostics += argument_diagnostics(trace, found.chain.steps, found.flow)
-    ordered = _in_order(trace, _chosen(diagnostics, select, ignore))
-    return Inspection(__version__, chosen.name, parts, found.chain, tuple(ordered))
+    return found.chain, diagnostics
 
 
 def _format_of(trace: Trace, format: str) -> Format:
