@@ -8,6 +8,8 @@ from storage.marks import Mark
 from storage.paging import Paging, Pulse, Stretch
 from storage.running.following import Following
 from storage.schema import NoDatabaseYetError
+from storage.statistics import Violations
+from storage.statistics_keys import Prompt
 from storage.store import Store, open_store, upgrade_store
 from storage.summaries import Cursor, TraceSummary
 from storage.upkeep import StoreStats
@@ -21,6 +23,7 @@ __all__ = [
     "NoDatabaseYetError",
     "Paging",
     "Place",
+    "Prompt",
     "Pulse",
     "Saved",
     "SearchHit",
@@ -31,6 +34,7 @@ __all__ = [
     "Stretch",
     "TraceSummary",
     "Verdict",
+    "Violations",
     "open_store",
     "place_of",
     "upgrade_store",

@@ -1,7 +1,6 @@
 """Inspections as rows, all but the ids of their traces."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
@@ -10,6 +9,7 @@ from inspector.inspection import Inspection
 from inspector.model import Role, Trace
 from inspector.rules.rule import Severity
 from storage.arguments import argument_rows
+from storage.figure_rows import figures_in, tool_rows, violation_rows
 from storage.measures import measure_columns
 from storage.packing.blobs import to_blob
 from storage.packing.escapes import escaped, key
@@ -29,6 +29,8 @@ class DerivedRows:
     tools: list[Row]
     codes: list[Row]
     arguments: list[Row]
+    figures: Row
+    violations: list[Row]
 
 
 def derived_rows(inspection: Inspection, trace: Trace) -> DerivedRows:
@@ -66,6 +68,7 @@ def derived_rows(inspection: Inspection, trace: Trace) -> DerivedRows:
         for at, one in enumerate(inspection.diagnostics)
     ]
     codes = Counter(one.rule.code for one in inspection.diagnostics)
+    figures = figures_in(trace, inspection)
     digest = blake2b(packed, digest_size=16).digest()
     return DerivedRows(
         digest=digest,
@@ -84,9 +87,11 @@ def derived_rows(inspection: Inspection, trace: Trace) -> DerivedRows:
         inspection={"digest": digest, "body": to_blob(packed)},
         calls=calls,
         diagnostics=diagnostics,
-        tools=_tool_rows(calls, inspection.chain.steps),
+        tools=tool_rows(figures),
         codes=[{"code": code, "diagnostics": count} for code, count in codes.items()],
         arguments=argument_rows(inspection.parts),
+        figures=dict(figures.numbers()),
+        violations=violation_rows(figures),
     )
 
 
@@ -110,13 +115,6 @@ def _outcome(step: Step | None) -> Row:
         "recovery": step and step.recovery and step.recovery.value,
         "recovered_by": step and step.recovered_by,
     }
-
-
-def _tool_rows(calls: Iterable[Row], steps: Sequence[Step]) -> list[Row]:
-    """How often each tool was called, and how often in vain; an unreadable name is an empty one."""
-    called = Counter(call["name"] or "" for call in calls)
-    failed = Counter(key(step.call.name or "") for step in steps if step.outcome.failed)
-    return [{"name": name, "calls": count, "failed": failed[name]} for name, count in called.items()]
 
 
 def _escaped(text: str | None) -> str | None:

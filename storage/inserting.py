@@ -50,6 +50,8 @@ def insert_derived(connection: sa.Connection, found: Sequence[tuple[int, float, 
     _insert(connection, tables.inspection, [(id_, [one.inspection]) for id_, _, one in found])
     _insert(connection, tables.call, [(id_, one.calls) for id_, _, one in found])
     _insert(connection, tables.diagnostic, [(id_, one.diagnostics) for id_, _, one in found])
+    _insert(connection, tables.figures, [(id_, [one.figures]) for id_, _, one in found])
+    _insert(connection, tables.violation, [(id_, one.violations) for id_, _, one in found])
     for table, rows in (
         (tables.trace_tool, [(id_, at_s, one.tools) for id_, at_s, one in found]),
         (tables.trace_code, [(id_, at_s, one.codes) for id_, at_s, one in found]),

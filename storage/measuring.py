@@ -1,4 +1,4 @@
-"""Fills in what tables of an older version do not hold: the measures, the steps of calls, and the arguments.
+"""Fills in what tables of an older version do not hold: the measures, the steps of calls, arguments and figures.
 
 Nothing is inspected again: all of it stands in the traces and inspections that are kept.
 """
@@ -20,7 +20,7 @@ _AT_ONCE = 200
 
 
 def measure_all(connection: sa.Connection, place: Place) -> None:
-    """Fill in what a database of tables before v0004 does not hold; what is damaged stays without."""
+    """Fill in what a database of tables before v0005 does not hold; what is damaged stays without."""
     trace = tables.trace.c
     every = connection.execute(sa.select(trace.id, trace.sort_at_s).order_by(trace.id)).all()
     for group in in_groups(every, _AT_ONCE):

@@ -31,6 +31,7 @@ from storage.running.rows import write_steps
 from storage.running.step import Step
 from storage.schema import check_file, ensure_current, upgrade
 from storage.search import index_some
+from storage.statistics_asked import AsksStatistics
 from storage.summaries import Cursor, TraceSummary, summaries
 from storage.toolsets import drop_unused_toolsets
 from storage.upkeep import StoreStats, count_rows, inspect_again, prune, stats_of
@@ -73,7 +74,7 @@ def upgrade_store(where: str | Path | None = None) -> bool:
         engine.dispose()
 
 
-class Store:
+class Store(AsksStatistics):
     """Traces and inspections in a database. Made by `open_store`; may be used from several threads at once.
 
     Every method raises StoreError for what the database refuses, and what it then was to write is not there at all.

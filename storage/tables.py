@@ -10,7 +10,8 @@ trace. A row per span would be ten million rows for a million sessions, read one
 searched; packed with their calls and diagnostics they are a tenth of the bytes and one read. What is searched stands
 in rows besides: `call` (with what became of it) and `diagnostic`; and `trace_tool`, `trace_code` and `argument`, once
 per trace and clustered by name (and value) and time, so that the newest traces with a tool, a code or an argument's
-value are a walk along one index.
+value are a walk along one index. `figures` holds the counts of each trace that metrics are made of, `trace_tool` those
+over the calls of each tool, `violation` which places of a tool's schema were broken: metrics are sums over them.
 
 While a trace is recorded it has a row in `live`, with its recorder and when that last gave a sign of life; what came
 of its open turns lies in `live_piece`, in the order it arrived. Both go when it ends.
@@ -20,6 +21,8 @@ Text columns hold escaped text (`packing.escapes`), those with an index its boun
 """
 
 import sqlalchemy as sa
+
+from inspector.chain.metrics_figures import TOOL_NUMBERS, TRACE_NUMBERS
 
 metadata = sa.MetaData(
     naming_convention={
@@ -234,8 +237,7 @@ trace_tool = sa.Table(
     sa.Column("name", sa.Text, primary_key=True),
     sa.Column("sort_at_s", sa.Double, primary_key=True, autoincrement=False),
     _of_trace(),
-    _count("calls"),
-    _count("failed"),
+    *(_count(name) for name in TOOL_NUMBERS),
     sa.Index(None, "trace_id"),
     sqlite_with_rowid=False,
 )
@@ -248,6 +250,24 @@ trace_code = sa.Table(
     _of_trace(),
     _count("diagnostics"),
     sa.Index(None, "trace_id"),
+    sqlite_with_rowid=False,
+)
+
+figures = sa.Table(
+    "figures",
+    metadata,
+    _of_trace(),
+    *(_count(name) for name in TRACE_NUMBERS),
+)
+
+violation = sa.Table(
+    "violation",
+    metadata,
+    _of_trace(),
+    sa.Column("tool", sa.Text, primary_key=True),
+    sa.Column("path", sa.Text, primary_key=True),
+    sa.Column("code", sa.Text, primary_key=True),
+    _count("times"),
     sqlite_with_rowid=False,
 )
 
@@ -280,5 +300,5 @@ live_piece = sa.Table("live_piece", metadata, _of_trace(), _number("turn"), _num
 RECORD = (external_id, turn, part)
 """What goes when a trace is replaced; `search_pending` says which traces the text index has yet to read."""
 
-DERIVED = (inspection, call, diagnostic, trace_tool, trace_code, argument)
+DERIVED = (inspection, call, diagnostic, trace_tool, trace_code, argument, figures, violation)
 """What goes when a trace is inspected again."""

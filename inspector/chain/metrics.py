@@ -1,132 +1,14 @@
-"""What is measured over a set of traces, in the terms that function-calling work uses, each with its interval."""
+"""Measures over a set of traces, each with its value and its interval, and the differences between two sets."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from enum import Enum
 
 from inspector.chain.intervals import Difference, Interval, around, mean_difference, share_difference, wilson
+from inspector.chain.metrics_measures import MEASURES, Kind, Measure
 from inspector.chain.metrics_tallies import Tally, tally_of
 
 FEWEST = 5
 """Over fewer traces than this nothing is said of how far a number can be trusted."""
-
-
-class Kind(Enum):
-    """What a measure is, which decides how its interval is made."""
-
-    SHARE_OF_TRACES = "share of traces"
-    SHARE_OF_CALLS = "share of calls"
-    MEAN = "mean"
-
-
-@dataclass(frozen=True, slots=True)
-class Measure:
-    """One metric: `hits` per `trials`, both names of counts of a trace; the trial `traces` is 1 for every trace.
-
-    `title` names it in tables, `meaning` says in a clause what is counted among what.
-    """
-
-    name: str
-    title: str
-    kind: Kind
-    hits: str
-    trials: str
-    meaning: str
-
-
-MEASURES: tuple[Measure, ...] = (
-    Measure("ok", "ok", Kind.SHARE_OF_TRACES, "is_ok", "traces", "traces in which nothing failed"),
-    Measure(
-        "recovered", "recovered", Kind.SHARE_OF_TRACES, "is_recovered", "traces", "traces whose failures were made good"
-    ),
-    Measure("broken", "broken", Kind.SHARE_OF_TRACES, "is_broken", "traces", "traces whose chain broke"),
-    Measure("aborted", "aborted", Kind.SHARE_OF_TRACES, "is_aborted", "traces", "traces that were cut off"),
-    Measure(
-        "multi_step_success",
-        "multi-step success",
-        Kind.SHARE_OF_TRACES,
-        "is_multi_step_success",
-        "is_multi_step",
-        "traces of two calls or more that are ok or recovered, and that their source does not count as failed",
-    ),
-    Measure(
-        "source_success",
-        "source's success",
-        Kind.SHARE_OF_TRACES,
-        "is_judged_success",
-        "is_judged",
-        "traces that their source counts as a success, among those it judges",
-    ),
-    Measure(
-        "well_formed",
-        "well-formed calls",
-        Kind.SHARE_OF_CALLS,
-        "well_formed",
-        "calls",
-        "calls that are strict in their own format and name a tool",
-    ),
-    Measure(
-        "schema_compliance",
-        "schema compliance",
-        Kind.SHARE_OF_CALLS,
-        "compliant",
-        "checked",
-        "well-formed calls that break nothing of their tool's schema, among calls whose schema is known",
-    ),
-    Measure(
-        "tool_selection",
-        "tool selection",
-        Kind.SHARE_OF_CALLS,
-        "right_tools",
-        "expected_tools",
-        "calls of the expected tool, among the expected calls or those made, whichever are more",
-    ),
-    Measure(
-        "parameter_accuracy",
-        "parameter accuracy",
-        Kind.SHARE_OF_CALLS,
-        "right_parameters",
-        "expected_parameters",
-        "arguments with the expected value, among those expected or given in calls of the expected tool",
-    ),
-    Measure(
-        "error_results",
-        "error results",
-        Kind.SHARE_OF_CALLS,
-        "error_results",
-        "answered",
-        "calls that a tool answered with an error, among those that it answered",
-    ),
-    Measure(
-        "error_recovery",
-        "error recovery",
-        Kind.SHARE_OF_CALLS,
-        "recovered",
-        "failed",
-        "failed calls that were made good, among all that failed",
-    ),
-    Measure(
-        "parallel",
-        "parallel turns",
-        Kind.SHARE_OF_CALLS,
-        "parallel_turns",
-        "calling_turns",
-        "turns with several calls, among those with any",
-    ),
-    Measure("calls_per_turn", "calls per turn", Kind.MEAN, "calls", "calling_turns", "calls in a turn that has any"),
-    Measure("calls_per_trace", "calls per trace", Kind.MEAN, "calls", "traces", "calls in a trace"),
-    Measure(
-        "latency_ms",
-        "tool latency (ms)",
-        Kind.MEAN,
-        "latency_ms",
-        "timed",
-        "milliseconds from a call's end to the next request, of calls alone in their turn",
-    ),
-)
-"""Every measure, in the order of tables."""
-
-BY_NAME: Mapping[str, Measure] = {measure.name: measure for measure in MEASURES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,4 +75,5 @@ def _interval(kind: Kind, tally: Tally) -> Interval:
         case Kind.SHARE_OF_CALLS:
             return wilson(tally.clustered_share)
         case Kind.MEAN:
-            return around(tally.ratio)
+            interval = around(tally.ratio)
+            return Interval(max(interval.low, 0.0), interval.high)  # a mean of counts or times is never below 0

@@ -5,8 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from inspector.chain.metrics import BY_NAME, MEASURES, Estimate, added, difference, estimate, tallies_of
-from inspector.chain.metrics_figures import TraceFigures, Violation, figures_of
+from inspector.chain.metrics import Estimate, added, difference, estimate, tallies_of
+from inspector.chain.metrics_counting import figures_of
+from inspector.chain.metrics_figures import TraceFigures, Violation
+from inspector.chain.metrics_measures import BY_NAME, MEASURES
 from inspector.chain.metrics_tallies import Tally
 from inspector.chain.steps import Status
 from inspector.inspection import inspect_trace

@@ -23,6 +23,9 @@ COMMANDS = MappingProxyType(
         "show": Entry("ui.cli.show:show", "Show one trace: its turns, its chain, and what is wrong."),
         "search": Entry("ui.cli.search:search", "Find words in the texts of the traces in the database."),
         "tui": Entry("ui.cli.tui:tui", "Browse the traces in the terminal, and land on the link where one broke."),
+        "stats": Entry(
+            "ui.cli.stats:stats", "Measure traces: how often calls and chains hold, by model, tool, prompt."
+        ),
         "check": Entry("ui.cli.check:check", "Inspect log files without a database; for CI."),
         "web": Entry("ui.cli.web:web", "Show the database in a browser: what breaks, how often, and where."),
         "fix": Entry("ui.cli.fix:fix", "Repair training data where a repair is safe, as a copy, with a diff."),

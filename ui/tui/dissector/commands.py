@@ -38,7 +38,9 @@ DISSECTOR_COMMANDS = (
     Command("dissector.export", "Export", "Writes this trace to a file.", ("x",), in_footer=True),
     Command("dissector.follow", "Follow", "Stays at the end of a running trace, or lets it go.", ("F",)),
     Command("dissector.reload", "Reload", "Reads the trace anew.", ("ctrl+r",)),
-    Command("dissector.back", "Back", "Shows all panes again, or goes back to the list.", ("escape", "q"), in_footer=True),
+    Command(
+        "dissector.back", "Back", "Shows all panes again, or goes back to the list.", ("escape", "q"), in_footer=True
+    ),
 )
 """The scope `dissector`: they act whatever pane has the keys."""
 

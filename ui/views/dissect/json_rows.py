@@ -14,8 +14,6 @@ from ui.views.visible import visible_line
 from ui.views.wording import counted
 
 
-
-
 _LONGEST = 200
 _STYLES = {
     JsonKind.STRING: Style.ADDED,

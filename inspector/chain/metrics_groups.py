@@ -1,0 +1,183 @@
+"""Figures put into groups: by model, tool, prompt and the like; and where and by what the chains of a group broke."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from inspector.chain.metrics import added, tallies_of
+from inspector.chain.metrics_figures import TraceFigures
+from inspector.chain.metrics_tallies import Tally
+
+
+class GroupKey(StrEnum):
+    """What traces are grouped by.
+
+    A trace stands in one group of each, but in one for every tool that it called and for every code that was found in
+    it; over tools the calls of that tool alone are counted.
+    """
+
+    MODEL = "model"
+    TOOL = "tool"
+    FORMAT = "format"
+    SOURCE = "source"
+    REASONING = "reasoning"
+    PROMPT = "prompt"
+    CODE = "code"
+    DAY = "day"
+
+
+class Aspect(StrEnum):
+    """What is told of a break, or of the end of an aborted trace.
+
+    `code` is the rule that says why a chain broke, or the step's outcome where that says all (`error-result`).
+    """
+
+    STEP = "step"
+    CODE = "code"
+    TOOL = "tool"
+    OUTCOME = "outcome"
+    REACTION = "reaction"
+    ABORT = "abort"
+
+
+@dataclass(frozen=True, slots=True)
+class TraceKeys:
+    """By what one trace is grouped; `""` where that is not known.
+
+    `reasoning` is `on`, `off`, `mixed` or `""`; `prompt` the hash of its system prompt and tools; `day` the day in UTC
+    on which it started (`2026-11-21`).
+    """
+
+    model: str = ""
+    format: str = ""
+    source: str = ""
+    reasoning: str = ""
+    prompt: str = ""
+    day: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupFigures:
+    """What the traces of one group come to: `tallies` by the name of the measure, `keys` in the order asked for.
+
+    A measure that the group's counts do not tell has no tally.
+    """
+
+    keys: tuple[str, ...]
+    tallies: Mapping[str, Tally]
+
+    @property
+    def traces(self) -> int:
+        """How many traces the group holds."""
+        return self.tallies["broken"].trials
+
+    def tally(self, name: str) -> Tally:
+        """The tally of a measure, an empty one where there is none."""
+        return self.tallies.get(name, Tally())
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """How many traces of a group have one value of an aspect."""
+
+    keys: tuple[str, ...]
+    value: str
+    traces: int
+
+
+def check_keys(by: Sequence[GroupKey]) -> None:
+    """ValueError where traces cannot be grouped by all of these at once."""
+    if GroupKey.TOOL in by and GroupKey.CODE in by:
+        raise ValueError("groups are made by tool or by code, not by both: a code is found in a trace, not in a tool")
+    if len(set(by)) < len(by):
+        raise ValueError("a key stands twice among those to group by")
+
+
+class Groups:
+    """Adds up the figures of traces, group by group. Raises ValueError as `check_keys` does."""
+
+    def __init__(self, by: Sequence[GroupKey] = ()) -> None:
+        check_keys(by)
+        self._by = tuple(by)
+        self._sums: dict[tuple[str, ...], dict[str, Tally]] = {}
+
+    def add(self, keys: TraceKeys, figures: TraceFigures) -> None:
+        """Count one more trace."""
+        for values, numbers in self._members(keys, figures):
+            self._sums[values] = added([self._sums.get(values, {}), tallies_of(numbers)])
+
+    def all(self) -> list[GroupFigures]:
+        """The groups, those of the most traces first."""
+        return in_order(GroupFigures(keys, sums) for keys, sums in self._sums.items())
+
+    def _members(self, keys: TraceKeys, figures: TraceFigures) -> Iterator[tuple[tuple[str, ...], Mapping[str, int]]]:
+        if GroupKey.TOOL in self._by:
+            for tool in figures.tools:
+                yield key_values(self._by, keys, tool=tool), figures.numbers_of(tool)
+        elif GroupKey.CODE in self._by:
+            for code in figures.codes:
+                yield key_values(self._by, keys, code=code), figures.numbers()
+        else:
+            yield key_values(self._by, keys), figures.numbers()
+
+
+class Slices:
+    """Counts one aspect of traces, group by group. Tools and codes do not group breaks: ValueError."""
+
+    def __init__(self, aspect: Aspect, by: Sequence[GroupKey] = ()) -> None:
+        check_slices(by)
+        self._aspect, self._by = aspect, tuple(by)
+        self._counts: defaultdict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
+
+    def add(self, keys: TraceKeys, figures: TraceFigures) -> None:
+        """Count one more trace."""
+        value = aspect_of(figures, self._aspect)
+        if value is not None:
+            self._counts[key_values(self._by, keys)][value] += 1
+
+    def all(self) -> list[Slice]:
+        """The slices: steps in their order, anything else by how many traces they have."""
+        found = [Slice(keys, value, n) for keys, counts in self._counts.items() for value, n in counts.items()]
+        return sorted_slices(found, self._aspect)
+
+
+def check_slices(by: Sequence[GroupKey]) -> None:
+    """ValueError where breaks cannot be grouped by all of these."""
+    check_keys(by)
+    if GroupKey.TOOL in by or GroupKey.CODE in by:
+        raise ValueError("a break has one tool and one code: ask for the aspect `tool` or `code` instead of grouping")
+
+
+def aspect_of(figures: TraceFigures, aspect: Aspect) -> str | None:
+    """What a trace shows of an aspect; None where it did not break, or was not aborted."""
+    broken = figures.broken
+    if aspect is Aspect.ABORT:
+        return figures.abort_reason
+    if broken is None:
+        return None
+    return {
+        Aspect.STEP: str(broken.step),
+        Aspect.CODE: broken.code or broken.outcome.value,
+        Aspect.TOOL: broken.tool or "",
+        Aspect.OUTCOME: broken.outcome.value,
+        Aspect.REACTION: broken.reaction.value if broken.reaction else "",
+    }[aspect]
+
+
+def in_order(groups: Iterator[GroupFigures]) -> list[GroupFigures]:
+    """The groups, those of the most traces first."""
+    return sorted(groups, key=lambda group: (-group.traces, group.keys))
+
+
+def sorted_slices(slices: Sequence[Slice], aspect: Aspect) -> list[Slice]:
+    """The slices in the order of lists: steps by number, anything else by how many traces they have."""
+    if aspect is Aspect.STEP:
+        return sorted(slices, key=lambda one: (one.keys, int(one.value)))
+    return sorted(slices, key=lambda one: (one.keys, -one.traces, one.value))
+
+
+def key_values(by: Sequence[GroupKey], keys: TraceKeys, *, tool: str = "", code: str = "") -> tuple[str, ...]:
+    """The values of the keys that are grouped by, in order."""
+    told = {GroupKey.TOOL: tool, GroupKey.CODE: code}
+    return tuple(told[key] if key in told else getattr(keys, key.value) for key in by)

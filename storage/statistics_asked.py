@@ -1,0 +1,89 @@
+"""What a store answers about many traces at once: its figures, where chains broke, which schemas were broken."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+
+import sqlalchemy as sa
+
+from inspector.chain.metrics_groups import Aspect, GroupFigures, GroupKey, Slice
+from storage import tables
+from storage.failures import reading
+from storage.filter import parse_filter
+from storage.filter.sql import plan_of
+from storage.location import Place
+from storage.reading import read_trace
+from storage.search import holding
+from storage.statistics import Conditions, Violations, group_figures, slices, uncounted, violations
+from storage.statistics_keys import Prompt, prompt_of
+
+
+class AsksStatistics:
+    """The part of a store that adds up figures; every answer is aggregates in the database, and reads no trace.
+
+    A `filter` chooses the traces, as in `Store.traces`; FilterError where it cannot be read. `by` names what they are
+    grouped by; ValueError where that cannot be done at once. Running traces count as what they have come to.
+    """
+
+    place: Place
+
+    @abstractmethod
+    def _reads(self) -> AbstractContextManager[sa.Connection]: ...
+
+    def figures(self, filter: str = "", *, by: Sequence[GroupKey] = ()) -> list[GroupFigures]:  # noqa: A002  # as in `traces`
+        """What the traces come to, group by group, the group of the most traces first; none where there are none.
+
+        `figures(by=(GroupKey.MODEL, GroupKey.CODE))` is a heat map, `by=(GroupKey.DAY,)` a course of time. Of each
+        group `inspector.chain.metrics.estimate(measure, group.tally(measure.name))` is a measure with its interval.
+        """
+        with self._reads() as connection:
+            conditions = _conditions(connection, filter)
+            return [] if conditions is None else group_figures(connection, by, conditions)
+
+    def breakdown(self, aspect: Aspect, filter: str = "", *, by: Sequence[GroupKey] = ()) -> list[Slice]:  # noqa: A002  # as in `traces`
+        """How many traces show which value of an aspect.
+
+        Steps come in their order, anything else with the most frequent first. Tools and codes are aspects of their own,
+        and nothing to group breaks by: ValueError.
+        """
+        with self._reads() as connection:
+            conditions = _conditions(connection, filter)
+            return [] if conditions is None else slices(connection, aspect, by, conditions)
+
+    def violations(self, filter: str = "", *, limit: int = 100) -> list[Violations]:  # noqa: A002  # as in `traces`
+        """Which places of which tools' schemas were broken by which rule, the most frequent first."""
+        with self._reads() as connection:
+            conditions = _conditions(connection, filter)
+            return [] if conditions is None else violations(connection, conditions, limit)
+
+    def uncounted(self, filter: str = "") -> int:  # noqa: A002  # as in `traces`
+        """How many traces no figure counts, since they were damaged when the database was lifted to this version."""
+        with self._reads() as connection:
+            conditions = _conditions(connection, filter)
+            return 0 if conditions is None else uncounted(connection, conditions)
+
+    def prompts(self, hashes: Sequence[str]) -> dict[str, Prompt]:
+        """What the prompts with these hashes are known by; one trace of each is read."""
+        trace = tables.trace.c
+        found: dict[str, Prompt] = {}
+        with self._reads() as connection:
+            for one in hashes:
+                wanted = sa.select(trace.id).where(trace.prompt_hash == one).order_by(trace.sort_at_s.desc()).limit(1)
+                for id_ in connection.scalars(wanted):
+                    with reading(self.place, f"trace {id_}"):
+                        found[one] = prompt_of(read_trace(connection, id_))
+        return found
+
+
+def _conditions(connection: sa.Connection, filter: str) -> Conditions | None:  # noqa: A002  # as in `traces`
+    """What the traces fulfil that a filter lets through; None where there are none."""
+    wanted = parse_filter(filter)
+    if not wanted:
+        return ()
+    plan = plan_of(connection, wanted, None)
+    if plan is None:
+        return None
+    id_ = tables.trace.c.id
+    held = [id_.in_(holding(connection, plan.words))] if plan.words else []
+    named = [id_.in_(plan.ids)] if plan.ids is not None else []
+    return (*plan.conditions, *held, *named)

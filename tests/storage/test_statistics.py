@@ -1,0 +1,169 @@
+"""The sums that a database makes are those that Python makes of the same traces."""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack
+from itertools import permutations
+from pathlib import Path
+from typing import TypeAlias
+
+import pytest
+
+import sample_traces
+from benchmarks.postgresql_server import new_database
+from inspector.chain.metrics_figures import TRACE_NUMBERS, TraceFigures
+from inspector.chain.metrics_groups import Aspect, GroupKey, Groups, Slices, TraceKeys
+from inspector.errors import UnreadableFileError
+from inspector.importers.reading import read_source
+from inspector.inspection import Inspection, inspect_trace
+from inspector.model import Trace
+from storage import FilterError, Store, open_store
+from storage.figure_rows import figures_in
+from storage.statistics_keys import keys_of
+from tests.storage.conftest import DATABASES
+from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
+
+CASES = Path(__file__).parents[1] / "cases" / "importers"
+SINGLE = [(key,) for key in GroupKey]
+PAIRS = [pair for pair in permutations(GroupKey, 2) if set(pair) != {GroupKey.TOOL, GroupKey.CODE}]
+SEVERAL = [(), *SINGLE, *PAIRS, (GroupKey.MODEL, GroupKey.SOURCE, GroupKey.DAY)]
+Every: TypeAlias = dict[int, tuple[TraceKeys, TraceFigures]]
+BREAKABLE = [by for by in SEVERAL if not {GroupKey.TOOL, GroupKey.CODE} & set(by)]
+
+
+@pytest.fixture(scope="module")
+def samples() -> list[tuple[Trace, Inspection]]:
+    """All sample traces, and most of what importers read of their cases."""
+    paths = sorted(Path(sample_traces.__file__).parent.glob("*.jsonl"))
+    paths += sorted(path for path in CASES.rglob("*") if path.suffix in (".json", ".jsonl", ".traj"))
+    found: list[Trace] = []
+    for path in paths:
+        try:
+            found += [one for one in read_source(path).records if isinstance(one, Trace)]
+        except UnreadableFileError:
+            continue  # a case of a broken file
+    return [(one, inspect_trace(one)) for one in found]
+
+
+@pytest.fixture(scope="module", params=DATABASES)
+def filled(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, samples: list[tuple[Trace, Inspection]]
+) -> Iterator[Store]:
+    """A store with all samples, which no test changes."""
+    with ExitStack() as kept:
+        if request.param == "sqlite":
+            where = str(tmp_path_factory.mktemp("statistics") / "weaklink.db")
+        else:
+            where = kept.enter_context(new_database(request.getfixturevalue("postgresql")))
+        store = kept.enter_context(open_store(where))
+        store.save(samples)
+        store.index_pending()
+        yield store
+
+
+@pytest.fixture(scope="module")
+def every(filled: Store) -> Every:
+    """The keys and figures of all that the store holds, counted in Python, by id."""
+    pairs = {one.id: filled.inspected(one.id) for one in filled.traces(limit=10_000)}
+    return {id_: (keys_of(*pair), figures_in(*pair)) for id_, pair in pairs.items()}
+
+
+def test_the_samples_show_all_that_is_counted(filled: Store, every: Every) -> None:
+    sums = Counter[str]()
+    for _, figures in every.values():
+        sums.update(figures.numbers())
+    assert [name for name in TRACE_NUMBERS if not sums[name]] == []
+    assert len(filled.figures(by=[GroupKey.SOURCE])) > 10
+    assert len(filled.figures(by=[GroupKey.DAY])) > 3
+    assert len(filled.figures(by=[GroupKey.REASONING])) == 4
+
+
+def test_a_database_adds_up_what_python_adds_up(filled: Store, every: Every) -> None:
+    for by in SEVERAL:
+        groups = Groups(by)
+        for keys, figures in every.values():
+            groups.add(keys, figures)
+        assert filled.figures(by=by) == groups.all(), by
+
+
+def test_a_database_counts_breaks_as_python_does(filled: Store, every: Every) -> None:
+    for aspect in Aspect:
+        for by in BREAKABLE:
+            slices = Slices(aspect, by)
+            for keys, figures in every.values():
+                slices.add(keys, figures)
+            assert filled.breakdown(aspect, by=by) == slices.all(), (aspect, by)
+
+
+@pytest.mark.parametrize(
+    "expression", ["status:broken", "code:J1 source:openai*", "weather", "weather status:ok", "model:nobody", "zyzzyva"]
+)
+def test_a_filter_chooses_the_traces_that_it_lists(filled: Store, every: Every, expression: str) -> None:
+    groups, slices = Groups([GroupKey.TOOL]), Slices(Aspect.STEP)
+    for one in filled.traces(expression, limit=10_000):
+        keys, figures = every[one.id]
+        groups.add(keys, figures)
+        slices.add(keys, figures)
+    assert filled.figures(expression, by=[GroupKey.TOOL]) == groups.all()
+    assert filled.breakdown(Aspect.STEP, expression) == slices.all()
+
+
+def test_violations_are_summed_over_traces(filled: Store, every: Every) -> None:
+    times, traces = Counter[tuple[str, str, str]](), Counter[tuple[str, str, str]]()
+    for _, figures in every.values():
+        for one in figures.violations:
+            times[one.tool, one.path, one.code] += one.times
+            traces[one.tool, one.path, one.code] += 1
+    found = filled.violations(limit=1_000)
+    assert {(one.tool, one.path, one.code): one.times for one in found} == times
+    assert {(one.tool, one.path, one.code): one.traces for one in found} == traces
+    assert [one.times for one in found] == sorted(times.values(), reverse=True)
+    assert filled.violations(limit=2) == found[:2]
+
+
+def test_an_empty_store_has_no_groups(store: Store) -> None:
+    assert store.figures() == store.figures(by=[GroupKey.DAY]) == []
+    assert store.breakdown(Aspect.STEP) == []
+    assert store.violations() == []
+    assert store.uncounted() == 0
+
+
+def test_midnight_belongs_to_the_new_day(store: Store) -> None:
+    times = [86_400.0 * 20_000, 86_400.0 * 20_000 - 0.001, 86_400.0 * 20_001 - 0.001, 86_400.0 * 20_001, -0.5]
+    pairs = inspected(*(trace(str(at_s), GOOD_CALL, started_s=at_s) for at_s in times), trace("timeless", GOOD_CALL))
+    store.save(pairs)
+    days = {group.keys[0]: group.traces for group in store.figures(by=[GroupKey.DAY])}
+    assert days == {"2024-10-03": 1, "2024-10-04": 2, "2024-10-05": 1, "1969-12-31": 1, "": 1}
+    assert {keys_of(*pair).day for pair in pairs} == days.keys()
+
+
+def test_a_time_that_no_calendar_has_is_no_day(store: Store) -> None:
+    pairs = inspected(trace("far", GOOD_CALL, started_s=1e15))
+    store.save(pairs)
+    assert [group.keys for group in store.figures(by=[GroupKey.DAY])] == [(keys_of(*pairs[0]).day,)] == [("",)]
+
+
+def test_names_that_databases_refuse_come_back_as_they_were(store: Store) -> None:
+    odd = "mo\0del \ud800"
+    store.save(inspected(trace("a", BAD_CALL, model=odd)))
+    assert [group.keys for group in store.figures(by=[GroupKey.MODEL])] == [(odd,)]
+
+
+def test_figures_follow_a_new_inspection_and_go_with_their_trace(store: Store) -> None:
+    store.save(inspected(trace("a", GOOD_CALL), trace("b", BAD_CALL)))
+    store.reinspect(inspect_trace)
+    assert [group.traces for group in store.figures()] == [2]
+    store.delete(["a"])
+    assert [(group.traces, group.tally("well_formed").hits) for group in store.figures()] == [(1, 0)]
+    assert [group.keys for group in store.figures(by=[GroupKey.TOOL])] == [("get_weather",)]
+
+
+def test_what_cannot_be_grouped_at_once_is_refused(store: Store) -> None:
+    with pytest.raises(ValueError, match="by tool or by code"):
+        store.figures(by=[GroupKey.TOOL, GroupKey.CODE])
+    with pytest.raises(ValueError, match="twice"):
+        store.figures(by=[GroupKey.MODEL, GroupKey.MODEL])
+    with pytest.raises(ValueError, match="aspect"):
+        store.breakdown(Aspect.STEP, by=[GroupKey.TOOL])
+    with pytest.raises(FilterError):
+        store.figures("colour:red")

@@ -1,0 +1,140 @@
+"""`weaklink stats`: metrics over any set of traces, with intervals, in groups, and compared."""
+
+import sys
+
+import click
+
+from inspector.chain.metrics import FEWEST
+from inspector.json_text import write_json
+from storage import open_store
+from ui.cli.import_places import placed_files
+from ui.cli.options import color_option, database_option, json_option
+from ui.cli.paint import put, screen_width
+from ui.cli.stats_asked import Sides, is_side, keys_named, sides_named
+from ui.cli.stats_expected import read_expected
+from ui.cli.stats_files import FileFigures
+from ui.cli.stats_store import stored_statistics
+from ui.cli.upkeep import PATIENCE_S, end_broken_off, fill_text_index, say
+from ui.views.stats import statistics_lines
+from ui.views.stats_json import statistics_object
+from ui.views.stats_report import Statistics
+
+_COULD_NOT_RUN = 2
+
+
+@click.command("stats")
+@click.argument("words", metavar="[PATH]...", nargs=-1)
+@click.option("--filter", "-f", "expression", default="", metavar="EXPR", help="Only traces that match, as in `list`.")
+@click.option(
+    "--by",
+    multiple=True,
+    metavar="KEYS",
+    help="Groups: model, tool, format, source, reasoning, prompt, code, day; several with commas.",
+)
+@click.option("--compare", "compares", is_flag=True, help="Say which groups differ by more than noise.")
+@click.option(
+    "--min",
+    "fewest",
+    default=FEWEST,
+    show_default=True,
+    type=click.IntRange(min=2),
+    metavar="N",
+    help="No interval, and no comparison, for fewer traces.",
+)
+@click.option("--expected", "expected_path", metavar="FILE", help="JSON lines of the calls that each task wanted.")
+@click.option("--source", metavar="NAME", help="Read every PATH as one of this source, instead of recognising it.")
+@json_option
+@database_option
+@color_option
+@click.pass_context
+def stats(
+    ctx: click.Context,
+    words: tuple[str, ...],
+    *,
+    expression: str,
+    by: tuple[str, ...],
+    compares: bool,
+    fewest: int,
+    expected_path: str | None,
+    source: str | None,
+    as_json: bool,
+    where: str | None,
+    color: str,
+) -> None:
+    """Measure the traces in the database, or in files: how often calls are sound, chains hold, errors are made good.
+
+    \b
+    weaklink stats --by model,reasoning
+    weaklink stats --by tool --filter status:broken
+    weaklink stats --compare model=hermes-4 model=qwen3
+    weaklink stats logs/ --by day
+
+    Every value bears its 95 % interval; calls of one trace are not taken for independent. With --compare each group is
+    held against the largest, or the second and further ones of those named against the first, and p-values are
+    corrected for how many comparisons are made. `prompt` is a hash of the system prompt and the tools.
+
+    Tool selection and parameter accuracy want --expected: lines of {"id", "expected": [{"name", "arguments"}]}, or of
+    the Berkeley leaderboard's possible answers. The id is one that the source gives to the trace.
+    """  # noqa: D301  # Click wants the backspace itself
+    named = [word for word in words if compares and is_side(word)]
+    paths = [word for word in words if word not in named]
+    sides = sides_named(named)
+    keys = keys_named(by) if sides is None else sides.by
+    _check(paths, expression, by, source, sides, compares=compares)
+    expected = read_expected(expected_path)
+    complete = True
+    if paths:
+        sums = FileFigures(keys, expected)
+        with placed_files(paths, source) as files:
+            for file in files:
+                sums.read(file, source)
+        found, complete = sums.statistics(sides, compares=compares, fewest=fewest), not sums.failed
+    else:
+        with open_store(where, create=False, busy_timeout_s=PATIENCE_S) as store:
+            end_broken_off(store)
+            if expression:
+                fill_text_index(store)
+            found = stored_statistics(
+                store, expression, keys, sides=sides, compares=compares, expected=expected, fewest=fewest
+            )
+    _report(found, _nothing(expression, paths), as_json=as_json, color=color)
+    if not complete:
+        ctx.exit(_COULD_NOT_RUN)
+
+
+def _report(found: Statistics, nothing: str, *, as_json: bool, color: str) -> None:
+    if as_json:
+        sys.stdout.write(write_json(statistics_object(found)) + "\n")
+    if found.whole is None:
+        say(nothing)
+    elif not as_json:
+        put(statistics_lines(found, width=screen_width()), color=color)
+
+
+def _check(
+    paths: list[str],
+    expression: str,
+    by: tuple[str, ...],
+    source: str | None,
+    sides: Sides | None,
+    *,
+    compares: bool,
+) -> None:
+    if paths and expression:
+        raise click.UsageError("a filter asks the database; import the files to filter them, or leave --filter out.")
+    if source and not paths:
+        raise click.UsageError(
+            "--source says how files are read, and no PATH is named; `--filter source:NAME` filters."
+        )
+    if sides is not None and by:
+        raise click.UsageError("the groups that are named to be compared make --by needless; leave one of both out.")
+    if compares and sides is None and not by:
+        raise click.UsageError("--compare wants groups: `--by model`, or `model=a model=b`.")
+
+
+def _nothing(expression: str, paths: list[str]) -> str:
+    if paths:
+        return "no trace could be read, so there is nothing to measure"
+    if expression:
+        return "no trace matches this filter, so there is nothing to measure; `weaklink list` shows what there is"
+    return "the database holds no traces yet; `weaklink import PATH` or `weaklink demo` puts some in"

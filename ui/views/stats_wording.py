@@ -1,0 +1,88 @@
+"""Numbers, bars and names as tables of metrics write them."""
+
+from collections.abc import Mapping, Sequence
+
+from inspector.chain.metrics import Estimate
+from inspector.chain.metrics_groups import GroupKey
+from inspector.chain.metrics_measures import Kind, Measure
+from inspector.errors import UnknownRuleError
+from inspector.rules.catalogue import find_rule
+from storage import Prompt
+from ui.views.call import UNNAMED
+from ui.views.palette import Style
+from ui.views.run import Line, Run
+from ui.views.visible import visible_line
+
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+_UNKNOWN = {
+    GroupKey.MODEL: "(model not known)",
+    GroupKey.TOOL: UNNAMED,
+    GroupKey.FORMAT: "(no format)",
+    GroupKey.SOURCE: "(source not known)",
+    GroupKey.REASONING: "(no answer)",
+    GroupKey.PROMPT: "(no prompt or tools kept)",
+    GroupKey.CODE: "(no code)",
+    GroupKey.DAY: "(no time kept)",
+}
+_DIGITS = 8
+
+
+def bar(share: float, cells: int) -> str:
+    """A share as a bar of so many cells at most, to an eighth of a cell; a share above 0 is never an empty bar."""
+    eighths = min(max(round(share * cells * 8), int(share > 0)), cells * 8)
+    return "█" * (eighths // 8) + (_EIGHTHS[eighths % 8] if eighths % 8 else "")
+
+
+def value_text(estimate: Estimate) -> str:
+    """A value with its interval: `0.83 (0.78–0.87)`, `0.75 (too few)`, or `–` where there is none."""
+    if estimate.value is None:
+        return "–"
+    said = number_text(estimate.measure, estimate.value)
+    if estimate.interval is None:
+        return f"{said} (too few)"
+    low, high = (number_text(estimate.measure, one) for one in (estimate.interval.low, estimate.interval.high))
+    return f"{said} ({low}–{high})"
+
+
+def number_text(measure: Measure, value: float) -> str:
+    """A number to the digits that its measure is worth; a share is rounded to 0 or 1 only where it is."""
+    if measure.kind is Kind.MEAN:
+        return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
+    rounded = f"{value:.2f}"
+    return rounded if (rounded not in ("0.00", "1.00") or value in (0, 1)) else f"{value:.4f}".rstrip("0")
+
+
+def percent(share: float) -> str:
+    """A share in per cent, without its sign: `23`, `0.4`."""
+    return f"{100 * share:.0f}" if share in (0, 1) or 0.01 <= share <= 0.99 else f"{100 * share:.1f}"
+
+
+def code_title(code: str) -> str:
+    """A rule's code with its name; the outcome of a step as it is."""
+    try:
+        return str(find_rule(code))
+    except UnknownRuleError:
+        return visible_line(code)
+
+
+def key_title(key: GroupKey, value: str, prompts: Mapping[str, Prompt]) -> str:
+    """The value of a key as a table shows it."""
+    if not value:
+        return _UNKNOWN[key]
+    if key is GroupKey.CODE:
+        return code_title(value)
+    if key is GroupKey.PROMPT:
+        prompt = prompts.get(value)
+        tools = f"{prompt.tools} tools, " if prompt is not None and prompt.tools else ""
+        return visible_line(f"{value[:_DIGITS]} {tools}{prompt.words if prompt is not None else ''}").rstrip(" ,")
+    return visible_line(value)
+
+
+def group_title(by: Sequence[GroupKey], values: Sequence[str], prompts: Mapping[str, Prompt]) -> str:
+    """A group as a sentence names it: `model hermes-4, reasoning on`."""
+    return ", ".join(f"{key.value} {key_title(key, value, prompts)}" for key, value in zip(by, values, strict=True))
+
+
+def dim(text: str) -> Line:
+    """A piece of text that stands back."""
+    return (Run(text, Style.DIM),)
