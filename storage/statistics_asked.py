@@ -1,5 +1,6 @@
 """What a store answers about many traces at once: its figures, where chains broke, which schemas were broken."""
 
+import time
 from abc import abstractmethod
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
@@ -9,11 +10,12 @@ import sqlalchemy as sa
 from inspector.chain.metrics_groups import Aspect, GroupFigures, GroupKey, Slice
 from storage import tables
 from storage.failures import reading
-from storage.filter import parse_filter
-from storage.filter.sql import plan_of
+from storage.filter import Words, parse_filter
+from storage.filter.sql import condition_of
+from storage.filter.trees import inwards
 from storage.location import Place
 from storage.reading import read_trace
-from storage.search import holding
+from storage.search import Phrase, holding
 from storage.statistics import Conditions, Violations, group_figures, slices, uncounted, violations
 from storage.statistics_keys import Prompt, prompt_of
 
@@ -37,8 +39,7 @@ class AsksStatistics:
         group `inspector.chain.metrics.estimate(measure, group.tally(measure.name))` is a measure with its interval.
         """
         with self._reads() as connection:
-            conditions = _conditions(connection, filter)
-            return [] if conditions is None else group_figures(connection, by, conditions)
+            return group_figures(connection, by, _conditions(connection, filter))
 
     def breakdown(self, aspect: Aspect, filter: str = "", *, by: Sequence[GroupKey] = ()) -> list[Slice]:  # noqa: A002  # as in `traces`
         """How many traces show which value of an aspect.
@@ -47,20 +48,17 @@ class AsksStatistics:
         and nothing to group breaks by: ValueError.
         """
         with self._reads() as connection:
-            conditions = _conditions(connection, filter)
-            return [] if conditions is None else slices(connection, aspect, by, conditions)
+            return slices(connection, aspect, by, _conditions(connection, filter))
 
     def violations(self, filter: str = "", *, limit: int = 100) -> list[Violations]:  # noqa: A002  # as in `traces`
         """Which places of which tools' schemas were broken by which rule, the most frequent first."""
         with self._reads() as connection:
-            conditions = _conditions(connection, filter)
-            return [] if conditions is None else violations(connection, conditions, limit)
+            return violations(connection, _conditions(connection, filter), limit)
 
     def uncounted(self, filter: str = "") -> int:  # noqa: A002  # as in `traces`
         """How many traces no figure counts, since they were damaged when the database was lifted to this version."""
         with self._reads() as connection:
-            conditions = _conditions(connection, filter)
-            return 0 if conditions is None else uncounted(connection, conditions)
+            return uncounted(connection, _conditions(connection, filter))
 
     def prompts(self, hashes: Sequence[str]) -> dict[str, Prompt]:
         """What the prompts with these hashes are known by; one trace of each is read."""
@@ -75,15 +73,11 @@ class AsksStatistics:
         return found
 
 
-def _conditions(connection: sa.Connection, filter: str) -> Conditions | None:  # noqa: A002  # as in `traces`
-    """What the traces fulfil that a filter lets through; None where there are none."""
+def _conditions(connection: sa.Connection, filter: str) -> Conditions:  # noqa: A002  # as in `traces`
+    """What the traces fulfil that a filter lets through; words that all must hold are looked up together."""
     wanted = parse_filter(filter)
-    if not wanted:
-        return ()
-    plan = plan_of(connection, wanted, None)
-    if plan is None:
-        return None
-    id_ = tables.trace.c.id
-    held = [id_.in_(holding(connection, plan.words))] if plan.words else []
-    named = [id_.in_(plan.ids)] if plan.ids is not None else []
-    return (*plan.conditions, *held, *named)
+    words = [Phrase(term.phrase, term.prefix) for term in wanted if isinstance(term, Words)]
+    held = (tables.trace.c.id.in_(holding(connection, words)),) if words else ()
+    now_s = time.time()
+    rest = (condition_of(connection, inwards(term), now_s) for term in wanted if not isinstance(term, Words))
+    return (*held, *rest)

@@ -15,9 +15,10 @@ FEWEST = 5
 class Estimate:
     """A measure over some traces: its value with the 95 % interval, and the counts that it stands on.
 
-    `value` is None where there was nothing to count. `interval` is None then too, and where fewer than the least number
-    of traces (see FEWEST) have any trial. Trials of one trace are not independent: a share over calls is given Wilson's
-    interval over trials discounted by their design effect, a mean Student's over traces (see `metrics_tallies`).
+    `value` is None where there was nothing to count. `interval` is None then too, where fewer than the least number of
+    traces (see FEWEST) have any trial, and for a mean that is the same in every trace. Trials of one trace are not
+    independent: a share over calls is given Wilson's interval over trials discounted by their design effect, a mean
+    Student's over traces (see `metrics_tallies`).
     """
 
     measure: Measure
@@ -33,12 +34,12 @@ def estimate(measure: Measure, tally: Tally, fewest: int = FEWEST) -> Estimate:
     value = tally.hits / tally.trials
     if tally.traces < max(fewest, 2):
         return Estimate(measure, tally, value, None)
-    return Estimate(measure, tally, value, _interval(measure.kind, tally))
+    return Estimate(measure, tally, value, None if _is_alike(measure, tally) else _interval(measure.kind, tally))
 
 
 def difference(measure: Measure, first: Tally, second: Tally, fewest: int = FEWEST) -> Difference | None:
     """How much larger a measure is over the first traces than over the second; None where either are too few."""
-    if min(first.traces, second.traces) < max(fewest, 2):
+    if min(first.traces, second.traces) < max(fewest, 2) or _is_alike(measure, first) or _is_alike(measure, second):
         return None
     match measure.kind:
         case Kind.SHARE_OF_TRACES:
@@ -66,6 +67,11 @@ def added(groups: Iterable[Mapping[str, Tally]]) -> dict[str, Tally]:
         for name, tally in tallies.items():
             found[name] = found[name] + tally if name in found else tally
     return found
+
+
+def _is_alike(measure: Measure, tally: Tally) -> bool:
+    """Whether a mean is the same in every trace: nothing then tells how far it can be trusted."""
+    return measure.kind is Kind.MEAN and tally.ratio.error == 0
 
 
 def _interval(kind: Kind, tally: Tally) -> Interval:

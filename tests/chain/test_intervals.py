@@ -1,8 +1,8 @@
 """Intervals and tests of difference, against published values and against SciPy's.
 
 `cases/statistics/scipy.jsonl` was written once with SciPy 1.17.1: `binomtest(...).proportion_ci(method="wilson")`,
-`t.ppf`, `t.sf`, `special.betainc`, `t.interval` with `sem`, and `ttest_ind(..., equal_var=False)`, over counts drawn
-from Poisson distributions.
+`t.ppf`, `t.sf`, `special.betainc`, `t.interval` with `sem`, `ttest_ind(..., equal_var=False)` over counts drawn
+from Poisson distributions, and `fisher_exact`.
 """
 
 import json
@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.chain.intervals import Mean, Share, around, holm, mean_difference, share_difference, wilson
+from inspector.chain.intervals import Mean, Share, around, exact_p, holm, mean_difference, share_difference, wilson
 from inspector.chain.metrics_tallies import Tally, tally_of, total
 from inspector.chain.student_t import quantile_975, regularised_beta, two_sided_p
 
@@ -147,15 +147,26 @@ def test_with_one_trial_a_trace_the_ratio_is_the_plain_mean(values: list[int]) -
 
 
 @given(counts, counts)
-def test_the_verdict_on_two_shares_never_contradicts_their_interval(
-    some: list[tuple[int, int]], others: list[tuple[int, int]]
-) -> None:
+def test_a_difference_lies_within_its_interval(some: list[tuple[int, int]], others: list[tuple[int, int]]) -> None:
     first, second = (total(tally_of(*one) for one in group) for group in (some, others))
     if not first.trials or not second.trials:
         return
     found = share_difference(first.clustered_share, second.clustered_share)
+    back = share_difference(second.clustered_share, first.clustered_share)
     assert -1 <= found.interval.low <= found.value <= found.interval.high <= 1
-    assert (found.p < 0.05) is (found.interval.low > 0 or found.interval.high < 0)
+    assert 0 <= found.p <= 1
+    assert found.p == pytest.approx(back.p)
+
+
+@pytest.mark.parametrize("case", of("fisher"))
+def test_two_shares_differ_as_scipys_exact_test_says(case: dict[str, float]) -> None:
+    found = exact_p(Share(case["a"], case["n"]), Share(case["b"], case["m"]))
+    assert found == pytest.approx(case["p"], rel=1e-6, abs=1e-300)
+
+
+def test_counts_beyond_bounds_are_tested_without_trying_every_table() -> None:
+    exact = exact_p(Share(10_100, 20_000), Share(9_900, 20_000))
+    assert exact_p(Share(10_101, 20_001), Share(9_900, 20_000)) == pytest.approx(exact, rel=0.05)
 
 
 def test_holm_multiplies_the_smallest_by_how_many_there_are() -> None:

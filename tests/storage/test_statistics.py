@@ -96,7 +96,18 @@ def test_a_database_counts_breaks_as_python_does(filled: Store, every: Every) ->
 
 
 @pytest.mark.parametrize(
-    "expression", ["status:broken", "code:J1 source:openai*", "weather", "weather status:ok", "model:nobody", "zyzzyva"]
+    "expression",
+    [
+        "status:broken",
+        "code:J1 source:openai*",
+        "weather",
+        "weather status:ok",
+        "not weather",
+        "status:broken or weather",
+        "calls>=2 not source:bfcl",
+        "model:nobody",
+        "zyzzyva",
+    ],
 )
 def test_a_filter_chooses_the_traces_that_it_lists(filled: Store, every: Every, expression: str) -> None:
     groups, slices = Groups([GroupKey.TOOL]), Slices(Aspect.STEP)

@@ -43,6 +43,7 @@ _COULD_NOT_RUN = 2
 )
 @click.option("--expected", "expected_path", metavar="FILE", help="JSON lines of the calls that each task wanted.")
 @click.option("--source", metavar="NAME", help="Read every PATH as one of this source, instead of recognising it.")
+@click.option("--full", is_flag=True, help="Show every group, and every measure of it.")
 @json_option
 @database_option
 @color_option
@@ -57,6 +58,7 @@ def stats(
     fewest: int,
     expected_path: str | None,
     source: str | None,
+    full: bool,
     as_json: bool,
     where: str | None,
     color: str,
@@ -97,18 +99,18 @@ def stats(
             found = stored_statistics(
                 store, expression, keys, sides=sides, compares=compares, expected=expected, fewest=fewest
             )
-    _report(found, _nothing(expression, paths), as_json=as_json, color=color)
+    _report(found, _nothing(expression, paths), as_json=as_json, full=full, color=color)
     if not complete:
         ctx.exit(_COULD_NOT_RUN)
 
 
-def _report(found: Statistics, nothing: str, *, as_json: bool, color: str) -> None:
+def _report(found: Statistics, nothing: str, *, as_json: bool, full: bool, color: str) -> None:
     if as_json:
         sys.stdout.write(write_json(statistics_object(found)) + "\n")
     if found.whole is None:
         say(nothing)
     elif not as_json:
-        put(statistics_lines(found, width=screen_width()), color=color)
+        put(statistics_lines(found, width=screen_width(), full=full), color=color)
 
 
 def _check(

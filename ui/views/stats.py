@@ -23,13 +23,18 @@ _SINGLE_STEPS, _STEP_ENDS = 10, (20, 50, 100)
 _MOST_CODES, _MOST_VIOLATIONS = 8, 12
 
 
-def statistics_lines(found: Statistics, *, width: int) -> Iterator[Line]:
-    """The lines of `weaklink stats` within `width` cells; there must be a trace."""
+def statistics_lines(found: Statistics, *, width: int, full: bool = False) -> Iterator[Line]:
+    """The lines of `weaklink stats` within `width` cells; there must be a trace.
+
+    With `full` every group is shown, and every measure of it.
+    """
     assert found.whole is not None
     for sentence in _sentences(found, found.whole):
         yield from wrapped((Run(sentence, Style.STRONG),), width)
     blocks: tuple[Iterator[Line], ...] = (
-        _measure_lines(found.whole, found.fewest, width) if not found.by else group_lines(found, width=width),
+        _measure_lines(found.whole, found.fewest, width)
+        if not found.by
+        else group_lines(found, width=width, full=full),
         comparison_lines(found, width=width),
         _step_lines(found.steps, width),
         _code_lines("first fault", found.codes, width),
@@ -63,26 +68,24 @@ def _most(found: Statistics) -> str:
         return ""
     code, step = found.codes[0], max(found.steps, key=lambda one: one.traces)
     breaks = sum(one.traces for one in found.codes)
-    return (
-        f" The most frequent first fault is {code_title(code.value)} ({code.traces:,} of {breaks:,});"
-        f" most chains broke at step {step.value} ({step.traces:,} of {breaks:,})."
-    )
+    said = f" Most breaks: {code_title(code.value)} ({code.traces:,} of {breaks:,})"
+    return f"{said}, at step {step.value} ({step.traces:,} of {breaks:,})."
 
 
 def _measure_lines(whole: GroupFigures, fewest: int, width: int) -> Iterator[Line]:
     estimates = [estimate(measure, whole.tally(measure.name), fewest) for measure in MEASURES]
-    rows = [_measure_row(one, width) for one in estimates]
+    rows = [_measure_row(one, fewest, width) for one in estimates]
     heads = ("measure", "value (95 %)", "n", "traces", "", *(("what is counted",) if width >= _ROOMY else ()))
     yield from table_lines(rows, width=width, heads=heads, numbers=(2, 3))
 
 
-def _measure_row(one: Estimate, width: int) -> Sequence[Line]:
+def _measure_row(one: Estimate, fewest: int, width: int) -> Sequence[Line]:
     measure = one.measure
     share = one.value if one.value is not None and measure.kind is not Kind.MEAN else 0.0
     room = _BAR if width >= _ROOMY else max(min(_BAR, width - 64), 6)
     lead: tuple[Line, ...] = (
         (Run(measure.title, Style.STRONG),),
-        (Run(value_text(one)),),
+        (Run(value_text(one, fewest)),),
         (Run(f"{one.tally.trials:,}" if one.value is not None else ""),),
         (Run(f"{one.tally.traces:,}" if one.value is not None else ""),),
     )

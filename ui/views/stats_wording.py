@@ -12,6 +12,7 @@ from ui.views.call import UNNAMED
 from ui.views.palette import Style
 from ui.views.run import Line, Run
 from ui.views.visible import visible_line
+from ui.views.wording import counted
 
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 _UNKNOWN = {
@@ -33,23 +34,20 @@ def bar(share: float, cells: int) -> str:
     return "█" * (eighths // 8) + (_EIGHTHS[eighths % 8] if eighths % 8 else "")
 
 
-def value_text(estimate: Estimate) -> str:
+def value_text(estimate: Estimate, fewest: int) -> str:
     """A value with its interval: `0.83 (0.78–0.87)`, `0.75 (too few)`, or `–` where there is none."""
     if estimate.value is None:
         return "–"
-    said = number_text(estimate.measure, estimate.value)
+    measure, value = estimate.measure, estimate.value
+    digits = _digits(measure, value)
     if estimate.interval is None:
-        return f"{said} (too few)"
-    low, high = (number_text(estimate.measure, one) for one in (estimate.interval.low, estimate.interval.high))
-    return f"{said} ({low}–{high})"
+        return f"{value:,.{digits}f} ({'too few' if estimate.tally.traces < fewest else 'all alike'})"
+    return f"{value:,.{digits}f} ({estimate.interval.low:,.{digits}f}–{estimate.interval.high:,.{digits}f})"
 
 
 def number_text(measure: Measure, value: float) -> str:
-    """A number to the digits that its measure is worth; a share is rounded to 0 or 1 only where it is."""
-    if measure.kind is Kind.MEAN:
-        return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
-    rounded = f"{value:.2f}"
-    return rounded if (rounded not in ("0.00", "1.00") or value in (0, 1)) else f"{value:.4f}".rstrip("0")
+    """A number to the digits that it is worth."""
+    return f"{value:,.{_digits(measure, value)}f}"
 
 
 def percent(share: float) -> str:
@@ -73,8 +71,8 @@ def key_title(key: GroupKey, value: str, prompts: Mapping[str, Prompt]) -> str:
         return code_title(value)
     if key is GroupKey.PROMPT:
         prompt = prompts.get(value)
-        tools = f"{prompt.tools} tools, " if prompt is not None and prompt.tools else ""
-        return visible_line(f"{value[:_DIGITS]} {tools}{prompt.words if prompt is not None else ''}").rstrip(" ,")
+        told = [] if prompt is None else [counted(prompt.tools, "tool") if prompt.tools else "", prompt.words]
+        return visible_line(" · ".join([value[:_DIGITS], *filter(None, told)]))
     return visible_line(value)
 
 
@@ -86,3 +84,11 @@ def group_title(by: Sequence[GroupKey], values: Sequence[str], prompts: Mapping[
 def dim(text: str) -> Line:
     """A piece of text that stands back."""
     return (Run(text, Style.DIM),)
+
+
+def _digits(measure: Measure, value: float) -> int:
+    """The digits behind the point: two of a share, and more near 0 and 1, so that it is not rounded to them."""
+    if measure.kind is Kind.MEAN:
+        return 0 if value >= 100 else 1 if value >= 10 else 2
+    near = min(value, 1 - value)
+    return 2 if near == 0 or near >= 0.01 else 3 if near >= 0.001 else 4
