@@ -85,14 +85,14 @@ def inspect_trace(
     parts = tuple(inspected for inspected, _ in read)
     pairing = pair(_events(parts))
     diagnostics = [diagnostic for _, found in read for diagnostic in found]
+    chain = analyse(trace, pairing, diagnostics, tuple(_speeches(trace, parts)))
+    flow = trace_values(trace, chain.steps)
+    chain = replace(chain, steps=with_dependencies(chain.steps, flow))
     for number, turn in enumerate(trace.turns, 1):
         diagnostics += check_recording(turn, number)
         diagnostics += check_arrivals(turn, number)
     diagnostics += check_reasoning(trace, tuple(reasoned_turns(trace, parts)), reasoning_budget)
     diagnostics += check_context(trace, context_window)
-    chain = analyse(trace, pairing, diagnostics, tuple(_speeches(trace, parts)))
-    flow = trace_values(trace, chain.steps)
-    chain = replace(chain, steps=with_dependencies(chain.steps, flow))
     diagnostics += chain_diagnostics(trace, pairing, chain)
     diagnostics += ending_diagnostics(trace, chain)
     diagnostics += argument_diagnostics(trace, chain.steps, flow)
