@@ -113,13 +113,13 @@ def analyse_parts(
     `faults` are those of the parts. Raises InvalidPatternError as `inspect_trace` does.
     """
     pairing = pair(_events(parts))
+    found = analyse(trace, pairing, faults, tuple(_speeches(trace, parts)), error_patterns)
     diagnostics: list[Diagnostic] = []
     for number, turn in enumerate(trace.turns, 1):
         diagnostics += check_recording(turn, number)
         diagnostics += check_arrivals(turn, number)
     diagnostics += check_reasoning(trace, tuple(reasoned_turns(trace, parts)), reasoning_budget)
     diagnostics += check_context(trace, context_window)
-    found = analyse(trace, pairing, (*faults, *diagnostics), tuple(_speeches(trace, parts)), error_patterns)
     diagnostics += chain_diagnostics(trace, pairing, found.chain)
     diagnostics += ending_diagnostics(trace, found.chain)
     diagnostics += argument_diagnostics(trace, found.chain.steps, found.flow)
