@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from inspector.exporters.annotation import annotation
 from inspector.inspection import inspect_trace
@@ -75,11 +75,9 @@ def test_an_earlier_argument_is_a_source_too() -> None:
 
 
 def test_variables_are_unique_whatever_tools_are_called() -> None:
-    calls = ("a", "a", "a_1", "ns.getWeather", "get_weather", "7up", "-", "é è")
-    found = annotated(
-        "user: Go.", *(line for name in calls for line in (f"call: {name.replace(' ', '~')}", "result: 1"))
-    )
-    names = [step["output_var"] for step in found["steps"]]
+    calls = ("a", "a", "a_1", "ns.getWeather", "get_weather", "7up", "-", "é~è")
+    lines = (line for name in calls for line in (f"call: {name}", "result: 1"))
+    names = [step["output_var"] for step in annotated("user: Go.", *lines)["steps"]]
     assert names[:6] == ["$a_1", "$a_2", "$a_1_1", "$get_weather_1", "$get_weather_2", "$tool_7up_1"]
     assert len(set(names)) == len(names)
 
@@ -195,11 +193,13 @@ def test_reasoning_is_bounded_and_its_own() -> None:
         *trace_of(*SEARCH, FAILED).turns,
         Turn(Role.ASSISTANT, (Part("text", f"<think>\n{long}</think>It failed."),)),
     )
-    point = annotation(Trace(turns), inspect_trace(Trace(turns), format="hermes"))["decision_points"][0]  # type: ignore[index, call-overload]  # JSON
-    assert point["reasoning"] == long[:600]  # type: ignore[index, call-overload]  # JSON
-    assert point["reasoning_place"] == {"turn": 4, "part": "text", "start": 8, "end": 608}  # type: ignore[index, call-overload]  # JSON
+    found: Any = annotation(Trace(turns), inspect_trace(Trace(turns), format="hermes"))
+    point = found["decision_points"][0]
+    assert point["reasoning"] == long[:600]
+    assert point["reasoning_place"] == {"turn": 4, "part": "text", "start": 8, "end": 608}
 
 
+@settings(max_examples=150)  # whole traces are inspected
 @given(traces())
 def test_every_trace_can_be_annotated_and_every_place_is_in_it(trace: Trace) -> None:
     inspection = inspect_trace(trace, format="hermes")
