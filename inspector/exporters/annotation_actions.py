@@ -11,7 +11,7 @@ from inspector.chain.retries import call_key
 from inspector.chain.speech import admits
 from inspector.chain.steps import Step
 from inspector.chain.terminal_tools import bare_name, is_terminal
-from inspector.chain.words import words_of
+from inspector.chain.words import folded_words
 from inspector.diagnostics import Location
 from inspector.inspection import Inspection, PartInspection
 from inspector.model import Json, Role, Span, SpanKind, ToolCall, Trace
@@ -178,5 +178,5 @@ def _is_broader(call: ToolCall, later: ToolCall) -> bool:
 def _says_less(one: Json, other: Json) -> bool:
     if not isinstance(one, str) or not isinstance(other, str):
         return False
-    fewer = {word for word, _, _ in words_of(other[:2_000])}
-    return bool(fewer) and fewer < {word for word, _, _ in words_of(one[:2_000])}
+    fewer = set(folded_words(other[:2_000]))
+    return bool(fewer) and fewer < set(folded_words(one[:2_000]))

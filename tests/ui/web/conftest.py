@@ -33,7 +33,7 @@ def demo_dashboard(demo_database: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """A real, headless Chromium; a module's at most, since its loop runs in this thread, where others begin their own."""
+    """A real, headless Chromium; for one module: its loop runs in this thread, where other tests begin their own."""
     with sync_playwright() as playwright:
         opened = playwright.chromium.launch(executable_path=CHROMIUM, args=list(CHROMIUM_OPTIONS))
         yield opened
