@@ -13,14 +13,14 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --quiet --no-input --disable-pip-version-check
 CONSTRAINTS_HEAD := \# Exact versions of all that make installs; 'make constraints' takes newer ones.
 # A shell test: does this machine hold the programs of a PostgreSQL server?
-HAS_POSTGRESQL := command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1
+HAS_POSTGRESQL := { command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb; } >/dev/null 2>&1
 # A shell test: may system packages be installed here?
 MAY_INSTALL := [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null
 APT_INSTALL := apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends >/dev/null
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check lint types fuzz bench bench-store bench-import bench-proxy wheel constraints clean install dev system-packages
+.PHONY: help demo test check lint types fuzz rule-pages bench bench-store bench-import bench-proxy wheel constraints clean install dev system-packages
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -62,6 +62,9 @@ build/mitmproxy/installed: | .venv/bin/python
 	build/mitmproxy/bin/python -m pip install --quiet --no-input --disable-pip-version-check mitmproxy
 	@touch $@
 
+rule-pages: dev ## Make the pages on rules in docs/rules and the table of rules in README.md
+	$(BIN)/python -m pytest tests/test_rule_pages.py tests/test_texts.py::test_readme_lists_every_rule --update-goldens
+
 wheel: dev ## Build the source distribution and the wheel into dist/
 	$(BIN)/python -m build --no-isolation
 
@@ -96,9 +99,12 @@ dev: .venv/installed-dev ## The command and everything to work on it, in .venv
 		{ echo "$(PYTHON) cannot make virtual environments; on Debian, install python3-venv." >&2; exit 1; }
 	$(PYTHON) -m venv .venv
 
-# The store's tests run on SQLite and on a real PostgreSQL, which they start themselves and stop again.
-system-packages: ## Install PostgreSQL for the tests, where it is missing and apt may
-	@if $(HAS_POSTGRESQL); then :; \
-	elif $(MAY_INSTALL); then echo "Installing PostgreSQL for the store's tests."; $(APT_INSTALL) postgresql || \
-		echo "PostgreSQL could not be installed: the store's tests on it cannot run." >&2; \
-	else echo "PostgreSQL is missing and this user may not install it: the store's tests on it cannot run." >&2; fi
+# The store's tests run on SQLite and on a real PostgreSQL, which they start themselves and stop again; those of the
+# screens in a real terminal and a real browser.
+system-packages: ## Install PostgreSQL, Chromium and tmux for the tests, where they are missing and apt may
+	@missing="$$($(HAS_POSTGRESQL) || echo postgresql) $$(command -v chromium >/dev/null || echo chromium) \
+		$$(command -v tmux >/dev/null || echo tmux)"; \
+	if [ -z "$$(echo $$missing)" ]; then :; \
+	elif $(MAY_INSTALL); then echo "Installing for the tests:" $$missing; $(APT_INSTALL) $$missing || \
+		echo "Some could not be installed; their tests cannot run:" $$missing >&2; \
+	else echo "Missing, and this user may not install them; their tests cannot run:" $$missing >&2; fi

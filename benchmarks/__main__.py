@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 
 from benchmarks import diagnostics, schema, segmenter
+from benchmarks.chain import chain
 from benchmarks.formats import every_format
 from benchmarks.lost_calls import lost_calls
 
@@ -51,6 +52,7 @@ CORE: dict[str, Callable[[], None]] = {
     "formats": every_format,
     "schema": schema.schema,
     "diagnostics": diagnostics.full_diagnostics,
+    "chain": chain,
     "reading": _reading,
 }
 BENCHMARKS = {**CORE, "imports": _imports, "store": _store, "proxy": _proxy, "recorded": _recorded}

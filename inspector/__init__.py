@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from inspector.capture.logger import TraceLogger
     from inspector.diagnostics import Diagnostic, Fault, Fix, Location, apply_fixes
     from inspector.errors import (
+        InvalidPatternError,
         StoreError,
         UnknownFormatError,
         UnknownRuleError,
@@ -50,6 +51,7 @@ __all__ = [
     "Fix",
     "Generation",
     "Inspection",
+    "InvalidPatternError",
     "Location",
     "Part",
     "Role",
@@ -91,6 +93,7 @@ _HOMES = {
     "inspector.capture.logger": ("TraceLogger",),
     "inspector.diagnostics": ("Diagnostic", "Fault", "Fix", "Location", "apply_fixes"),
     "inspector.errors": (
+        "InvalidPatternError",
         "StoreError",
         "UnknownFormatError",
         "UnknownRuleError",

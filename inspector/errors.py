@@ -23,3 +23,7 @@ class StoreError(WeaklinkError):
 
 class SinkError(WeaklinkError):
     """What was recorded could not be handed to the place it was meant for; the text bears that place."""
+
+
+class InvalidPatternError(WeaklinkError):
+    """A pattern that the caller gave cannot be used; the text bears the pattern and why."""

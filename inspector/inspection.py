@@ -5,12 +5,16 @@ from dataclasses import dataclass, replace
 
 from inspector.chain.analysis import analyse
 from inspector.chain.argument_faults import argument_diagnostics
-from inspector.chain.data_flow import trace_values, with_dependencies
+from inspector.chain.ending_faults import ending_diagnostics
 from inspector.chain.faults import chain_diagnostics
 from inspector.chain.pairing import PlacedCall, PlacedResult, pair
 from inspector.chain.speech import Speech
 from inspector.chain.steps import Chain
 from inspector.checks.arguments import check_arguments
+from inspector.checks.arrivals import check_arrivals
+from inspector.checks.context_window import check_context
+from inspector.checks.reasoned_turns import reasoned_turns
+from inspector.checks.reasoning import check_reasoning
 from inspector.checks.recording import check_recording
 from inspector.checks.tools import OfferedTools
 from inspector.diagnostics import Diagnostic, Fault, Location
@@ -28,6 +32,8 @@ from inspector.version import __version__
 from inspector.wire.events import PROMPT_PART
 
 _SAMPLE = 65_536
+_REASONING_BUDGET = 30_000
+_CONTEXT_WINDOW = 131_072
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,29 +65,65 @@ class Inspection:
 
 
 def inspect_trace(
-    trace: Trace, *, format: str = AUTO, select: Sequence[str] = (), ignore: Sequence[str] = ()
+    trace: Trace,
+    *,
+    format: str = AUTO,
+    select: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    error_patterns: Sequence[str] = (),
+    reasoning_budget: int = _REASONING_BUDGET,
+    context_window: int = _CONTEXT_WINDOW,
 ) -> Inspection:
     """Read every part of a trace, pair calls with results, and find the break.
 
     `format` overrides the trace's own; `auto` detects it where the trace has none. `select` and `ignore` are rule
     codes, names or code prefixes: only diagnostics of selected rules (all where none is named) that are not ignored
-    are reported; the chain is judged by all. Raises UnknownFormatError and UnknownRuleError, and nothing for the
-    trace itself, whatever it holds.
+    are reported; the chain is judged by all. `error_patterns` are regular expressions (Python's `re`): a result that
+    holds one in its first or last 65,536 code points is an error, by its words. `reasoning_budget` is how many tokens
+    of reasoning a turn may take (R601), `context_window` how many the model's window holds (R603). Raises
+    UnknownFormatError, UnknownRuleError and InvalidPatternError, and nothing for the trace itself, whatever it holds.
     """
     chosen = _format_of(trace, format)
     read = list(_read_turns(trace, chosen))
     parts = tuple(inspected for inspected, _ in read)
+    diagnostics = [diagnostic for _, faults in read for diagnostic in faults]
+    chain, found = analyse_parts(
+        trace,
+        parts,
+        diagnostics,
+        error_patterns=error_patterns,
+        reasoning_budget=reasoning_budget,
+        context_window=context_window,
+    )
+    ordered = _in_order(trace, _chosen((*diagnostics, *found), select, ignore))
+    return Inspection(__version__, chosen.name, parts, chain, tuple(ordered))
+
+
+def analyse_parts(
+    trace: Trace,
+    parts: Sequence[PartInspection],
+    faults: Sequence[Diagnostic],
+    *,
+    error_patterns: Sequence[str] = (),
+    reasoning_budget: int = _REASONING_BUDGET,
+    context_window: int = _CONTEXT_WINDOW,
+) -> tuple[Chain, list[Diagnostic]]:
+    """The chain of a trace whose parts are read, and what is wrong with its recording, its calls and its results.
+
+    `faults` are those of the parts. Raises InvalidPatternError as `inspect_trace` does.
+    """
     pairing = pair(_events(parts))
-    diagnostics = [diagnostic for _, found in read for diagnostic in found]
+    found = analyse(trace, pairing, faults, tuple(_speeches(trace, parts)), error_patterns)
+    diagnostics: list[Diagnostic] = []
     for number, turn in enumerate(trace.turns, 1):
         diagnostics += check_recording(turn, number)
-    chain = analyse(trace, pairing, diagnostics, tuple(_speeches(trace, parts)))
-    flow = trace_values(trace, chain.steps)
-    chain = replace(chain, steps=with_dependencies(chain.steps, flow))
-    diagnostics += chain_diagnostics(trace, pairing, chain)
-    diagnostics += argument_diagnostics(trace, chain.steps, flow)
-    ordered = _in_order(trace, _chosen(diagnostics, select, ignore))
-    return Inspection(__version__, chosen.name, parts, chain, tuple(ordered))
+        diagnostics += check_arrivals(turn, number)
+    diagnostics += check_reasoning(trace, tuple(reasoned_turns(trace, parts)), reasoning_budget)
+    diagnostics += check_context(trace, context_window)
+    diagnostics += chain_diagnostics(trace, pairing, found.chain)
+    diagnostics += ending_diagnostics(trace, found.chain)
+    diagnostics += argument_diagnostics(trace, found.chain.steps, found.flow)
+    return found.chain, diagnostics
 
 
 def _format_of(trace: Trace, format: str) -> Format:

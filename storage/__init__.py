@@ -5,6 +5,7 @@ from storage.filter import FilterError
 from storage.live import StoreSink
 from storage.location import Place, place_of
 from storage.marks import Mark
+from storage.paging import Paging, Pulse, Stretch
 from storage.running.following import Following
 from storage.schema import NoDatabaseYetError
 from storage.statistics import Violations
@@ -20,14 +21,17 @@ __all__ = [
     "Following",
     "Mark",
     "NoDatabaseYetError",
+    "Paging",
     "Place",
     "Prompt",
+    "Pulse",
     "Saved",
     "SearchHit",
     "SearchResults",
     "Store",
     "StoreSink",
     "StoreStats",
+    "Stretch",
     "TraceSummary",
     "Verdict",
     "Violations",

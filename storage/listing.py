@@ -19,9 +19,14 @@ _WIDE = 5_000  # traces; where a page seems to take more, the text index is read
 
 def page(connection: sa.Connection, wanted: Filter, *, limit: int, after: Cursor | None) -> list[TraceSummary]:
     """The next `limit` traces that the filter lets through, behind `after`."""
+    return summaries(connection, newest_ids(connection, wanted, limit=limit, after=after))
+
+
+def newest_ids(connection: sa.Connection, wanted: Filter, *, limit: int, after: Cursor | None) -> list[int]:
+    """The ids of the next `limit` traces that the filter lets through, behind `after`."""
     now_s = time.time()
     ways = [_ids(connection, one, now_s, limit=limit, after=after) for one in branches(wanted)]
-    return summaries(connection, ways[0] if len(ways) == 1 else _together(connection, ways)[:limit])
+    return ways[0] if len(ways) == 1 else _together(connection, ways)[:limit]
 
 
 def _ids(connection: sa.Connection, wanted: Filter, now_s: float, *, limit: int, after: Cursor | None) -> list[int]:

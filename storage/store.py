@@ -23,6 +23,7 @@ from storage.inserting import delete_traces
 from storage.listing import page
 from storage.location import Place, mark_of, place_of
 from storage.marks import Mark, put_mark, read_marks, take_marks
+from storage.paging import Paging
 from storage.reading import find_id, read_inspection, read_trace, read_turns
 from storage.running.following import Following
 from storage.running.recovery import broken_off, end_where_it_broke, read_open_turns
@@ -214,6 +215,10 @@ class Store(AsksStatistics):
         wanted = parse_filter(filter)
         with self._reads() as connection:
             return page(connection, wanted, limit=limit, after=after)
+
+    def paging(self) -> Paging:
+        """What a screen asks that shows long lists, page by page."""
+        return Paging(self._reads)
 
     def search(self, words: str, *, limit: int = 20, after: Cursor | None = None) -> SearchResults:
         """The newest traces that hold these words, with the place of the first; what a filter takes is taken here too.

@@ -20,7 +20,7 @@ class CallFaults:
         for diagnostic in diagnostics:
             if diagnostic.rule.severity is Severity.ERROR:
                 found[diagnostic.location.turn, diagnostic.location.part].append(diagnostic)
-        self._by_place = {place: sorted(one, key=lambda fault: fault.range) for place, one in found.items()}
+        self._by_place = {place: sorted(one, key=_order) for place, one in found.items()}
         self._starts = {place: [fault.range.start for fault in one] for place, one in self._by_place.items()}
         self._reach = {
             place: list(accumulate((fault.range.end for fault in one), max)) for place, one in self._by_place.items()
@@ -45,6 +45,11 @@ class CallFaults:
         while first and reach[first - 1] >= call.range.start and last - first < _MOST:
             first -= 1
         return [fault for fault in faults[first:last] if fault.range.end >= call.range.start]
+
+
+def _order(fault: Diagnostic) -> tuple[Range, str]:
+    """The order of the text; at one place the markers' faults (F) come before those of what is between them (J)."""
+    return fault.range, fault.rule.code
 
 
 def _overlap(fault: Range, call: Range) -> bool:

@@ -1,25 +1,18 @@
 """Data flow: for each value among the arguments of a chain's calls, the earlier place that it came from."""
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
 
 from inspector.chain.origins import Found, OriginIndex, OriginKind, Source
 from inspector.chain.steps import Step
-from inspector.chain.words import leaves, spellings
+from inspector.chain.wanted import Spellings, Wanted, wanted_of
 from inspector.diagnostics import Location
 from inspector.json_scanner import JsonKind, JsonNode, read_json
 from inspector.model import Json, Role, Trace
 from inspector.text import Range
 
-# Looked for within a longer text: ids, paths, addresses and numbers; the words between them are the agent's own.
-_ATOM = re.compile(r"[^\s\"'`<>()\[\]{},;|&=]*[\d/@][^\s\"'`<>()\[\]{},;|&=]*")
-_MOST_ATOMS = 50
-_LONG = 400
-_LEAST = 3
-_GIVEN = frozenset({OriginKind.SYSTEM, OriginKind.USER, OriginKind.RESULT})
+_OWN = frozenset({OriginKind.TOOLS, OriginKind.ARGUMENT})
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,37 +105,29 @@ class _Origins:
     """Finds the origins of one trace's values."""
 
     def __init__(self, trace: Trace, steps: Sequence[Step]) -> None:
-        self._index = OriginIndex(_sources(trace, steps))
+        self._wanted = [tuple(wanted_of(step.call)) for step in steps]
+        words = frozenset(word for values in self._wanted for value in values for word in value.words())
+        self._index = OriginIndex(_sources(trace, steps), words)
         self._roots: dict[Source, JsonNode | None] = {}
 
     def of(self, step: Step) -> Iterator[Flow]:
         """The flow of each value of one step."""
-        if not isinstance(step.call.arguments, (dict, list)):
-            if isinstance(step.call.arguments, str):
-                yield self._flow(step, "", step.call.arguments)
-            return
-        for pointer, value in leaves(step.call.arguments):
-            yield self._flow(step, pointer, value)
+        return (self._flow(step, wanted) for wanted in self._wanted[step.number - 1])
 
-    def _flow(self, step: Step, pointer: str, value: Json) -> Flow:
-        if value is None or isinstance(value, (bool, dict, list)) or _is_short(str(value).strip()):
-            return Flow(step.number, pointer, value, is_trivial=True)
+    def _flow(self, step: Step, wanted: Wanted) -> Flow:
         turn = step.location.turn
-        whole = self._find(value, turn) if not isinstance(value, str) or len(value) <= _LONG else None
-        if whole is not None:
-            return Flow(step.number, pointer, value, (whole,))
-        atoms = _atoms(value) if isinstance(value, str) else ()
-        parts = (found for atom in atoms if (found := self._find(atom, turn)) is not None)
-        return Flow(step.number, pointer, value, tuple(parts))
+        whole = self._find(str(wanted.value), wanted.whole, turn) if wanted.whole else None
+        if whole is not None and whole.kind is not OriginKind.ARGUMENT:
+            return Flow(step.number, wanted.pointer, wanted.value, (whole,))
+        found = (self._find(text, spelled, turn) for text, spelled in wanted.parts)
+        parts = [part for part in found if part is not None]
+        if whole is not None:  # the agent's own, but it may have put it together from what it was given
+            parts = [whole, *(part for part in parts if part.kind not in _OWN)]
+        return Flow(step.number, wanted.pointer, wanted.value, tuple(parts), wanted.is_trivial)
 
-    def _find(self, value: str | int | float | Decimal, turn: int) -> Origin | None:
-        """The first place in what was given to the agent; else in the tools' definitions or its earlier arguments."""
-        ways = list(spellings(value))
-        for kinds in (_GIVEN, frozenset({OriginKind.TOOLS}), frozenset({OriginKind.ARGUMENT})):
-            found = self._index.first(ways, turn, kinds)
-            if found is not None:
-                return self._origin(found, str(value))
-        return None
+    def _find(self, text: str, spelled: Spellings, turn: int) -> Origin | None:
+        found = self._index.first(spelled, turn)
+        return None if found is None else self._origin(found, text)
 
     def _origin(self, found: Found, text: str) -> Origin:
         source = found.source
@@ -158,11 +143,6 @@ class _Origins:
             self._roots[source] = reading.nodes[0] if reading.strict else None
         root = self._roots[source]
         return None if root is None else _pointer_at(root, at)
-
-
-def _is_short(text: str) -> bool:
-    """Whether a text is too short to say where it came from; two characters of Chinese are a word."""
-    return not text or (len(text) < _LEAST and text.isascii())
 
 
 def _pointer_at(node: JsonNode, at: int) -> str:
@@ -183,14 +163,6 @@ def _pointer_at(node: JsonNode, at: int) -> str:
             pointer += f"/{after}"
         else:
             return pointer
-
-
-def _atoms(value: str) -> Iterator[str]:
-    for number, match in enumerate(_ATOM.finditer(value[:20_000])):
-        if number >= _MOST_ATOMS:
-            return
-        if len(match[0]) >= _LEAST and match[0] != value:
-            yield match[0].strip(".:!?-")
 
 
 def _sources(trace: Trace, steps: Sequence[Step]) -> Iterator[Source]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
-from inspector.chain.error_results import find_error, is_empty
+from inspector.chain.error_results import is_empty
 from inspector.chain.excerpt import quoted, tool_named
 from inspector.chain.outcomes import last_words
 from inspector.chain.pairing import Pairing
@@ -53,12 +53,17 @@ def _out_of_order(steps: Sequence[Step]) -> Iterator[Diagnostic]:
     answered = [step for step in steps if step.result_location is not None]
     earliest: Step | None = None
     for step in reversed(answered):
-        if earliest is not None and _place(step) > _place(earliest):
+        if earliest is not None and _place(step) > _place(earliest) and not _share_id(step, earliest):
             mine, theirs = tool_named(step.call.name), tool_named(earliest.call.name)
             message = f"This result of {mine} comes after that of {theirs}, which was called later."
             yield _at(step.result_location, rules.RESULT_OUT_OF_ORDER, message)
         elif earliest is None or _place(step) < _place(earliest):
             earliest = step
+
+
+def _share_id(step: Step, other: Step) -> bool:
+    """Whether two calls bear one id, so that nobody knows whose result came first."""
+    return step.call.id is not None and step.call.id == other.call.id
 
 
 def _place(step: Step) -> Location:
@@ -71,10 +76,9 @@ def _result_faults(steps: Sequence[Step]) -> Iterator[Diagnostic]:
             continue
         tool = tool_named(step.call.name)
         if step.outcome is StepOutcome.ERROR_RESULT:
-            found = find_error(step.result)
-            words = f": {quoted(found.words)}" if found is not None and found.words else ""
+            words = f": {quoted(step.error)}" if step.error else ""
             sure = ", judged by its words only" if step.certainty is Certainty.TEXTUAL else ""
-            place = _place_of_words(step.result, found.words if found is not None else "", step.result_location)
+            place = _place_of_words(step.result, step.error or "", step.result_location)
             yield _at(place, rules.ERROR_RESULT, f"{tool} answered with an error{sure}{words}.")
         elif step.outcome is StepOutcome.OK and is_empty(step.result) and not _is_meant_to_be(step):
             said = step.result.content.strip()

@@ -1,15 +1,19 @@
 """Where values stood before they were used: an index over all that an agent could read, and over what it wrote."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
+from itertools import islice
 
-from inspector.chain.words import words_of
+from inspector.chain.words import folded_words, word_spans
 from inspector.text import Range
 
-_MOST_PLACES = 64  # of one word: a value is looked for at the earliest, which are the likeliest
+_MOST_SOURCES = 64  # of one word, and places of it in one source: a value is looked for at the earliest, the likeliest
+_MOST_PLACES = 64
 _MOST_TRIED = 16
+_SHORT = 2_000  # words
 
 
 class OriginKind(StrEnum):
@@ -20,6 +24,9 @@ class OriginKind(StrEnum):
     RESULT = "result"  # what a tool answered
     TOOLS = "tools"  # a tool's definition: a default, an enumerated value, an example
     ARGUMENT = "argument"  # an earlier argument of the agent's own
+
+
+_RANKS = {OriginKind.TOOLS: 1, OriginKind.ARGUMENT: 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,50 +53,108 @@ class Found:
 
 
 class OriginIndex:
-    """Every word of the sources, by where it stands. Made once, in time and memory linear in the texts."""
+    """Where words stand in the sources. Made once, in time and memory linear in the texts.
 
-    def __init__(self, sources: Iterable[Source]) -> None:
-        self._sources: list[Source] = []
-        self._words: list[list[str]] = []
-        self._starts: list[list[tuple[int, int]]] = []
-        self._places: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
-        for number, source in enumerate(sources):
-            words, bounds = [], []
-            for at, (word, start, end) in enumerate(words_of(source.text)):
-                words.append(word)
-                bounds.append((start, end))
-                places = self._places[word]
-                if len(places) < _MOST_PLACES:
-                    places.append((number, at))
-            self._sources.append(source)
-            self._words.append(words)
-            self._starts.append(bounds)
+    Only words that are looked for are filed, by the sources that hold them; a source's text is read more closely when
+    it holds all the words of a value.
+    """
 
-    def first(self, spellings: Iterable[Sequence[str]], before_turn: int, kinds: frozenset[OriginKind]) -> Found | None:
-        """The earliest place, in a source of one of `kinds` and in a turn before this one, of any of the spellings."""
-        found = [one for words in spellings if (one := self._first(words, before_turn, kinds)) is not None]
+    def __init__(self, sources: Iterable[Source], wanted: frozenset[str]) -> None:
+        self._sources = list(sources)
+        self._held = [wanted.intersection(folded_words(source.text)) for source in self._sources]
+        self._holders: defaultdict[str, list[int]] = defaultdict(list)
+        for number, held in enumerate(self._held):
+            for word in held:
+                holders = self._holders[word]
+                if len(holders) < _MOST_SOURCES:
+                    holders.append(number)
+        self._readings: dict[int, _Reading] = {}
+
+    def first(self, spellings: Iterable[Sequence[str]], before_turn: int) -> Found | None:
+        """The earliest place, in a turn before this one, of any of the spellings.
+
+        What was given to the agent goes before the tools' definitions, these before its own earlier arguments. A
+        result that repeats what its own call had said gave nothing.
+        """
+        echoed: set[int] = set()
+        found = [one for words in spellings if (one := self._first(words, before_turn, echoed)) is not None]
         if not found:
             return None
-        number, at, length = min(found)
-        bounds = self._starts[number]
-        return Found(self._sources[number], Range(bounds[at][0], bounds[at + length - 1][1]))
+        _, number, at, length = min(found)
+        return Found(self._sources[number], self._readings[number].range_of(at, length))
 
-    def _first(
-        self, words: Sequence[str], before_turn: int, kinds: frozenset[OriginKind]
-    ) -> tuple[int, int, int] | None:
-        """The source, the first word there, and how many words."""
+    def _first(self, words: Sequence[str], before_turn: int, echoed: set[int]) -> tuple[int, int, int, int] | None:
+        """How far the source stands behind others, its number, the first word there, and how many words."""
         if not words:
             return None
-        offset = min(range(len(words)), key=lambda at: len(self._places.get(words[at], ())))
+        rarest = min(words, key=lambda word: len(self._holders.get(word, ())))
+        best: tuple[int, int, int, int] | None = None
         tried = 0
-        for number, at in self._places.get(words[offset], ()):
+        for number in self._holders.get(rarest, ()):
             source = self._sources[number]
-            if source.turn >= before_turn or source.kind not in kinds:
+            if source.turn >= before_turn or tried >= _MOST_TRIED:
+                break
+            if not self._held[number].issuperset(words):
                 continue
-            first = at - offset
-            if first >= 0 and self._words[number][first : first + len(words)] == list(words):
-                return number, first, len(words)
-            tried += 1
-            if tried >= _MOST_TRIED:
-                return None
-        return None
+            first = self._reading(number).find(words, rarest)
+            if first is None:
+                tried += 1
+                continue
+            if source.kind is OriginKind.ARGUMENT:
+                echoed.add(source.step)
+            elif source.kind is OriginKind.RESULT and source.step in echoed:
+                continue
+            rank = _RANKS.get(source.kind, 0)
+            if best is None or rank < best[0]:
+                best = rank, number, first, len(words)
+            if not rank:
+                break
+        return best
+
+    def _reading(self, number: int) -> "_Reading":
+        if number not in self._readings:
+            self._readings[number] = _Reading(self._sources[number].text, self._held[number])
+        return self._readings[number]
+
+
+class _Reading:
+    """One text word by word. In a short one a word is looked for, in a long one its places are filed at once."""
+
+    def __init__(self, text: str, held: frozenset[str]) -> None:
+        self._text = text
+        self._words = folded_words(text)
+        self._places = self._filed(held) if len(self._words) > _SHORT else None
+
+    def find(self, words: Sequence[str], rarest: str) -> int | None:
+        """The first word of the first place where `words` stand one after the other."""
+        offset, wanted = words.index(rarest), list(words)
+        starts = (at - offset for at in self._at(rarest))
+        return next((at for at in starts if at >= 0 and self._words[at : at + len(wanted)] == wanted), None)
+
+    def range_of(self, first: int, length: int) -> Range:
+        """Where so many words stand, from this one on."""
+        if self._places is None:
+            spans = list(islice(word_spans(self._text), first, first + length))
+        else:
+            spans = self._spans[first : first + length]
+        return Range(spans[0][0], spans[-1][1])
+
+    @cached_property
+    def _spans(self) -> list[tuple[int, int]]:
+        return list(word_spans(self._text))
+
+    def _at(self, word: str) -> Iterator[int]:
+        if self._places is not None:
+            yield from self._places[word]
+            return
+        at = -1
+        for _ in range(min(self._words.count(word), _MOST_PLACES)):
+            at = self._words.index(word, at + 1)
+            yield at
+
+    def _filed(self, held: frozenset[str]) -> dict[str, list[int]]:
+        places: dict[str, list[int]] = {word: [] for word in held}
+        for at, word in enumerate(self._words):
+            if word in held and len(places[word]) < _MOST_PLACES:
+                places[word].append(at)
+        return places

@@ -2,10 +2,10 @@
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from inspector.chain.error_results import find_error, is_empty
+from inspector.chain.error_results import is_empty
 from inspector.chain.intent import Intent, intent_of, same_intent
 from inspector.chain.reaction import Aftermath
 from inspector.chain.steps import Recovery, Step, StepOutcome
@@ -23,13 +23,14 @@ def with_recoveries(steps: Sequence[Step], aftermath: Aftermath) -> tuple[Step, 
     failed = [step for step in steps if step.outcome.failed]
     if not failed:
         return tuple(steps)
-    found: dict[int, Recovered] = {}
     intents = {step.number: intent_of(step.call) for step in failed}
+    found = {step.number: Recovered(Recovery.ANSWERED) for step in failed if _is_answered(step)}
+    good = [step for step in steps if step.outcome is StepOutcome.OK or step.number in found]
     comparable = _comparable(failed, intents)
-    intents |= {step.number: intent_of(step.call) for step in steps if _did_work(step) and comparable(step)}
-    same = _SameIntent(steps, intents)
+    intents |= {step.number: intent_of(step.call) for step in good if comparable(step)}
+    same = _SameIntent(steps, [step.number for step in good], intents)
     for step in failed:
-        if (recovered := _answered(step) or same.after(step)) is not None:
+        if step.number not in found and (recovered := same.after(step)) is not None:
             found[step.number] = recovered
     left = [step for step in failed if step.number not in found]
     substitutes = Substitutes(steps, [(step, intents[step.number]) for step in left])
@@ -52,10 +53,10 @@ class Recovered:
 class _SameIntent:
     """The good steps that have an intent, under every key of it."""
 
-    def __init__(self, steps: Sequence[Step], intents: dict[int, Intent]) -> None:
+    def __init__(self, steps: Sequence[Step], good: Iterable[int], intents: Mapping[int, Intent]) -> None:
         self._steps, self._intents = steps, intents
         self._by_key: defaultdict[str, list[int]] = defaultdict(list)
-        self._good = [step.number for step in steps if _did_work(step) and step.number in intents]
+        self._good = [number for number in good if number in intents]
         for number in self._good:
             for key in set(intents[number].keys()):
                 self._by_key[key].append(number)
@@ -90,14 +91,10 @@ def _comparable(failed: Sequence[Step], intents: Mapping[int, Intent]) -> Callab
     return lambda step: step.call.name is not None and bare_name(step.call.name) in tools
 
 
-def _did_work(step: Step) -> bool:
-    return step.outcome is StepOutcome.OK
-
-
-def _answered(step: Step) -> Recovered | None:
+def _is_answered(step: Step) -> bool:
     if step.outcome not in _MAY_BE_TAKEN or step.result is None:
-        return None
-    return None if find_error(step.result) or is_empty(step.result) else Recovered(Recovery.ANSWERED)
+        return False
+    return step.error is None and not is_empty(step.result)
 
 
 def _marked(step: Step, recovered: Recovered | None) -> Step:

@@ -71,7 +71,8 @@ class Step:
     `number` counts from 1; `location` is the call's place, `result_location` its result's. `certainty` is set for the
     outcome `error-result` only. `retry_of` names the first of a run of identical calls, `depends_on` the steps whose
     results this one uses, both by number. `recovery` says how a failed step was made good, None where it was not;
-    `recovered_by` the later step that did so, where one did.
+    `recovered_by` the later step that did so, where one did. `error` are the words by which the result is an error,
+    `""` where it is one without words, None where it is none.
     """
 
     number: int
@@ -85,6 +86,7 @@ class Step:
     depends_on: tuple[int, ...] = ()
     recovered_by: int | None = None
     recovery: Recovery | None = None
+    error: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +110,12 @@ class Chain:
     """The steps of a trace in the order of their calls, its break if it has one, and its status.
 
     `abort_reason` is set where the status is `aborted` (`connection`, `length`, `limit`, `upstream`, `filter`,
-    `client`).
+    `client`). `caused` are the numbers of the later steps that hang on the broken one, by what it returned or by a
+    value that the agent made up in its place, directly or by way of each other; in order.
     """
 
     steps: tuple[Step, ...]
     status: Status
     broken: Break | None = None
     abort_reason: str | None = None
+    caused: tuple[int, ...] = ()

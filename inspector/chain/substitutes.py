@@ -9,6 +9,7 @@ from inspector.chain.intent import Intent, Sought
 from inspector.chain.steps import Step, StepOutcome
 from inspector.chain.terminal_tools import bare_name, is_terminal
 from inspector.chain.tool_kinds import ToolKind, kind_of, subjects_of
+from inspector.chain.words import folded_names
 
 _WORD = re.compile(r"\w+")
 _READ = 20_000  # how much of a call's and of a result's text is looked at
@@ -24,7 +25,7 @@ class Substitutes:
         self._by_word: defaultdict[str, list[int]] = defaultdict(list)
         for step in steps if wanted else ():
             if step.outcome is StepOutcome.OK and step.result is not None and not is_terminal(step.call.name):
-                for word in wanted.intersection(_WORD.findall(_text(step))):
+                for word in wanted.intersection(folded_names(_text(step))):
                     self._by_word[word].append(step.number)
 
     def of(self, failed: Step, intent: Intent) -> int | None:

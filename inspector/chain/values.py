@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from inspector.chain.steps import Step
+from inspector.chain.words import folded_names
 from inspector.model import Role, Trace
 
-_TELLING = re.compile(r"\w+")
-_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3})")
+_WORD = re.compile(r"\w+")
+_THOUSANDS = re.compile(r",(?<=\d,)(?=\d{3})")
 _RUN = re.compile(r"\d+")
 _NUMBER = re.compile(r"(?<![\d.\w])\d{2,15}(?!\w)")
 _DATE = re.compile(r"\d{4}-\d\d|\d{1,2}[:/.]\d\d")
@@ -43,12 +44,12 @@ class Appearances:
 
 def telling(text: str) -> Iterator[str]:
     """The words with a digit, in lower case, and the numbers within them."""
-    for word in _TELLING.findall(_THOUSANDS.sub("", text)):
+    for word in [name for name in folded_names(_THOUSANDS.sub("", text)) if not name.isalpha()]:
         if word.isdigit():
             yield word
-        elif not word.isalpha() and _RUN.search(word):
-            yield word.casefold()
-            yield from _RUN.findall(word)
+        elif runs := _RUN.findall(word):
+            yield word
+            yield from runs
 
 
 def numbers(text: str) -> Iterator[str]:
@@ -76,7 +77,7 @@ def identifiers(step: Step) -> Iterator[str]:
 def _ids_within(value: str) -> Iterator[str]:
     if _DATE.match(value):
         return
-    for word in _TELLING.findall(value):
+    for word in _WORD.findall(value):
         runs = _RUN.findall(word)
         if runs and (max(map(len, runs)) >= 4 or (len(word) >= 5 and not word.isdigit() and max(map(len, runs)) >= 2)):
             yield word.casefold()

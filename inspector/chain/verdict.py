@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 
 from inspector.chain.call_faults import CallFaults
 from inspector.chain.endings import cut_words
-from inspector.chain.error_results import find_error
 from inspector.chain.excerpt import quoted, tool_named
 from inspector.chain.reaction import Aftermath
 from inspector.chain.retries import run_lengths
@@ -71,8 +70,7 @@ def _is_last(step: Step, trace: Trace) -> bool:
 
 
 def _error_of(step: Step) -> str:
-    found = find_error(step.result) if step.result is not None else None
-    return f" ({quoted(found.words)})" if found is not None and found.words else ""
+    return f" ({quoted(step.error)})" if step.error else ""
 
 
 def _continued(sentence: str) -> str:

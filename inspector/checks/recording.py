@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from inspector.checks.turn_places import at_end
 from inspector.diagnostics import Diagnostic, Fault
 from inspector.model import BodyState, ErrorPhase, FinishReason, Turn
 from inspector.rules import recording as rules
@@ -28,12 +29,12 @@ def check_recording(turn: Turn, number: int) -> Iterator[Diagnostic]:
     if generation.error is not None:
         status = f" (status {generation.error.status})" if generation.error.status is not None else ""
         message = f"{_ERROR_WORDS[generation.error.phase]}{status}: `{_short(generation.error.message).rstrip('.')}`."
-        yield _at_end(turn, number, _ERROR_RULES[generation.error.phase], message)
+        yield at_end(turn, number, _ERROR_RULES[generation.error.phase], message)
     elif generation.finish is FinishReason.LENGTH:
         message = "The server stopped here at its length limit; what is open was not finished by the model."
-        yield _at_end(turn, number, rules.CUT_OFF_BY_LENGTH, message)
+        yield at_end(turn, number, rules.CUT_OFF_BY_LENGTH, message)
     elif generation.body is BodyState.TRUNCATED:
-        yield _at_end(turn, number, rules.ABORTED_STREAM, "The stream ended here without the server's end sign.")
+        yield at_end(turn, number, rules.ABORTED_STREAM, "The stream ended here without the server's end sign.")
 
 
 _ERROR_RULES: dict[ErrorPhase, Rule] = {
@@ -50,17 +51,6 @@ _ERROR_WORDS = {
     ErrorPhase.TRANSPORT: "The connection broke",
     ErrorPhase.CLIENT_ABORT: "The client left",
 }
-
-
-def _at_end(turn: Turn, number: int, rule: Rule, message: str) -> Diagnostic:
-    part = next(
-        (part for part in reversed(turn.parts) if part.text and ":" not in part.name.removeprefix("call:")), None
-    )
-    if part is None:
-        name = turn.parts[0].name if turn.parts else "text"
-        return Fault(rule, Range(0, 0), message).at(number, name)
-    end = len(part.text)
-    return Fault(rule, Range(end - 1, end), message).at(number, part.name)
 
 
 def _short(text: str) -> str:

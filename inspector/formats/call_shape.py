@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from inspector.diagnostics import Edit, Fault, Fix
 from inspector.json_scanner import JsonKind, JsonNode, Member, read_json
 from inspector.model import Json
-from inspector.rules import json_syntax as rules
+from inspector.rules import call_shape as rules
 from inspector.text import Range
 
 ARGUMENT_KEYS = ("arguments", "parameters")
@@ -56,13 +56,15 @@ def shape_of(node: JsonNode, keys: CallKeys, text: str) -> CallShape:
         return _unwrapped(node, wrapper, keys, text)
     name = node.member(keys.name)
     if name is None or name.value.kind is not JsonKind.STRING or not name.value.scalar or _is_schema(node):
-        return CallShape(None, None, None, fits=False, readable=False, faults=(_not_a_call(node, name, keys),))
+        is_told = name is not None and not len(name.value.range)  # a name without a value is a fault of the JSON
+        faults = () if is_told else (_not_a_call(node, name, keys),)
+        return CallShape(None, None, None, fits=False, readable=False, faults=faults)
     arguments = node.member(keys.arguments) or next(filter(None, map(node.member, ARGUMENT_KEYS)), None)
-    faults = list(_key_faults(node, arguments, keys, text))
+    found = list(_key_faults(node, arguments, keys, text))
     decoded, as_string = decoded_arguments(arguments)
     if as_string is not None:
-        faults.append(as_string)
-    return CallShape(name, arguments, decoded, fits=as_string is None, readable=True, faults=tuple(faults))
+        found.append(as_string)
+    return CallShape(name, arguments, decoded, fits=as_string is None, readable=True, faults=tuple(found))
 
 
 def _is_call(node: JsonNode) -> bool:
@@ -102,8 +104,9 @@ def _not_a_call(node: JsonNode, name: Member | None, keys: CallKeys) -> Fault:
     elif not node.members:
         message = "An empty object is no call: expected a name and arguments."
     elif name is not None:
-        place = name.value.range if len(name.value.range) else name.key_range
-        return Fault(rules.NOT_A_CALL, place, f"`{keys.name}` must be the name of a tool, a string that is not empty.")
+        return Fault(
+            rules.NOT_A_CALL, name.value.range, f"`{keys.name}` must be the name of a tool, a string that is not empty."
+        )
     elif (other := next((member for member in node.members if member.key in _NAME_LIKE), None)) is not None:
         message = f"No tool is named: `{other.key}` stands where `{keys.name}` belongs."
         hint = f"Rename it to `{keys.name}`, if that is what was meant."

@@ -10,6 +10,7 @@ from inspector.diagnostics import Fault
 from inspector.formats.strict_call import strict_object
 from inspector.json_scanner import JsonKind, read_json
 from inspector.model import Json, ToolCall
+from inspector.rules import call_shape
 from inspector.rules import json_syntax as rules
 from inspector.rules.markers import EMPTY_CALL
 from inspector.segmenter.events import SpanClosed
@@ -93,7 +94,7 @@ def _call(text: str, name: str, name_range: Range, place: Range, faults: list[Fa
     if node is not None and node.kind is JsonKind.OBJECT and reading.repairable:
         faults += reading.faults
         return call(node.value(), valid=reading.strict, recovered=not reading.strict)
-    faults += reading.faults or (Fault(rules.NOT_A_CALL, place, "The arguments are no JSON object."),)
+    faults += reading.faults or (Fault(call_shape.NOT_A_CALL, place, "The arguments are no JSON object."),)
     return call(raw, valid=False)
 
 

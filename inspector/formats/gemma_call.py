@@ -12,6 +12,7 @@ from inspector.formats.gemma_dict import GemmaDict, GemmaReader
 from inspector.formats.python_call.reader import empty_call
 from inspector.json_scanner.quoting import shown
 from inspector.model import Json, Parameter, ToolCall, ToolDefinition, ToolResult
+from inspector.rules import call_shape
 from inspector.rules import json_syntax as rules
 from inspector.segmenter.events import SpanClosed
 from inspector.segmenter.readings import Reading
@@ -73,7 +74,7 @@ def _around(text: str, match: re.Match[str], end: int, *, closer: str) -> Iterat
 
 def _array(opened: re.Match[str]) -> Fault:
     return Fault(
-        rules.SEVERAL_OBJECTS_IN_ONE_CALL,
+        call_shape.SEVERAL_OBJECTS_IN_ONE_CALL,
         Range(*opened.span(1)),
         "An array of calls stands where one call belongs; servers read none of them.",
         "Give each call markers of its own.",
@@ -82,7 +83,7 @@ def _array(opened: re.Match[str]) -> Fault:
 
 def _second_call(match: re.Match[str]) -> Fault:
     return Fault(
-        rules.SEVERAL_OBJECTS_IN_ONE_CALL,
+        call_shape.SEVERAL_OBJECTS_IN_ONE_CALL,
         Range(match.start(1), match.end(2)),
         "A second call stands between the same markers; servers read only the first, or none.",
         "Give each call markers of its own.",
@@ -124,7 +125,7 @@ def _no_call(text: str, start: int) -> Reading:
     if is_cut:
         rule, message = rules.TRUNCATED_JSON, f"The call ends within {shown(content)}, before its arguments."
     else:
-        rule, message = rules.NOT_A_CALL, f"{shown(content)} is no call: expected `call:name{{...}}`."
+        rule, message = call_shape.NOT_A_CALL, f"{shown(content)} is no call: expected `call:name{{...}}`."
     call = ToolCall(None, content, content, valid=False, range=place)
     return Reading(calls=(call,), faults=(Fault(rule, place, message),), complete=not is_cut)
 

@@ -9,6 +9,7 @@ from inspector.formats.call_shape import ARGUMENT_KEYS, decoded_arguments
 from inspector.formats.odd_payloads import bare_object, empty_payload, moved_call, no_object, unreadable_payload
 from inspector.json_scanner import JsonKind, JsonNode, JsonReading, Member, read_json
 from inspector.model import Json, ToolCall
+from inspector.rules import call_shape
 from inspector.rules import json_syntax as rules
 from inspector.rules.rule import Severity
 from inspector.segmenter.events import SpanClosed
@@ -65,7 +66,8 @@ def _calls(
     is_cut = any(one.rule is rules.TRUNCATED_JSON for one in broken)
     if not any(member.key for member in node.members):
         if not is_cut:
-            faults.append(Fault(rules.NOT_A_CALL, node.range, "No tool is named: expected one key, the tool's name."))
+            message = "No tool is named: expected one key, the tool's name."
+            faults.append(Fault(call_shape.NOT_A_CALL, node.range, message))
         raw = node.range.of(text)
         yield ToolCall(None, raw, raw, valid=False, range=node.range)
         return
@@ -108,7 +110,7 @@ def _nameless(call: ToolCall) -> ToolCall:
 
 def _another(member: Member) -> Fault:
     return Fault(
-        rules.SEVERAL_OBJECTS_IN_ONE_CALL,
+        call_shape.SEVERAL_OBJECTS_IN_ONE_CALL,
         member.key_range,
         "A second call stands in the same object; servers read only the first, or none.",
         "Give each call an object of its own.",
@@ -117,7 +119,7 @@ def _another(member: Member) -> Fault:
 
 def _no_arguments(member: Member) -> Fault:
     return Fault(
-        rules.NOT_A_CALL,
+        call_shape.NOT_A_CALL,
         member.value.range,
         f"A JSON {member.value.kind.value} stands under the key; expected the object of the tool's arguments.",
     )
@@ -126,7 +128,7 @@ def _no_arguments(member: Member) -> Fault:
 def _spelled_out(text: str, node: JsonNode, name: Member, arguments: Member) -> Fault:
     key, value = name.value.range.of(text), arguments.value.range.of(text)
     return Fault(
-        rules.NOT_A_CALL,
+        call_shape.NOT_A_CALL,
         name.key_range,
         f"The call has `name` and `{arguments.key}`, as most formats do; here the name itself is the key.",
         "Make the name the key of the arguments.",

@@ -6,7 +6,7 @@ from itertools import pairwise
 from inspector.diagnostics import Edit, Fault, Fix
 from inspector.json_scanner import JsonKind, JsonNode, JsonReading, read_json
 from inspector.model import Json, ToolCall
-from inspector.rules import json_syntax as rules
+from inspector.rules import call_shape as rules
 from inspector.rules.rule import Severity
 from inspector.segmenter.events import SpanClosed
 from inspector.text import Range

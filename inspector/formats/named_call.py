@@ -7,6 +7,7 @@ from inspector.diagnostics import Edit, Fault, Fix
 from inspector.formats.named_arguments import named_call, read_json_arguments
 from inspector.formats.strict_call import strict_object
 from inspector.model import ToolCall
+from inspector.rules import call_shape
 from inspector.rules import json_syntax as rules
 from inspector.rules.markers import EMPTY_CALL, MALFORMED_HEADER
 from inspector.segmenter.events import SpanClosed
@@ -82,7 +83,7 @@ class NamedCallReader:
             return Reading(calls=(ToolCall(None, "", "", valid=False, range=span.inner),), faults=tuple(faults))
         place = _stripped(closed.inner_text, Range(0, len(closed.inner_text))).moved(span.inner.start)
         if _is_closed(closed):
-            fault = Fault(rules.NOT_A_CALL, place, f"No tool is named: expected {self.wanted}.")
+            fault = Fault(call_shape.NOT_A_CALL, place, f"No tool is named: expected {self.wanted}.")
         else:
             fault = Fault(rules.TRUNCATED_JSON, place, f"The call ends within its header: expected {self.wanted}.")
         return Reading(calls=(ToolCall(None, content, content, valid=False, range=place),), faults=(fault,))

@@ -7,6 +7,7 @@ import msgspec
 from inspector.diagnostics import Edit, Fault, Fix
 from inspector.json_scanner import JsonKind, JsonNode
 from inspector.model import ToolCall
+from inspector.rules import call_shape
 from inspector.rules import json_syntax as rules
 from inspector.rules.markers import EMPTY_CALL
 from inspector.segmenter.events import SpanClosed
@@ -50,10 +51,12 @@ def no_object(text: str, nodes: tuple[JsonNode, ...]) -> Fault:
     place = nodes[0].range if nodes else Range(0, len(text))
     if nodes and nodes[0].kind is JsonKind.ARRAY and not nodes[0].items:
         return Fault(
-            rules.NOT_A_CALL, place, "An empty array calls nothing: expected a call with a name and arguments."
+            call_shape.NOT_A_CALL, place, "An empty array calls nothing: expected a call with a name and arguments."
         )
     kind = nodes[0].kind.value if nodes else "text"
-    return Fault(rules.NOT_A_CALL, place, f"A JSON {kind} is no call: expected an object with a name and arguments.")
+    return Fault(
+        call_shape.NOT_A_CALL, place, f"A JSON {kind} is no call: expected an object with a name and arguments."
+    )
 
 
 def moved_call(call: ToolCall, distance: int) -> ToolCall:
@@ -71,7 +74,7 @@ def bare_object(objects: list[JsonNode]) -> Fault:
     first, last, count = objects[0].range, objects[-1].range, len(objects)
     gaps = (Edit(Range(one.range.end, two.range.start), ", ") for one, two in pairwise(objects))
     edits = (Edit(Range(first.start, first.start), "["), *gaps, Edit(Range(last.end, last.end), "]"))
-    rule = rules.NOT_A_CALL if count == 1 else rules.SEVERAL_OBJECTS_IN_ONE_CALL
+    rule = call_shape.NOT_A_CALL if count == 1 else call_shape.SEVERAL_OBJECTS_IN_ONE_CALL
     what = "A bare object stands" if count == 1 else f"{count} bare objects stand"
     them = "it" if count == 1 else "them"
     return Fault(
@@ -89,7 +92,7 @@ def array_of_calls(array: JsonNode, between: str) -> Fault:
     place = Range(array.range.start, array.range.start + 1)
     message = f"An array of {count} call{'s' * (count != 1)} stands where one call object belongs."
     if not between:
-        return Fault(rules.SEVERAL_OBJECTS_IN_ONE_CALL, place, message)
+        return Fault(call_shape.SEVERAL_OBJECTS_IN_ONE_CALL, place, message)
     gaps = [Range(one.range.end, two.range.start) for one, two in pairwise(array.items)]
     edits = (
         Edit(Range(array.range.start, array.items[0].range.start), ""),
@@ -97,14 +100,14 @@ def array_of_calls(array: JsonNode, between: str) -> Fault:
         Edit(Range(array.items[-1].range.end, array.range.end), ""),
     )
     fix = Fix(edits, safe=True)
-    return Fault(rules.SEVERAL_OBJECTS_IN_ONE_CALL, place, message, "Give each call a tag of its own.", fix)
+    return Fault(call_shape.SEVERAL_OBJECTS_IN_ONE_CALL, place, message, "Give each call a tag of its own.", fix)
 
 
 def second_array(one: JsonNode, two: JsonNode) -> Fault:
     """The fault of an array of calls behind another where one belongs."""
     edits = (Edit(Range(one.range.end - 1, two.range.start + 1), ", "),)
     return Fault(
-        rules.SEVERAL_OBJECTS_IN_ONE_CALL,
+        call_shape.SEVERAL_OBJECTS_IN_ONE_CALL,
         two.range,
         "A second array of calls stands behind the first; servers read only the first, or fail on both.",
         "Put all calls into one array.",
@@ -117,7 +120,7 @@ def second_object(text: str, one: JsonNode, two: JsonNode, between: str) -> Faul
     gap = Range(one.range.end, two.range.start)
     fix = Fix((Edit(gap, between),), safe=True) if between and len(gap.of(text).strip()) <= 1 else None
     return Fault(
-        rules.SEVERAL_OBJECTS_IN_ONE_CALL,
+        call_shape.SEVERAL_OBJECTS_IN_ONE_CALL,
         two.range,
         "A second call stands in the same tag; servers read only the first, the last or none.",
         "Give each call a tag of its own.",

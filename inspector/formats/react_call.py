@@ -15,6 +15,7 @@ from inspector.formats.strict_call import strict_object
 from inspector.json_scanner import JsonKind, JsonNode, JsonReading, Member, read_json
 from inspector.json_scanner.quoting import shown
 from inspector.model import Json, ToolCall
+from inspector.rules import call_shape
 from inspector.rules import json_syntax as rules
 from inspector.segmenter.events import SpanClosed
 from inspector.segmenter.readings import Reading
@@ -145,7 +146,7 @@ def _read_quoted(raw: str, given: Range) -> tuple[Json, tuple[Fault, ...], bool,
     if not (reading.strict and reading.nodes[0].kind is JsonKind.OBJECT):
         return raw, (), True, True
     fault = Fault(
-        rules.ARGUMENTS_AS_STRING,
+        call_shape.ARGUMENTS_AS_STRING,
         given,
         "The input is a string that holds JSON; expected the object itself.",
         "Remove the quotes and the backslashes.",
@@ -156,7 +157,7 @@ def _read_quoted(raw: str, given: Range) -> tuple[Json, tuple[Fault, ...], bool,
 
 def _second_object(node: JsonNode) -> Fault:
     return Fault(
-        rules.SEVERAL_OBJECTS_IN_ONE_CALL,
+        call_shape.SEVERAL_OBJECTS_IN_ONE_CALL,
         node.range,
         "A second value stands behind the action's input; readers refuse both, or take the first.",
         "Give each call an `Action:` of its own.",
@@ -198,7 +199,7 @@ def _no_name(text: str, head: Range, named: re.Match[str] | None) -> Reading:
     given = _stripped(text, named.end(), len(text)) if named is not None else head
     call = ToolCall(None, given.of(text), given.of(text), valid=False, range=given)
     message = "No tool is named: expected its name between `Action:` and `Action Input:`."
-    return Reading(calls=(call,), faults=(Fault(rules.NOT_A_CALL, place, message),), complete=True)
+    return Reading(calls=(call,), faults=(Fault(call_shape.NOT_A_CALL, place, message),), complete=True)
 
 
 def _read_json_block(text: str, block: Range) -> tuple[JsonReading, Range]:
@@ -223,7 +224,7 @@ def _read_block(text: str, block: Range) -> Reading:
         content = block.of(text)
         calls = [ToolCall(None, content, content, valid=False, range=Range(0, len(place)))]
         if not faults:
-            faults.append(Fault(rules.NOT_A_CALL, Range(0, max(len(place), 1)), "This is no action."))
+            faults.append(Fault(call_shape.NOT_A_CALL, Range(0, max(len(place), 1)), "This is no action."))
     return Reading(
         calls=tuple(_moved(call, place.start) for call in calls),
         faults=tuple(fault.moved(place.start) for fault in sorted(faults, key=lambda fault: fault.range)),
@@ -233,7 +234,7 @@ def _read_block(text: str, block: Range) -> Reading:
 
 def _second_action(node: JsonNode) -> Fault:
     message = "A second action stands in the same block; readers expect one JSON value there and fail."
-    return Fault(rules.SEVERAL_OBJECTS_IN_ONE_CALL, node.range, message, "Give it a block of its own.")
+    return Fault(call_shape.SEVERAL_OBJECTS_IN_ONE_CALL, node.range, message, "Give it a block of its own.")
 
 
 def _block_call(text: str, node: JsonNode, reading: JsonReading, faults: list[Fault]) -> ToolCall:
@@ -245,7 +246,7 @@ def _block_call(text: str, node: JsonNode, reading: JsonReading, faults: list[Fa
     scalar = name.value.scalar if name is not None else None
     if not isinstance(scalar, str) or not scalar:
         message = "No tool is named: expected an object with `action` and `action_input`."
-        faults.append(Fault(rules.NOT_A_CALL, node.range, message))
+        faults.append(Fault(call_shape.NOT_A_CALL, node.range, message))
         raw = node.range.of(text)
         return ToolCall(None, raw, raw, valid=False, range=node.range)
     assert name is not None
@@ -265,7 +266,7 @@ def _block_call(text: str, node: JsonNode, reading: JsonReading, faults: list[Fa
 
 def _wrong_key(given: Member) -> Fault:
     return Fault(
-        rules.WRONG_ARGUMENTS_KEY,
+        call_shape.WRONG_ARGUMENTS_KEY,
         given.key_range,
         f"The input stands under `{given.key}`; readers of such a block look for `action_input`.",
         "Rename it to `action_input`.",

@@ -14,6 +14,7 @@ from inspector.formats.xml_syntax import XmlSyntax
 from inspector.formats.xml_walk import Flaw, FoundCall, Walk
 from inspector.json_scanner import JsonKind, JsonNode, read_json
 from inspector.model import ToolCall
+from inspector.rules import call_shape
 from inspector.rules import json_syntax as rules
 from inspector.segmenter.readings import Reading
 from inspector.text import Range
@@ -74,7 +75,7 @@ def _bare_arguments(text: str, place: Range, node: JsonNode, named: FoundCall) -
 
 def _not_in_tags(place: Range, syntax: XmlSyntax) -> Fault:
     return Fault(
-        rules.MALFORMED_PARAMETERS,
+        call_shape.MALFORMED_PARAMETERS,
         Range(place.start, place.start + 1),
         f"The arguments are written as JSON; this format writes each parameter in a tag, `{syntax.shown_parameter}`.",
     )

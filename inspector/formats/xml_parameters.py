@@ -20,6 +20,7 @@ from inspector.formats.xml_walk import FoundCall, FoundParameter, Walk, trimmed,
 from inspector.formats.xml_wording import fault_of, repeated, second_call, tag_in_value, unmatched_tags, unreadable
 from inspector.json_scanner import read_json
 from inspector.model import Json, Parameter, ToolCall
+from inspector.rules import call_shape
 from inspector.rules import json_syntax as rules
 from inspector.rules.markers import EMPTY_CALL
 from inspector.rules.rule import Severity
@@ -87,7 +88,7 @@ class XmlCallReader:
         strict = bool(call.name) and not any(
             whole.covers(fault.range)
             for fault in faults
-            if fault.rule.severity is Severity.ERROR and fault.rule is not rules.SEVERAL_OBJECTS_IN_ONE_CALL
+            if fault.rule.severity is Severity.ERROR and fault.rule is not call_shape.SEVERAL_OBJECTS_IN_ONE_CALL
         )
         for found in call.parameters:
             parameter, value, wrong = self._parameter(text, found)
@@ -141,7 +142,7 @@ class XmlCallReader:
         text = closed.inner_text
         at = closed.span.inner.start + len(text) - len(text.lstrip())
         fault = Fault(
-            rules.MALFORMED_PARAMETERS,
+            call_shape.MALFORMED_PARAMETERS,
             Range(at, at + 1),
             f"The call is written as JSON; this format names the tool with `{self.syntax.shown_call}` and writes "
             f"each parameter in tags.",
@@ -217,5 +218,5 @@ def _empty(closed: SpanClosed) -> Reading:
     message = "The call span is empty: the model opened a call and wrote none."
     fault = Fault(EMPTY_CALL, span.range, message, "Delete the empty span.", fix)
     place = Range(span.range.start, max(span.inner.start, span.range.start + 1))
-    missing = Fault(rules.TRUNCATED_PARAMETERS, place, "No payload: expected a tool's name and its parameters.")
+    missing = Fault(call_shape.TRUNCATED_PARAMETERS, place, "No payload: expected a tool's name and its parameters.")
     return Reading(calls=(ToolCall(None, "", "", valid=False, range=span.inner),), faults=(fault, missing))

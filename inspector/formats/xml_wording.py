@@ -3,6 +3,7 @@
 from inspector.diagnostics import Edit, Fault, Fix
 from inspector.formats.xml_syntax import XmlSyntax
 from inspector.formats.xml_walk import Flaw, Flawed, FoundCall, FoundParameter, Walk
+from inspector.rules import call_shape
 from inspector.rules import json_syntax as rules
 from inspector.rules.markers import MARKER_INSIDE_ARGUMENT
 from inspector.rules.rule import Rule
@@ -23,14 +24,14 @@ def fault_of(flawed: Flawed, text: str, syntax: XmlSyntax, walked: Walk, *, is_c
             return _bad_tag(place, text, syntax, is_cut=is_cut)
         case Flaw.STRAY_TEXT:
             return Fault(
-                rules.MALFORMED_PARAMETERS,
+                call_shape.MALFORMED_PARAMETERS,
                 place,
                 f"{_quoted(text, place)} stands where only a parameter may stand; expected `{syntax.shown_parameter}`.",
                 "Delete it, or give it a parameter of its own.",
             )
         case Flaw.STRAY_TAG:
             return Fault(
-                rules.MALFORMED_PARAMETERS,
+                call_shape.MALFORMED_PARAMETERS,
                 place,
                 f"{_quoted(text, place)} closes nothing here.",
                 "Delete it.",
@@ -46,7 +47,7 @@ def fault_of(flawed: Flawed, text: str, syntax: XmlSyntax, walked: Walk, *, is_c
             )
         case Flaw.NO_CALL:
             return Fault(
-                rules.MALFORMED_PARAMETERS,
+                call_shape.MALFORMED_PARAMETERS,
                 place,
                 f"{_quoted(text, place)} stands outside a call: no `{syntax.shown_call}` names the tool before it.",
             )
@@ -58,7 +59,7 @@ def second_call(one: FoundCall, two: FoundCall, text: str, syntax: XmlSyntax) ->
     is_whole = text.endswith(syntax.call_end, one.start, one.end) and not gap.of(text).strip()
     fix = Fix((Edit(gap, f"\n{syntax.closer}\n{syntax.opener}\n"),), safe=True) if is_whole else None
     return Fault(
-        rules.SEVERAL_OBJECTS_IN_ONE_CALL,
+        call_shape.SEVERAL_OBJECTS_IN_ONE_CALL,
         Range(two.start, two.end),
         "A second call stands in the same tag; servers read only the first, the last or none.",
         "Give each call a tag of its own.",
@@ -79,7 +80,7 @@ def tag_in_value(place: Range, text: str) -> Fault:
 def unmatched_tags(found: FoundParameter) -> Fault:
     """The fault that the tags within a value make no object and no array."""
     return Fault(
-        rules.MALFORMED_PARAMETERS,
+        call_shape.MALFORMED_PARAMETERS,
         found.tag,
         f"The tags within the value of {_shown(found.name)} do not match, so that it is read as a text.",
         "Close each tag with its own name.",
@@ -103,10 +104,10 @@ def unreadable(text: str, syntax: XmlSyntax, *, is_cut: bool) -> Fault:
     if is_cut and _begins_call(content, syntax):
         end = start + len(content)
         return Fault(
-            rules.TRUNCATED_PARAMETERS, Range(end - 1, end), "The payload ends before the tool's name is complete."
+            call_shape.TRUNCATED_PARAMETERS, Range(end - 1, end), "The payload ends before the tool's name is complete."
         )
     return Fault(
-        rules.MALFORMED_PARAMETERS,
+        call_shape.MALFORMED_PARAMETERS,
         place,
         f"The payload holds no call: {_quoted(text, place)} stands where `{syntax.shown_call}` belongs.",
     )
@@ -129,14 +130,14 @@ def _value_not_closed(flawed: Flawed, text: str, syntax: XmlSyntax, walked: Walk
     if at_end:
         place = Range(max(end - 1, 0), end)
         message = f"The stream ends within the value of {_shown(flawed.name)}; {tags} {verb} missing."
-        return Fault(rules.TRUNCATED_PARAMETERS, place, message, "Ask for the rest: the value may be half.", fix)
+        return Fault(call_shape.TRUNCATED_PARAMETERS, place, message, "Ask for the rest: the value may be half.", fix)
     message = f"The value of {_shown(flawed.name)} is not closed: {tags} {verb} missing."
-    return Fault(rules.MALFORMED_PARAMETERS, flawed.range, message, f"Close it with `{lacking[0]}`.", fix)
+    return Fault(call_shape.MALFORMED_PARAMETERS, flawed.range, message, f"Close it with `{lacking[0]}`.", fix)
 
 
 def _call_not_closed(place: Range, text: str, syntax: XmlSyntax, *, is_cut: bool) -> Fault:
     at_end = place.end == len(text.rstrip())
-    rule: Rule = rules.TRUNCATED_PARAMETERS if is_cut and at_end else rules.MALFORMED_PARAMETERS
+    rule: Rule = call_shape.TRUNCATED_PARAMETERS if is_cut and at_end else call_shape.MALFORMED_PARAMETERS
     at = place.end if at_end else place.start
     message = f"`{syntax.call_end}` is missing: {'the payload ends' if at_end else 'another call begins'} before it."
     fix = Fix((Edit(Range(at, at), f"\n{syntax.call_end}" if at_end else f"{syntax.call_end}\n"),), safe=not is_cut)
@@ -147,9 +148,9 @@ def _bad_tag(place: Range, text: str, syntax: XmlSyntax, *, is_cut: bool) -> Fau
     if is_cut and place.end == len(text.rstrip()):
         end = place.end
         message = f"The stream ends within the tag {_quoted(text, place)}."
-        return Fault(rules.TRUNCATED_PARAMETERS, Range(end - 1, end), message)
+        return Fault(call_shape.TRUNCATED_PARAMETERS, Range(end - 1, end), message)
     message = f"{_quoted(text, place)} is no whole tag of a parameter; expected `{syntax.shown_parameter}`."
-    return Fault(rules.MALFORMED_PARAMETERS, place, message, f"Write the tag as `{syntax.shown_parameter}`.")
+    return Fault(call_shape.MALFORMED_PARAMETERS, place, message, f"Write the tag as `{syntax.shown_parameter}`.")
 
 
 def _quoted(text: str, place: Range) -> str:

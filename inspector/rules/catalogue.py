@@ -4,15 +4,21 @@ from difflib import get_close_matches
 from types import MappingProxyType
 
 from inspector.errors import UnknownRuleError
-from inspector.rules import api_calls, conversation, json_syntax, markers, recording, schema
+from inspector.rules import call_shape, conversation, json_syntax, markers, reasoning, recording, schema
 from inspector.rules.rule import Rule
 
+
+def _by_code(*rules: Rule) -> tuple[Rule, ...]:
+    return tuple(sorted(rules, key=lambda rule: rule.code))
+
+
 FAMILIES: tuple[tuple[str, str, tuple[Rule, ...]], ...] = (
-    ("J1", "JSON syntax of payloads", (*json_syntax.RULES, *api_calls.RULES)),
+    ("J1", "JSON syntax of payloads", _by_code(*json_syntax.RULES, *call_shape.RULES)),
     ("S2", "arguments against the tool's JSON Schema", schema.RULES),
     ("F3", "markers and spans", markers.RULES),
     ("T4", "calls and results across turns", conversation.RULES),
     ("C5", "the recording itself", recording.RULES),
+    ("R6", "reasoning and context", reasoning.RULES),
 )
 RULES: tuple[Rule, ...] = tuple(rule for _, _, rules in FAMILIES for rule in rules)
 _BY_WORD = MappingProxyType({word: rule for rule in RULES for word in (rule.code, rule.name)})

@@ -1,4 +1,4 @@
-"""J1xx: the JSON of payloads, and whether it is a call at all."""
+"""J1xx, of the JSON itself: what no strict reader takes."""
 
 from inspector.rules.rule import Rule, Severity
 
@@ -7,9 +7,13 @@ MALFORMED_JSON = Rule(
     "malformed-json",
     Severity.ERROR,
     "A payload is not JSON, in a way that no other rule names.",
-    "Servers parse a payload with a strict JSON reader and drop the whole call when it fails. This rule is the last "
-    "resort: it marks characters that no JSON value can hold and that no more telling rule covers, a sign that stands "
-    "for a colon or comma, and prose before the value. Where a payload is nothing but prose, it says so.",
+    "Servers parse a payload with a strict JSON reader and drop the whole call when it fails: the agent waits for a "
+    "result that never comes, or the user sees the raw payload. This rule is the last resort: it marks characters "
+    "that no JSON value can hold and that no more telling rule covers, a sign that stands for a colon or comma, and "
+    "prose before the value. Where a payload is nothing but prose, it says so.",
+    "Read what the model wanted to say at the mark. Prose in a call means that the prompt does not show a call in the "
+    "model's own format; a stray sign now and then calls for constrained decoding (a JSON grammar or schema on the "
+    "server).",
     bad='<tool_call>\n{"name": "f", "arguments": {"a": @}}\n</tool_call>',
     good='<tool_call>\n{"name": "f", "arguments": {"a": "@"}}\n</tool_call>',
 )
@@ -19,9 +23,11 @@ TRUNCATED_JSON = Rule(
     Severity.ERROR,
     "A payload ends in the middle of a value.",
     "The stream was cut (length limit, aborted request, stop word) or the model went on to something else before the "
-    "value was complete. Where the call's name and the beginning of its arguments are there, closing what is open is a "
-    "suggestion; where they are not, no repair is honest. A cut call is often the tail of a loop that repeats a call "
-    "already written whole: then nothing was lost.",
+    "value was complete. The server finds no call, or hands the client half of one. A cut call is often the tail of a "
+    "loop that repeats a call already written whole: then nothing was lost, and the message says so.",
+    "Look at the finish reason first: with `length`, raise the limit or shorten the argument; without one, look for a "
+    "stop word that occurs in the payload. Where the name and the beginning of the arguments are there, closing what "
+    "is open is offered as a suggestion; where they are not, no repair is honest.",
     bad='<tool_call>\n{"name": "f", "arguments": {"city": "Os',
     good='<tool_call>\n{"name": "f", "arguments": {"city": "Oslo"}}\n</tool_call>',
 )
@@ -30,9 +36,11 @@ SINGLE_QUOTED_JSON = Rule(
     "single-quoted-json",
     Severity.ERROR,
     "Strings are quoted as in Python, with apostrophes.",
-    "JSON knows only double quotes. Models learn single quotes from prompts that show a Python dict (the Hermes 3 "
-    "template does), and servers with a strict reader drop such a call. The first such string is marked once, with a "
+    "JSON knows only double quotes, and servers with a strict reader drop such a call. Models learn single quotes "
+    "from prompts that show a Python dict (the Hermes 3 template does). The first such string is marked once, with a "
     "count of all.",
+    "Show calls and tool results as JSON in the prompt, never as Python's `repr`. Swapping the delimiters is a safe "
+    "repair where no apostrophe stands inside.",
     bad="<tool_call>\n{'name': 'f', 'arguments': {}}\n</tool_call>",
     good='<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>',
 )
@@ -41,7 +49,9 @@ TRAILING_COMMA = Rule(
     "trailing-comma",
     Severity.ERROR,
     "A comma stands before a closing bracket.",
-    "JSON allows a comma only between two members. Deleting it is always safe.",
+    "JSON allows a comma only between two members, so a strict server drops the whole call for this one character. "
+    "Models write it after JavaScript and Python, above all in long lists.",
+    "Deleting it is always safe. If it comes often, let the server decode with a JSON grammar.",
     bad='<tool_call>\n{"name": "f", "arguments": {"a": 1,}}\n</tool_call>',
     good='<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>',
 )
@@ -50,7 +60,8 @@ PYTHON_LITERAL = Rule(
     "python-literal",
     Severity.ERROR,
     "`True`, `False` or `None` stands where JSON has `true`, `false` or `null`.",
-    "Models trained on Python write its literals. Each has exactly one JSON twin, so the repair is safe.",
+    "Models trained on Python write its literals, and a strict reader drops the call. Each has exactly one JSON twin.",
+    "Replacing it by its twin is safe. Look whether the prompt shows examples or tool results as Python dicts.",
     bad='<tool_call>\n{"name": "f", "arguments": {"deep": True}}\n</tool_call>',
     good='<tool_call>\n{"name": "f", "arguments": {"deep": true}}\n</tool_call>',
 )
@@ -59,8 +70,10 @@ UNESCAPED_CONTROL_CHARACTER = Rule(
     "unescaped-control-character",
     Severity.ERROR,
     "A string holds a raw control character, most often a line feed.",
-    "RFC 8259 wants U+0000 to U+001F escaped inside strings. Models that write code or letters into an argument forget "
-    "it. Escaping the character keeps the meaning.",
+    "RFC 8259 wants U+0000 to U+001F escaped inside strings. Models that write code, letters or diffs into an "
+    "argument forget it, and exactly those calls, the long ones, are dropped by a strict reader.",
+    "Escaping the character keeps the meaning and is safe. A reader that takes raw line feeds (`strict=False` in "
+    "Python) is a remedy on the server's side.",
     bad='<tool_call>\n{"name": "f", "arguments": {"text": "one\ntwo"}}\n</tool_call>',
     good='<tool_call>\n{"name": "f", "arguments": {"text": "one\\ntwo"}}\n</tool_call>',
 )
@@ -69,9 +82,11 @@ INVALID_ESCAPE = Rule(
     "invalid-escape",
     Severity.ERROR,
     "A backslash in a string begins no JSON escape.",
-    'JSON knows `\\"` `\\\\` `\\/` `\\b` `\\f` `\\n` `\\r` `\\t` and `\\uXXXX`. Regular expressions, Windows paths and '
-    "LaTeX bring others; doubling the backslash keeps the text as it stands. Where the quotes of all strings bear a "
-    "backslash, the whole payload was escaped once too often.",
+    'JSON knows `\\"` `\\\\` `\\/` `\\b` `\\f` `\\n` `\\r` `\\t` and `\\uXXXX`. Regular expressions, Windows paths '
+    "and LaTeX bring others, and a strict reader drops the call. Where the quotes of all strings bear a backslash, "
+    "the whole payload was escaped once too often.",
+    "Doubling the backslash keeps the text as it stands. Where everything is escaped once too often, look for a "
+    "prompt or a history in which calls stand as JSON inside a JSON string.",
     bad='<tool_call>\n{"name": "f", "arguments": {"pattern": "\\d+"}}\n</tool_call>',
     good='<tool_call>\n{"name": "f", "arguments": {"pattern": "\\\\d+"}}\n</tool_call>',
 )
@@ -82,6 +97,7 @@ DUPLICATE_KEY = Rule(
     "An object holds the same key twice.",
     "Readers differ: most keep the last value, some the first, some refuse. The call stays valid, but what the tool "
     "receives depends on the server.",
+    "Look which value the model meant; often it corrected itself. No repair is offered, since only the model knows.",
     bad='<tool_call>\n{"name": "f", "arguments": {"a": 1, "a": 2}}\n</tool_call>',
     good='<tool_call>\n{"name": "f", "arguments": {"a": 2}}\n</tool_call>',
 )
@@ -90,61 +106,32 @@ TRAILING_DATA = Rule(
     "trailing-data",
     Severity.ERROR,
     "Something follows the complete value: a bracket too many, or prose.",
-    "A strict reader stops at the first character behind the value (Python says `Extra data`). Cutting it off loses "
-    "nothing of the call.",
+    "A strict reader stops at the first character behind the value (Python says `Extra data`) and drops the call, "
+    "although every argument is there.",
+    "Cutting it off loses nothing of the call. Prose there means that the model does not know the end marker of its "
+    "format; a bracket too many is a slip.",
     bad='<tool_call>\n{"name": "f", "arguments": {}}}\n</tool_call>',
     good='<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>',
-)
-SEVERAL_OBJECTS_IN_ONE_CALL = Rule(
-    "J110",
-    "several-objects-in-one-call",
-    Severity.ERROR,
-    "One call tag holds several calls, one behind the other or as an array.",
-    "The format has one object to a tag. Servers read the first, the last or none; weaklink reads every one. Each "
-    "needs "
-    "a tag of its own.",
-    bad='<tool_call>\n{"name": "f", "arguments": {}}\n{"name": "g", "arguments": {}}\n</tool_call>',
-    good='<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>\n'
-    '<tool_call>\n{"name": "g", "arguments": {}}\n</tool_call>',
 )
 NON_FINITE_NUMBER = Rule(
     "J111",
     "non-finite-number",
     Severity.ERROR,
     "`NaN` or `Infinity` stands where JSON has no such number.",
-    "Python's reader takes them, most others refuse. There is no JSON twin; `null` is the usual stand-in, which only "
-    "the author of the tool can decide.",
+    "Python's reader takes them, most others refuse and drop the call. There is no JSON twin.",
+    "`null` is the usual stand-in, but only the author of the tool can decide that. Say in the tool's description "
+    "what stands for no limit.",
     bad='<tool_call>\n{"name": "f", "arguments": {"limit": NaN}}\n</tool_call>',
     good='<tool_call>\n{"name": "f", "arguments": {"limit": null}}\n</tool_call>',
-)
-ARGUMENTS_AS_STRING = Rule(
-    "J112",
-    "arguments-as-string",
-    Severity.ERROR,
-    "`arguments` is a string that holds JSON, not an object.",
-    "The OpenAI API sends arguments as a JSON string, and models copy that into formats where an object belongs. "
-    "Servers "
-    "then hand the tool a string. weaklink reads the object inside.",
-    bad='<tool_call>\n{"name": "f", "arguments": "{\\"a\\": 1}"}\n</tool_call>',
-    good='<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>',
-)
-WRONG_ARGUMENTS_KEY = Rule(
-    "J113",
-    "wrong-arguments-key",
-    Severity.WARNING,
-    "The arguments stand under another key than the format's.",
-    "Llama 3 says `parameters`, Hermes says `arguments`, and models mix them up. weaklink reads either; a strict "
-    "server "
-    "calls the tool with no arguments at all.",
-    bad='<tool_call>\n{"name": "f", "parameters": {"a": 1}}\n</tool_call>',
-    good='<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>',
 )
 FENCED_PAYLOAD = Rule(
     "J114",
     "fenced-payload",
     Severity.ERROR,
     "The payload stands in a Markdown code fence.",
-    "The fence is no JSON, so a strict reader refuses the call. Removing the fence is safe.",
+    "The model writes Markdown, where the server expects the bare value: the call is dropped, or shown to the user as "
+    "a code block.",
+    "Deleting the fence is safe. Take code fences out of the examples in the prompt.",
     bad='<tool_call>\n```json\n{"name": "f", "arguments": {}}\n```\n</tool_call>',
     good='<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>',
 )
@@ -153,38 +140,32 @@ EXPRESSION_AS_VALUE = Rule(
     "expression-as-value",
     Severity.ERROR,
     "A value is an expression, a call or a placeholder that would first have to be computed.",
-    "`6*12+2`, `sqrt(2)` or `2 * <speed>` is a program, not a value: the model left the work to somebody else. The "
-    "result "
-    "of plain arithmetic is a suggestion; quoting anything else is one too, and never safe. A tuple `(1, 2)` is one as "
-    "well: JSON has only arrays.",
+    "`6*12+2`, `sqrt(2)` or `2 * <speed>` is a program, not a value: the model left the work to somebody else, and a "
+    "strict reader drops the call. A tuple `(1, 2)` is one as well: JSON has only arrays.",
+    "The result of plain arithmetic is a suggestion; quoting anything else is one too, and never safe. Give the model "
+    "a tool for computing, or make it call the tool whose result it needs first.",
     bad='<tool_call>\n{"name": "f", "arguments": {"n": 6*12}}\n</tool_call>',
     good='<tool_call>\n{"name": "f", "arguments": {"n": 72}}\n</tool_call>',
-)
-NOT_A_CALL = Rule(
-    "J116",
-    "not-a-call",
-    Severity.ERROR,
-    "The payload is readable, but it is no call.",
-    "Valid JSON is not yet a call: models echo a tool's schema, write the bare arguments, or an error object. "
-    "Without a "
-    "tool's name nothing can be executed, and inventing one would be a lie.",
-    bad='<tool_call>\n{"city": "Oslo"}\n</tool_call>',
-    good='<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo"}}\n</tool_call>',
 )
 TOO_DEEP = Rule(
     "J117",
     "too-deep",
     Severity.ERROR,
     "A payload is nested deeper than 512 levels.",
-    "RFC 8259 lets readers bound the depth, and all do; validators crash on deep values. Nothing real nests so deeply, "
-    "so the value is kept as text and not looked into.",
+    "RFC 8259 lets readers bound the depth, and all do; validators crash on deep values. Nothing real nests so "
+    "deeply, so the value is kept as text and not looked into.",
+    "Take it for a loop of the model (brackets that repeat) or for an attack on your parser; do not raise the bound.",
+    bad='<tool_call>\n{"name": "f", "arguments": {"a": ' + "[" * 513 + "]" * 513 + "}}\n</tool_call>",
+    good='<tool_call>\n{"name": "f", "arguments": {"a": [[1]]}}\n</tool_call>',
 )
 MISSING_COMMA = Rule(
     "J118",
     "missing-comma",
     Severity.ERROR,
     "Two members or elements stand side by side without a comma.",
-    "The place marked runs from where the comma belongs to the beginning of the next value. Inserting it is safe.",
+    "A strict reader stops here and drops the call. The place marked runs from where the comma belongs to the "
+    "beginning of the next value.",
+    "Inserting it is safe. If it comes often, let the server decode with a JSON grammar.",
     bad='<tool_call>\n{"name": "f" "arguments": {}}\n</tool_call>',
     good='<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>',
 )
@@ -193,9 +174,10 @@ UNQUOTED_WORD = Rule(
     "unquoted-word",
     Severity.ERROR,
     "A key or a value is a bare word.",
-    "JavaScript allows bare keys, JSON does not. Quoting a key keeps its only meaning; quoting a value is a "
-    "suggestion, "
-    "since the word may stand for something else.",
+    "JavaScript allows bare keys, JSON does not, so a strict reader drops the call. A bare value is more doubtful: "
+    "the word may be a name, a constant or a variable that the model thinks it has.",
+    "Quoting a key keeps its only meaning; quoting a value is a suggestion. A word such as `user_id` for a value is "
+    "mostly an argument that the model did not know: it should have asked.",
     bad='<tool_call>\n{name: "f", "arguments": {}}\n</tool_call>',
     good='<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>',
 )
@@ -204,8 +186,11 @@ UNBALANCED_BRACKET = Rule(
     "unbalanced-bracket",
     Severity.ERROR,
     "A bracket is missing or of the wrong kind.",
-    "A call's root holds a name and arguments and nothing else, so the place of most missing braces is certain: before "
-    '`, "name"`, not at the payload\'s end where a parser is surprised.',
+    "A call's root holds a name and arguments and nothing else, so the place of most missing braces is certain: "
+    'before `, "name"`, not at the payload\'s end where a parser is surprised. Until it is there, a strict reader '
+    "drops the call.",
+    "Take the repair where one is offered. Deeply nested arguments invite this: a flat schema has fewer brackets to "
+    "lose.",
     bad='<tool_call>\n{"arguments": {"a": 1, "name": "f"}\n</tool_call>',
     good='<tool_call>\n{"arguments": {"a": 1}, "name": "f"}\n</tool_call>',
 )
@@ -214,8 +199,11 @@ MISSING_QUOTE = Rule(
     "missing-quote",
     Severity.ERROR,
     "A string lacks its opening or closing quote, or holds a quote that is not escaped.",
-    "One quote too few or too many shifts everything behind it, so a parser complains far from the culprit. The place "
-    "marked is where the quote belongs, or the stray one.",
+    "One quote too few or too many shifts everything behind it, so a parser complains far from the culprit and drops "
+    "the call. The place marked is where the quote belongs, or the stray one. Text that quotes (code, dialogue, HTML) "
+    "is the usual content.",
+    "Read the argument around the mark. If the tool takes code or prose, let the server decode with a JSON grammar, "
+    "or use a format whose arguments need no escapes.",
     bad='<tool_call>\n{"name": "f", "arguments": {"a": "one, "b": 2}}\n</tool_call>',
     good='<tool_call>\n{"name": "f", "arguments": {"a": "one", "b": 2}}\n</tool_call>',
 )
@@ -224,7 +212,8 @@ COMMENT_IN_JSON = Rule(
     "comment-in-json",
     Severity.ERROR,
     "A payload holds a comment.",
-    "JSON has no comments; JSON5 and JavaScript have. Deleting one is safe.",
+    "JSON has no comments; JSON5 and JavaScript have. A strict reader drops the call for a remark that nobody reads.",
+    "Deleting it is safe. Give the model a place to think before the call, and it comments less within.",
     bad='<tool_call>\n{"name": "f", "arguments": {"a": 1 // one\n}}\n</tool_call>',
     good='<tool_call>\n{"name": "f", "arguments": {"a": 1 \n}}\n</tool_call>',
 )
@@ -233,8 +222,10 @@ SMART_QUOTE = Rule(
     "smart-quote",
     Severity.ERROR,
     "Typographic quotes stand where JSON has plain ones.",
-    "Text models set quotes as typesetters do. Replacing them by plain double quotes is safe where they delimit a "
-    "string.",
+    "Text models set quotes as typesetters do, above all when the conversation holds typographic text. A strict "
+    "reader sees no string at all and drops the call.",
+    "Replacing them by plain double quotes is safe where they delimit a string. Look for a prompt that went through a "
+    "word processor.",
     bad="<tool_call>\n{“name”: “f”, “arguments”: {}}\n</tool_call>",
     good='<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>',
 )
@@ -243,58 +234,24 @@ INVALID_NUMBER = Rule(
     "invalid-number",
     Severity.ERROR,
     "A number is not written as JSON writes numbers.",
-    "No leading zero, no plus sign, no bare dot, no digit separators, no other base than ten. Where the number is "
-    "plain, "
-    "its JSON spelling is the repair.",
+    "No leading zero, no plus sign, no bare dot, no digit separators, no other base than ten: a strict reader drops "
+    "the call for any of them.",
+    "Where the number is plain, its JSON spelling is the repair. A number with a meaning of its own (a postcode, an "
+    "account) should be a string in the tool's schema.",
     bad='<tool_call>\n{"name": "f", "arguments": {"n": .5}}\n</tool_call>',
     good='<tool_call>\n{"name": "f", "arguments": {"n": 0.5}}\n</tool_call>',
-)
-STRAY_KEY = Rule(
-    "J125",
-    "stray-key",
-    Severity.WARNING,
-    "A key stands beside the call's name and arguments.",
-    "Servers ignore such a key, so an argument that slipped out of `arguments` is lost without a word. Moving it in "
-    "is a "
-    "suggestion.",
-    bad='<tool_call>\n{"name": "f", "arguments": {"a": 1}, "b": 2}\n</tool_call>',
-    good='<tool_call>\n{"name": "f", "arguments": {"a": 1, "b": 2}}\n</tool_call>',
 )
 MISSING_VALUE = Rule(
     "J126",
     "missing-value",
     Severity.ERROR,
     "A key has no value, or a comma or colon stands where a value belongs.",
-    "The model skipped a value. Nobody but the model knows which, so there is no repair, save where two commas stand "
-    "side by side and one is simply too many.",
+    "The model skipped a value, and a strict reader drops the call. Nobody but the model knows which value, so there "
+    "is no repair, save where two commas stand side by side and one is simply too many.",
+    "Look whether the value was to be had at all: a model that lacks an argument and must not ask leaves it empty. "
+    "Make the parameter optional, or let the agent ask.",
     bad='<tool_call>\n{"name": "f", "arguments": {"a": }}\n</tool_call>',
     good='<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>',
-)
-POSITIONAL_ARGUMENT = Rule(
-    "J127",
-    "positional-argument",
-    Severity.ERROR,
-    "An argument of a call in Python's syntax has no name.",
-    "Tools take their arguments by name. Readers differ: some drop an argument without one, some map it by the order "
-    "of the tool's parameters, most refuse the call. Only the tool's author knows that order for certain, so there is "
-    "no repair.",
-)
-MALFORMED_PARAMETERS = Rule(
-    "J128",
-    "malformed-parameters",
-    Severity.ERROR,
-    "The tags around a call's parameters are not well formed.",
-    "Dialects that write parameters in tags (`<parameter=city>`, `<invoke name=...>`, `<arg_key>`) have no quotes "
-    "and no escapes: the tags alone say where a value begins and ends. A tag that is missing, cut or misspelt makes "
-    "servers lose the parameter, eat the next one, or drop the call. weaklink reads what is certain and marks the tag.",
-)
-TRUNCATED_PARAMETERS = Rule(
-    "J129",
-    "truncated-parameters",
-    Severity.ERROR,
-    "The stream ends in the middle of a call's parameters.",
-    "The stream was cut (length limit, aborted request, stop word) before the tags of the call were closed. What was "
-    "written so far is read; the last value may be half of what was meant, so closing it is only a suggestion.",
 )
 
 RULES = (
@@ -307,13 +264,9 @@ RULES = (
     INVALID_ESCAPE,
     DUPLICATE_KEY,
     TRAILING_DATA,
-    SEVERAL_OBJECTS_IN_ONE_CALL,
     NON_FINITE_NUMBER,
-    ARGUMENTS_AS_STRING,
-    WRONG_ARGUMENTS_KEY,
     FENCED_PAYLOAD,
     EXPRESSION_AS_VALUE,
-    NOT_A_CALL,
     TOO_DEEP,
     MISSING_COMMA,
     UNQUOTED_WORD,
@@ -322,9 +275,5 @@ RULES = (
     COMMENT_IN_JSON,
     SMART_QUOTE,
     INVALID_NUMBER,
-    STRAY_KEY,
     MISSING_VALUE,
-    POSITIONAL_ARGUMENT,
-    MALFORMED_PARAMETERS,
-    TRUNCATED_PARAMETERS,
 )

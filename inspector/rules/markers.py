@@ -7,8 +7,11 @@ UNTERMINATED_SPAN = Rule(
     "unterminated-span",
     Severity.ERROR,
     "A span has no closing marker.",
-    "Servers that wait for the closing marker return the whole text as content, and the call is lost. Real models "
-    "forget it, or repeat the opening marker where the closing one belongs.",
+    "Servers that wait for the closing marker return the whole text as content, and the call is lost; an open "
+    "`<think>` makes the whole answer reasoning. Real models forget the marker, or repeat the opening one where the "
+    "closing one belongs.",
+    "Look at the finish reason: with `length` the text was cut, else look for a stop word that is the marker itself "
+    "(servers then remove it). Closing the span is safe where the payload is complete.",
     bad='<tool_call>\n{"name": "f", "arguments": {}}',
     good='<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>',
 )
@@ -17,8 +20,10 @@ STRAY_END_MARKER = Rule(
     "stray-end-marker",
     Severity.WARNING,
     "A closing marker closes nothing.",
-    "Either the opening marker stood in the prompt (give its tail with `--prompt`), or the model closed twice, or an "
-    "earlier fault ended the span too soon.",
+    "Either the opening marker stood in the prompt, or the model closed twice, or an earlier fault ended the span too "
+    "soon. A server without the prompt's state takes the reasoning before a lone `</think>` for the answer.",
+    "If the template opens the span, give its tail with `--prompt`. Else read the faults before this one: they are "
+    "often its cause.",
     bad="The answer is 4.</think>",
     good="<think>2+2</think>The answer is 4.",
 )
@@ -27,17 +32,22 @@ NESTED_SPAN = Rule(
     "nested-span",
     Severity.WARNING,
     "An opening marker stands inside a span of its own kind.",
-    "Markers do not nest: the first closing marker ends the span, and the rest leaks into the answer.",
-    bad="<think>first <think>second</think> rest</think>",
-    good="<think>first second rest</think>",
+    "Markers do not nest: the first closing marker ends the span, and the rest leaks into the answer, or into the "
+    "call.",
+    "Look whether the prompt's own text holds the marker; a model repeats what it has just read. Deleting the inner "
+    "marker is the repair.",
+    bad="<think>first <think>second</think> The answer is 4.",
+    good="<think>first second</think> The answer is 4.",
 )
 MARKER_INSIDE_ARGUMENT = Rule(
     "F304",
     "marker-inside-argument",
     Severity.WARNING,
     "A marker stands inside a string argument, as data.",
-    "weaklink reads the payload string-aware, so the call is whole. Servers that split by regular expression cut "
-    "it there and lose the call (vLLM and SGLang both had this bug).",
+    "weaklink reads the payload string-aware, so the call is whole. Servers that split by regular expression cut it "
+    "there and lose the call (vLLM and SGLang both had this bug).",
+    "If the call is missing on the client's side, this is why: update the server. Agents that work on prompts and "
+    "templates meet this daily; they can escape the marker as `\\u003c`.",
     bad='<tool_call>\n{"name": "f", "arguments": {"text": "write </tool_call> here"}}\n</tool_call>',
     good='<tool_call>\n{"name": "f", "arguments": {"text": "write it here"}}\n</tool_call>',
 )
@@ -48,6 +58,8 @@ CALL_INSIDE_REASONING = Rule(
     "A call is drafted inside reasoning.",
     "It is reasoning and not a call. A server without a reasoning parser executes it all the same, and one whose "
     "parser reads calls first loses the real one.",
+    "Turn on the server's reasoning parser, and look whether the real call follows. If the model ends here, it "
+    "mistook its draft for the call: the agent will wait in vain.",
     bad='<think>I will send <tool_call>{"name": "f", "arguments": {}}</tool_call></think>',
     good='<think>I will call f.</think><tool_call>{"name": "f", "arguments": {}}</tool_call>',
 )
@@ -56,7 +68,10 @@ EMPTY_CALL = Rule(
     "empty-call",
     Severity.ERROR,
     "A call span holds nothing.",
-    "The model opened a call and wrote none. Where the marker stands behind a complete call it was meant to close it.",
+    "The model opened a call and wrote none, so there is nothing to run; a server reports an error or ignores it. "
+    "Where the marker stands behind a complete call it was meant to close it.",
+    "Mend the slash where it closes a call. Else see what the model was to call: an empty call is often a model that "
+    "found no tool for the job.",
     bad="<tool_call>\n</tool_call>",
     good='<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>',
 )
@@ -65,7 +80,10 @@ TEXT_AFTER_CALL = Rule(
     "text-after-call",
     Severity.INFO,
     "Text follows the last call of a turn.",
-    "Many servers and agents drop it. Often the model goes on to invent the result it should wait for.",
+    "Many servers and agents drop it. Often the model goes on to invent the result that it should wait for, and then "
+    "believes it.",
+    "Stop the generation at the call's closing marker, if the model is not to make parallel calls. Words that belong "
+    "to the user should stand before the call.",
     bad='<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>\nIt is sunny.',
     good='Let me look.\n<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>',
 )
@@ -74,7 +92,9 @@ WRONG_BRACKET_VARIANT = Rule(
     "wrong-bracket-variant",
     Severity.ERROR,
     "A span is opened in one spelling and closed in the other.",
-    "`<tool_call>` and `[tool_call]` are two spellings of one marker; a server knows one and never sees the end.",
+    "`<tool_call>` and `[tool_call]` are two spellings of one marker; a server knows one and never sees the end, so "
+    "the call is lost.",
+    "Write one spelling throughout the prompt and the training data: mixed data teaches this.",
     bad='<tool_call>\n{"name": "f", "arguments": {}}\n[/tool_call]',
     good='<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>',
 )
@@ -85,6 +105,8 @@ FOREIGN_FORMAT = Rule(
     "A call stands in the text in another format's syntax.",
     "The server looks for calls in the model's own syntax, so this one stays in the answer and no tool runs. Models "
     "fall back to the syntax of their training data when the prompt shows them another one.",
+    "Give the server the parser of the syntax that the model speaks (`weaklink formats --detect` names it), or the "
+    "prompt the template that the model was trained on.",
     bad='functools[{"name": "f", "arguments": {}}]',
     good='<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>',
 )
@@ -93,8 +115,10 @@ SPECIAL_TOKEN_LEAK = Rule(
     "special-token-leak",
     Severity.ERROR,
     "A special token of the chat template stands where it does not belong.",
-    "Models write `<|im_start|>` for `<tool_call>`, or begin a turn of somebody else. The server's template treats the "
-    "token as structure, so what follows is lost or read as another role's words.",
+    "Models write `<|im_start|>` for `<tool_call>`, or begin a turn of somebody else. The server's template treats "
+    "the token as structure, so what follows is lost or read as another role's words.",
+    "Let the server stop at its end-of-turn tokens, and keep special tokens out of the user's and the tools' text "
+    "before it is put into a prompt: that is also how prompts are hijacked.",
     bad='<|im_start|>\n{"name": "f", "arguments": {}}\n</tool_call>',
     good='<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>',
 )
@@ -106,13 +130,23 @@ CALL_LEFT_IN_CONTENT = Rule(
     "The tools went with the request and the server turns calls into its `tool_calls`, but this one it did not "
     "recognise: the client sees words, and no tool runs. Often the parser is the wrong one for the model, or one "
     "malformed call made it give up on all.",
+    "Mend the faults marked on this call first. If there are none, change the server's tool parser, or update it.",
+    bad='@user\nWeather in Oslo and Bergen?\n@assistant\n@call:0 name=get_weather id=call_1\n{"city": "Oslo"}\n'
+    "@tool id=call_1\n4 degrees\n@assistant\n<tool_call>\n"
+    '{"name": "get_weather", "arguments": {"city": "Bergen"}}\n</tool_call>',
+    good='@user\nWeather in Oslo and Bergen?\n@assistant\n@call:0 name=get_weather id=call_1\n{"city": "Oslo"}\n'
+    '@tool id=call_1\n4 degrees\n@assistant\n@call:0 name=get_weather id=call_2\n{"city": "Bergen"}\n'
+    "@tool id=call_2\n7 degrees\n@assistant\n4 and 7 degrees.",
 )
 INVENTED_RESULT = Rule(
     "F312",
     "invented-result",
     Severity.ERROR,
     "The model writes a tool's result itself.",
-    "Results come from the caller, never from the model: what stands here is invented, and the agent goes on with it.",
+    "Results come from the caller, never from the model: what stands here is invented, and the agent goes on with it "
+    "as with a fact.",
+    "Stop the generation at the call's closing marker. Do not trust anything that follows in this turn, and keep it "
+    "out of the history.",
     bad='<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>\n<tool_response>\n{"ok": true}\n</tool_response>',
     good='<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>',
 )
@@ -122,7 +156,13 @@ MALFORMED_HEADER = Rule(
     Severity.WARNING,
     "The header of a message or call lacks a part, or holds something else.",
     "Formats that name the recipient before the content (harmony, functionary, DeepSeek) depend on each part of that "
-    "header. Models drop one or write words between them; strict parsers then raise an error for the whole reply.",
+    "header. Models drop one or write words between them; strict parsers then raise an error for the whole reply, and "
+    "the agent gets nothing.",
+    "Look whether the template ends where the header begins, so that the model need not write it. Use a server whose "
+    "parser forgives it; weaklink reads what is certain.",
+    bad="@user\nHello.\n@assistant\nGood morning.\n@wire:prompt\n>>>",
+    good="@user\nHello.\n@assistant\nall\nGood morning.\n@wire:prompt\n>>>",
+    format="functionary",
 )
 
 NEAR_MARKER = Rule(
@@ -132,6 +172,8 @@ NEAR_MARKER = Rule(
     "Something is nearly the marker of a call.",
     "A server looks for the exact marker. What is nearly one, or was cut off by the end of the stream, is text to it: "
     "the call that follows is shown to the user and never made.",
+    "Look for the same slip in the prompt. A high temperature or a strong quantisation garbles markers too; where "
+    "they are single tokens, garbled ones mean that the tokenizer's special tokens were not set up.",
     bad='<tool_cal> {"name": "f", "arguments": {}}',
     good='<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>',
 )
@@ -143,15 +185,22 @@ WRONG_OPENER = Rule(
     "Models leave out the marker around a call (Qwen3-Coder often begins with `<function=`), drop a prefix, or take "
     "the wrapper of another family. Servers look for the format's own marker, take such a call for text, and it is "
     "lost. weaklink reads it.",
+    "Use a server whose parser knows this slip, or put the marker into the prompt's tail when a call must follow.",
+    bad="<function=get_weather>\n<parameter=city>\nOslo\n</parameter>\n</function>\n</tool_call>",
+    good="<tool_call>\n<function=get_weather>\n<parameter=city>\nOslo\n</parameter>\n</function>\n</tool_call>",
+    format="qwen3_coder",
 )
 UNTERMINATED_WRAPPER = Rule(
     "F316",
     "unterminated-wrapper",
     Severity.WARNING,
     "A wrapper around calls is never closed.",
-    "Where the request stops the generation at the closing tag (as prompts for Claude do), it is left out on purpose. "
-    "Else the model forgot it or the stream was cut: a server that looks for the whole wrapper loses every call in it, "
-    "and calls may be missing behind the last one.",
+    "A server that looks for the whole wrapper loses every call in it, and calls may be missing behind the last one. "
+    "Where the request stops the generation at the closing tag (as prompts for Claude do), it is left out on purpose.",
+    "If that tag is a stop word of the request, ignore this rule. Else look at the finish reason for a cut.",
+    bad='<dots_function_call>\n<invoke name="get_time">\n</invoke>\n',
+    good='<dots_function_call>\n<invoke name="get_time">\n</invoke>\n</dots_function_call>',
+    format="dots",
 )
 
 RULES = (

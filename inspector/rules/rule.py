@@ -20,8 +20,10 @@ class Severity(StrEnum):
 class Rule:
     """What a code stands for. A code is never reused; the name reads well after "allow".
 
-    `summary` is one sentence for tables; `explanation` says why it matters and what to do about it;
-    `bad` is a piece of stream that breaks the rule, `good` the same piece as it should be (either may be empty).
+    `summary` is one sentence for tables; `explanation` says why it matters for an agent, `remedy` what to do about it.
+    `bad` breaks the rule, `good` is the same as it should be, both in `format`: each a piece of stream, or where it
+    begins with `@` the sketch of a small trace. A sketch's lines `@user`, `@assistant`, `@tool` and `@system` begin a
+    turn, any other (`@call:0`, `@wire:unread`) a further part of it; facts follow as `key=value`.
     """
 
     code: str
@@ -29,8 +31,10 @@ class Rule:
     severity: Severity
     summary: str
     explanation: str
+    remedy: str = ""
     bad: str = ""
     good: str = ""
+    format: str = "hermes"
 
     def __post_init__(self) -> None:
         if not _CODE.fullmatch(self.code) or not _NAME.fullmatch(self.name):

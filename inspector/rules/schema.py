@@ -26,6 +26,8 @@ MISSING_REQUIRED = Rule(
     "The tool cannot run without it, or runs with a default that nobody chose. The object that lacks the property is "
     "marked; a property that is there under a similar name is the likeliest cause. Where a condition of the schema "
     "requires it (`if`, `dependentRequired`), another argument calls for it.",
+    "Look whether the model could know the value at this point. If it could, name the parameter more plainly; if not, "
+    "make it optional or let the agent ask for it.",
     bad=_call('{"days": 2}'),
     good=_call('{"city": "Oslo", "days": 2}'),
 )
@@ -34,9 +36,10 @@ WRONG_TYPE = Rule(
     "wrong-type",
     Severity.ERROR,
     "An argument has another JSON type than the schema says.",
-    'A number in quotes is a string: `"5"` is not `5`. Some servers convert it, most hand it to the tool as it is. '
-    "Where a conversion keeps the meaning, the hint names it; it is never made silently. JSON Schema takes `5.0` for "
-    "an integer, and so does this rule.",
+    'A number in quotes is a string: `"5"` is not `5`. Some servers convert it, most hand it to the tool as it is, '
+    "and the tool fails or compares wrongly. JSON Schema takes `5.0` for an integer, and so does this rule.",
+    "Where a conversion keeps the meaning, the hint names it; it is never made silently. Convert in one place of your "
+    "own, or turn on the server's strict mode for this tool.",
     bad=_call('{"city": "Oslo", "days": "2"}'),
     good=_call('{"city": "Oslo", "days": 2}'),
 )
@@ -46,8 +49,10 @@ UNEXPECTED_PROPERTY = Rule(
     Severity.ERROR,
     "An object holds a property that the schema does not allow.",
     "The schema forbids further properties (`additionalProperties`, `unevaluatedProperties`, or `false` for this "
-    "name). The key is often a slip for one that exists, which is then named. Without such a word in the schema, "
-    "further properties are allowed and nothing is said.",
+    "name), so the tool refuses the call or never sees the value. The key is often a slip for one that exists, which "
+    "is then named. Without such a word in the schema, further properties are allowed and nothing is said.",
+    "Rename the key if a near one is named. If models keep inventing the same one, the tool lacks something that they "
+    "expect of it: add it, or say in its description that it is not there.",
     bad=_call('{"city": "Oslo", "dayz": 2}'),
     good=_call('{"city": "Oslo", "days": 2}'),
 )
@@ -56,8 +61,9 @@ VALUE_NOT_IN_ENUM = Rule(
     "value-not-in-enum",
     Severity.ERROR,
     "A value is none of those that the schema allows.",
-    "`enum` and `const` list every allowed value, and compare exactly: case, spaces and type count. The nearest "
-    "allowed value is named where a slip is likely.",
+    "`enum` and `const` list every allowed value, and compare exactly: case, spaces and type count. A tool that gets "
+    "another value fails, or falls back to its default without a word.",
+    "Take the nearest allowed value where one is named. If the model's word is what people say, add it to the list.",
     bad=_call('{"city": "Oslo", "unit": "Celsius"}'),
     good=_call('{"city": "Oslo", "unit": "celsius"}'),
 )
@@ -66,8 +72,10 @@ CONSTRAINT_VIOLATED = Rule(
     "constraint-violated",
     Severity.ERROR,
     "A value breaks a limit of the schema: a range, a length, a pattern, or a combination.",
-    "The value has the right type but is too small, too long, of another pattern, repeated, or fits none (or too many) "
-    "of the alternatives that the schema gives. The message names the limit and the value.",
+    "The value has the right type but is too small, too long, of another pattern, repeated, or fits none (or too "
+    "many) of the alternatives that the schema gives. The message names the limit and the value.",
+    "Models see limits only if the server puts the whole schema into the prompt: say the limit in the parameter's "
+    "description too. For alternatives, give each a property that tells them apart.",
     bad=_call('{"city": "Oslo", "days": 0}'),
     good=_call('{"city": "Oslo", "days": 1}'),
 )
@@ -76,8 +84,10 @@ ARGUMENTS_NOT_AN_OBJECT = Rule(
     "arguments-not-an-object",
     Severity.ERROR,
     "The arguments are not an object, though the tool takes one.",
-    "A tool's arguments are an object with one member a parameter. A bare value or a list does not say which parameter "
-    "it is meant for.",
+    "A tool's arguments are an object with one member a parameter. A bare value or a list does not say which "
+    "parameter it is meant for, so the tool cannot be called.",
+    "Show a call with named arguments in the prompt. Tools with a single parameter invite this: name it in the tool's "
+    "description.",
     bad=_call('["Oslo"]'),
     good=_call('{"city": "Oslo"}'),
 )
@@ -88,7 +98,10 @@ INVALID_TOOL_SCHEMA = Rule(
     "A tool's definition is not a usable schema.",
     "`parameters` should be a JSON Schema with `type: object` and `properties`. Training sets hold bare maps of "
     "parameters, Python's type names (`str`, `dict`), `required: true` on a property, and words of other drafts. "
-    "Servers refuse such a tool or ignore the word; checking goes on with what can be meant, and leaves out the rest.",
+    "Servers refuse such a tool or ignore the word, and then every argument passes; checking goes on with what can be "
+    "meant, and leaves out the rest.",
+    "Mend the definition where it is made; the message names the word and its place. Do this before you judge the "
+    "model by its arguments.",
     bad=_offer('{"city": {"type": "string"}}'),
     good=_offer('{"type": "object", "properties": {"city": {"type": "string"}}}'),
 )
@@ -98,7 +111,8 @@ UNRESOLVABLE_REFERENCE = Rule(
     Severity.WARNING,
     "A `$ref` of a tool's schema leads nowhere, or out of the schema.",
     "Nothing is ever fetched: a reference to a web address or a file stays unread, whoever wrote it. What it stands "
-    "for was not checked; everything else was. Put the schema into `$defs` and refer to it there.",
+    "for was not checked, and the model did not see it either; everything else was checked.",
+    "Put the schema into `$defs` and refer to it there.",
     bad=_offer('{"type": "object", "properties": {"city": {"$ref": "https://example.com/city.json"}}}'),
     good=_offer(
         '{"type": "object", "properties": {"city": {"$ref": "#/$defs/city"}}, "$defs": {"city": {"type": "string"}}}'
@@ -110,7 +124,9 @@ FORMAT_MISMATCH = Rule(
     Severity.WARNING,
     "A string does not have the format that the schema names.",
     "`format` (a date, an address, a UUID) is an annotation in JSON Schema: it does not make a call invalid. Tools "
-    "nevertheless parse such a string, and fail then.",
+    "nevertheless parse such a string, and fail then, or book the wrong day.",
+    "Say the form with an example in the parameter's description (`2026-05-17`). If the tool takes other forms as "
+    "well, take the `format` out.",
     bad=_call('{"city": "Oslo", "on": "tomorrow"}'),
     good=_call('{"city": "Oslo", "on": "2026-05-17"}'),
 )
@@ -120,8 +136,18 @@ SCHEMA_NOT_CHECKED = Rule(
     Severity.WARNING,
     "Something was not checked against the schema, since a bound was reached.",
     "Schemas and arguments come from outside and may be made to hang or crash a checker: patterns that backtrack "
-    "without end, references that multiply, depth. Such checks are left out, and this says which. Not checked "
-    "means neither valid nor invalid.",
+    "without end, references that multiply, depth. Such checks are left out, and this says which. Not checked means "
+    "neither valid nor invalid.",
+    "Simplify the schema at that place: a pattern without nested repetition, references that are not doubled at every "
+    "level.",
+    bad="<|im_start|>system\n<tools>\n"
+    '[{"name": "f", "parameters": {"type": "object", "properties": {"a": {"pattern": "(x+x+)+y(?!z)"}}}}]\n'
+    "</tools><|im_end|>\n<|im_start|>assistant\n<tool_call>\n"
+    '{"name": "f", "arguments": {"a": "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"}}\n</tool_call>',
+    good="<|im_start|>system\n<tools>\n"
+    '[{"name": "f", "parameters": {"type": "object", "properties": {"a": {"pattern": "x+y"}}}}]\n'
+    '</tools><|im_end|>\n<|im_start|>assistant\n<tool_call>\n{"name": "f", "arguments": {"a": "xxxxy"}}\n'
+    "</tool_call>",
 )
 
 RULES = (

@@ -46,13 +46,14 @@ def pack_inspection(inspection: Inspection, texts: Texts) -> bytes:
             chain.abort_reason,
             rules,
             [_diagnostic(diagnostic) for diagnostic in inspection.diagnostics],
+            chain.caused,
         ]
     )
 
 
 def unpack_inspection(raw: bytes, texts: Texts) -> Inspection:
     """The inspection that `pack_inspection` was given with the same texts."""
-    version, name, parts, steps, status, broken, abort_reason, rules, diagnostics = unpack(raw)
+    version, name, parts, steps, status, broken, abort_reason, rules, diagnostics, *later = unpack(raw)
     read = tuple(part_from(part, texts.get((part[0], part[1]), "")) for part in parts)
     placed = _placed(read)
     by_code = {code: _rule(code, *said) for code, said in rules.items()}
@@ -65,6 +66,7 @@ def unpack_inspection(raw: bytes, texts: Texts) -> Inspection:
             Status(status),
             _break_from(broken),
             abort_reason,
+            tuple(later[0]) if later else (),  # an inspection from before a break told what it caused
         ),
         tuple(_diagnostic_from(diagnostic, by_code) for diagnostic in diagnostics),
     )
@@ -93,6 +95,7 @@ def _step(step: Step, places: Mapping[int, int], texts: Texts) -> list[Any]:
         step.depends_on,
         step.recovered_by,
         step.recovery and step.recovery.value,
+        step.error,
     ]
 
 
@@ -101,7 +104,7 @@ def _step_result(result: ToolResult, there: Location | None, places: Mapping[int
 
 
 def _step_from(facts: list[Any], placed: list[Any], texts: Texts) -> Step:
-    number, call, at, outcome, result, there, certainty, retry_of, depends_on, recovered_by, recovery = facts
+    number, call, at, outcome, result, there, certainty, retry_of, depends_on, recovered_by, recovery, *later = facts
     location = _location_from(at)
     result_location = None if there is None else _location_from(there)
     if isinstance(result, list):
@@ -120,6 +123,7 @@ def _step_from(facts: list[Any], placed: list[Any], texts: Texts) -> Step:
         tuple(depends_on),
         recovered_by,
         Recovery(recovery) if recovery else None,
+        later[0] if later else None,
     )
 
 

@@ -52,6 +52,26 @@ def test_a_value_is_found_however_it_was_written(value: object, given_as: str, w
     assert origin(value, given_as) == where
 
 
+def test_a_result_that_repeats_its_own_call_gave_nothing() -> None:
+    lines = ('call: open {"file": "notes/x1.txt"}', "result: Error: notes/x1.txt: not there")
+    assert origin("notes/x1.txt", *lines) == ("argument", "notes/x1.txt")
+    assert origin("notes/x1.txt", *lines, *lines) == ("argument", "notes/x1.txt")
+    listed = ('call: list {"folder": "notes"}', "result: notes/x1.txt")
+    assert origin("notes/x1.txt", *lines, *listed) == ("result", "notes/x1.txt")
+
+
+def test_what_an_own_value_was_put_together_from_is_traced_too() -> None:
+    given = ("user: Send it.", "call: whose", 'result: {"mail": "li@example.org"}')
+    made = 'call: send {"to": "Dear li@example.org"}'
+    _, flow = flow_of(*given, made, "result: full", made)
+    assert [(one.kind.value, one.step) for one in flow.flows[-1].origins] == [("argument", 2), ("result", 1)]
+
+
+def test_names_between_commas_are_traced_one_by_one() -> None:
+    assert origin("Tokyo, Japan", "user: How is Tokyo?") == ("user", "Tokyo")
+    assert origin("Please send it, thanks", "user: Many thanks") is None
+
+
 def test_the_first_place_counts_and_the_agents_own_words_do_not() -> None:
     lines = ("user: Find it.", "say: It may be K-4471.", 'call: find {"q": "it"}', 'result: {"id": "K-4471"}')
     assert origin("K-4471", *lines) == ("result", "K-4471")

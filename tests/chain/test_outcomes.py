@@ -35,7 +35,7 @@ def by_diagnostic(code: str, place: Range, *, severity: Severity = Severity.ERRO
     call = PlacedCall(ToolCall("f", {}, "{}", True, Range(2, 20)), Location(1, "text", Range(2, 20)))
     result = PlacedResult(ToolResult("Error: no", Range(0, 9)), Location(2, "text", Range(0, 9)))
     found = Diagnostic(Location(1, "text", place), Fault(rule, place, "One."))
-    return outcomes(analyse(trace_of("say: x", "result: x", "say: x"), pair([call, result]), [found]))[0]
+    return outcomes(analyse(trace_of("say: x", "result: x", "say: x"), pair([call, result]), [found]).chain)[0]
 
 
 def test_an_error_by_schema_or_by_name_that_lies_on_the_call() -> None:

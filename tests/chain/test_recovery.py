@@ -109,7 +109,7 @@ def test_a_call_against_its_schema_that_the_tool_took_all_the_same() -> None:
         call = PlacedCall(ToolCall("f", {}, "{}", True, place.range), place)
         result = PlacedResult(ToolResult(answer, Range(0, len(answer))), Location(2, "text", Range(0, len(answer))))
         fault = Diagnostic(place, Fault(rule, place.range, "One."))
-        return analyse(trace_of("say: x", f"result: {answer}", "say: x"), pair([call, result]), [fault])
+        return analyse(trace_of("say: x", f"result: {answer}", "say: x"), pair([call, result]), [fault]).chain
 
     for code in ("S203", "T401"):
         chain = judged(code, "fine")
@@ -120,3 +120,17 @@ def test_a_call_against_its_schema_that_the_tool_took_all_the_same() -> None:
 
 def test_a_payload_that_is_no_call_is_broken_whatever_a_server_made_of_it() -> None:
     assert chain_of("call: f {'a': 1}", "result: fine", "say: Fine.").status == "broken"
+
+
+def test_a_call_that_was_taken_in_spite_of_its_schema_makes_a_failed_one_good() -> None:
+    rule = Rule("T401", "some-fault", Severity.ERROR, "One.", "Two.")
+    calls: list[PlacedCall | PlacedResult] = []
+    turns: list[str] = []
+    for turn, answer in ((1, "Error: no"), (3, "4 degrees")):
+        place = Location(turn, "text", Range(0, 4))
+        calls.append(PlacedCall(ToolCall("f", {"city": "Oslo"}, "{}", True, place.range), place))
+        calls.append(PlacedResult(ToolResult(answer, Range(0, 4)), Location(turn + 1, "text", Range(0, 4))))
+        turns += ["say: x", f"result: {answer}"]
+    faults = [Diagnostic(one.location, Fault(rule, one.location.range, "One.")) for one in calls[::2]]
+    chain = analyse(trace_of(*turns, "say: 4 degrees."), pair(calls), faults).chain
+    assert [(step.recovery, step.recovered_by) for step in chain.steps] == [("same-intent", 2), ("answered", None)]

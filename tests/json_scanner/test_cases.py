@@ -9,10 +9,7 @@ from inspector.json_scanner import read_json
 from inspector.rules.json_syntax import RULES
 from tests.json_scanner.case_files import FOLDER, described, lines
 
-# The other J rules tell whether valid JSON is a call, or speak of parameters in tags; inspector.formats reports them.
-_SHAPE = {"J110", "J112", "J113", "J116", "J125", "J127", "J128", "J129"}
-_OWN = [rule for rule in RULES if rule.code not in _SHAPE]
-_FILES = [pytest.param(FOLDER / f"{rule.code}-{rule.name}.jsonl", rule.code, id=rule.code) for rule in _OWN]
+_FILES = [pytest.param(FOLDER / f"{rule.code}-{rule.name}.jsonl", rule.code, id=rule.code) for rule in RULES]
 
 
 @pytest.mark.parametrize(("path", "code"), _FILES)

@@ -114,6 +114,7 @@ def _inspections(draw: st.DrawFn) -> Inspection:
         st.lists(st.integers(1, 9), max_size=2).map(tuple),
         st.none() | st.integers(1, 9),
         st.none() | st.sampled_from(Recovery),
+        st.none() | _WORDS,
     )
     maybe = st.none() | _WORDS
     broken = _made(
@@ -131,6 +132,7 @@ def _inspections(draw: st.DrawFn) -> Inspection:
         draw(st.sampled_from(Status)),
         draw(st.none() | broken),
         draw(maybe),
+        draw(st.lists(st.integers(1, 9), max_size=3).map(tuple)),
     )
     return Inspection(draw(_WORDS), draw(_WORDS), found, chain, tuple(draw(st.lists(_diagnostics(), max_size=3))))
 

@@ -1,45 +1,47 @@
 """`weaklink check`: files inspected without a database, for people and for CI."""
 
-import os
 import sys
+from collections.abc import Callable
 from functools import partial
 
 import click
 
-from inspector.formats.registry import find_format
-from inspector.rules.catalogue import select_rules
 from inspector.rules.rule import Severity
-from inspector.segmentation import AUTO
-from ui.cli.check_files import Wanted, check_file
+from ui.cli.check_baseline import write_baseline
+from ui.cli.check_config import NEVER
+from ui.cli.check_files import check_file
+from ui.cli.check_settings import Given, Settings, settings
 from ui.cli.import_places import files_below
 from ui.cli.options import color_option
-from ui.cli.paint import put
+from ui.cli.paint import put, screen_width
 from ui.reports.check_json import CheckJson
 from ui.reports.check_lines import CheckLines
-from ui.reports.check_report import CheckedFile, CheckReport, Totals
+from ui.reports.check_report import CheckReport, Totals
+from ui.reports.github_annotations import CheckGithub
+from ui.reports.junit import CheckJunit
+from ui.reports.sarif import CheckSarif
 from ui.views.visible import visible_line
 
 _FOUND, _COULD_NOT_RUN = 1, 2
-_LATER = ("sarif", "junit", "github")
-_NEVER = "never"
+_OUTPUTS = ("text", "json", "sarif", "junit", "github")
 
 
 @click.command("check")
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True)
-@click.option(
-    "--output", type=click.Choice(["text", "json", *_LATER]), default="text", show_default=True, help="How to report."
-)
+@click.option("--output", type=click.Choice(_OUTPUTS), default="text", show_default=True, help="How to report.")
 @click.option("--select", multiple=True, metavar="RULES", help="Only these rules: codes, names or prefixes, J1,F301.")
 @click.option("--ignore", multiple=True, metavar="RULES", help="All but these rules.")
 @click.option(
     "--fail-on",
-    type=click.Choice([*(severity.value for severity in Severity), _NEVER]),
-    default=Severity.ERROR.value,
-    show_default=True,
-    help="Exit with 1 from this severity up.",
+    type=click.Choice([*(severity.value for severity in Severity), NEVER]),
+    help="Exit with 1 from this severity up.  [default: error]",
 )
-@click.option("--format", default=AUTO, metavar="NAME", help="Read every text in this format; see `weaklink formats`.")
+@click.option("--baseline", metavar="FILE", help="Let only faults fail that do not stand in FILE.")
+@click.option("--write-baseline", "new_baseline", metavar="FILE", help="Write all faults of this run to FILE.")
+@click.option("--format", metavar="NAME", help="Read every text in this format; see `weaklink formats`.")
 @click.option("--source", metavar="NAME", help="Read every file as one of this source, instead of recognising it.")
+@click.option("--config", "config_file", metavar="FILE", help="Take the configuration from FILE.")
+@click.option("--no-config", is_flag=True, help="Heed no configuration.")
 @color_option
 @click.pass_context
 def check(
@@ -49,9 +51,13 @@ def check(
     output: str,
     select: tuple[str, ...],
     ignore: tuple[str, ...],
-    fail_on: str,
-    format: str,
+    fail_on: str | None,
+    baseline: str | None,
+    new_baseline: str | None,
+    format: str | None,
     source: str | None,
+    config_file: str | None,
+    no_config: bool,
     color: str,
 ) -> None:
     """Inspect log files without a database, and fail where their tool calls are wrong.
@@ -60,49 +66,56 @@ def check(
     recognised by its content. Exits with 0 when nothing as bad as --fail-on was found, with 1 when something was, and
     with 2 when a PATH cannot be read, a file broke off, or no trace could be read at all. What is refused or skipped is
     said on stderr.
-    """
-    if output in _LATER:
-        raise click.UsageError(f"`--output {output}` is not there yet; `text` and `json` are.")
-    wanted = Wanted(source, format, _words(select), _words(ignore))
-    select_rules((*wanted.select, *wanted.ignore))
-    if format != AUTO:
-        find_format(format)
-    report: CheckReport = CheckJson(sys.stdout) if output == "json" else CheckLines(partial(put, color=color), _say)
-    totals, complete = _checked(paths, wanted, report)
+
+    The nearest weaklink.toml, or pyproject.toml with a table [tool.weaklink], upwards of the working directory gives
+    defaults for select, ignore, fail-on, format, source and baseline; a table `check` within goes before it.
+
+    \b
+    Examples:
+      weaklink check logs/ --select J,S2 --fail-on warning
+      weaklink check logs/ --write-baseline baseline.json
+      weaklink check logs/ --baseline baseline.json --output sarif > weaklink.sarif
+    """  # noqa: D301  # Click wants the backspace itself
+    given = Given(source, format, select, ignore, fail_on, baseline)
+    chosen = settings(given, config_file, no_config=no_config)
+    report = _report(output, chosen, color)
+    totals, complete = _checked(paths, chosen, report)
     report.close(totals)
     if not totals.traces:
         _say("no trace could be read")
     if not complete or not totals.traces:
+        if new_baseline is not None:
+            _say(f"{new_baseline} is not written: not everything could be read")
         ctx.exit(_COULD_NOT_RUN)
-    ctx.exit(_FOUND if _fails(totals, fail_on) else 0)
+    if new_baseline is not None:
+        write_baseline(new_baseline, chosen.baseline.met())
+        ctx.exit(0)
+    ctx.exit(_FOUND if any(chosen.fails(severity) and totals.of(severity) for severity in Severity) else 0)
 
 
-def _checked(paths: tuple[str, ...], wanted: Wanted, report: CheckReport) -> tuple[Totals, bool]:
+def _report(output: str, chosen: Settings, color: str) -> CheckReport:
+    reports: dict[str, Callable[[], CheckReport]] = {
+        "text": lambda: CheckLines(partial(put, color=color), _say, screen_width()),
+        "json": lambda: CheckJson(sys.stdout),
+        "sarif": lambda: CheckSarif(sys.stdout),
+        "junit": lambda: CheckJunit(sys.stdout, chosen.fails),
+        "github": lambda: CheckGithub(sys.stdout, _say),
+    }
+    return reports[output]()
+
+
+def _checked(paths: tuple[str, ...], chosen: Settings, report: CheckReport) -> tuple[Totals, bool]:
     """The sums, and whether everything that was named is there and was read to its end."""
     totals, complete = Totals(), True
+    looked_at: list[str] = []
     for path in files_below(paths):
-        file = check_file(path, wanted, report)
+        file = check_file(path, chosen.wanted, chosen.baseline, report)
         report.file(file)
         totals.add(file)
-        complete = complete and not _failed(file)
+        looked_at.append(path)
+        complete = complete and not file.is_failure
+    totals.gone = chosen.baseline.gone(looked_at, chosen.rules)
     return totals, complete
-
-
-def _failed(file: CheckedFile) -> bool:
-    """Whether a file is not there, may not be read, or broke off; one that is merely not for us did not fail."""
-    return file.refused is not None and (file.source is not None or not os.access(file.path, os.R_OK))
-
-
-def _words(given: tuple[str, ...]) -> tuple[str, ...]:
-    """What an option that may be repeated, with commas within, names."""
-    return tuple(word for piece in given for word in piece.replace(",", " ").split())
-
-
-def _fails(totals: Totals, fail_on: str) -> bool:
-    if fail_on == _NEVER:
-        return False
-    severities = list(Severity)
-    return any(totals.of(severity) for severity in severities[: severities.index(Severity(fail_on)) + 1])
 
 
 def _say(sentence: str) -> None:

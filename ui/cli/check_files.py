@@ -1,5 +1,6 @@
 """Inspects files trace by trace, without a database, and hands on what is found."""
 
+import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +11,9 @@ from inspector.importers.source import Skipped
 from inspector.inspection import inspect_trace
 from inspector.model import Trace
 from inspector.segmentation import AUTO
-from ui.reports.check_report import CheckedFile, CheckReport, findings_of
+from ui.cli.check_baseline import Baseline
+from ui.reports.check_report import CheckedFile, CheckedTrace, CheckReport, findings_of
+from ui.views.trace import title_of
 
 _MOST_SKIPPED = 100
 
@@ -25,34 +28,43 @@ class Wanted:
     ignore: Sequence[str] = ()
 
 
-def check_file(path: str, wanted: Wanted, report: CheckReport) -> CheckedFile:
-    """Inspect every trace of a file and report what is wrong; what became of the file.
+def check_file(path: str, wanted: Wanted, baseline: Baseline, report: CheckReport) -> CheckedFile:
+    """Inspect every trace of a file and report what is wrong and new to the baseline; what became of the file.
 
     One trace at a time is in memory. A file that fails on the way is refused from there on.
     """
-    tally = _Tally(path, wanted, report)
+    tally = _Tally(path, wanted, baseline, report)
     source, refused = None, None
     try:
         reading = read_source(path, wanted.source)
         source = reading.source
         for record in reading.records:
-            tally.count(record)
+            tally.count(record, source)
     except UnreadableFileError as error:
         refused = str(error)
-    skipped = tuple(tally.first_skipped)
-    return CheckedFile(path, source, refused, tally.traces, tally.skipped, skipped, tally.diagnostics)
+    return CheckedFile(
+        path,
+        source,
+        refused,
+        tally.traces,
+        tally.skipped,
+        tuple(tally.first_skipped),
+        tally.diagnostics,
+        tally.known,
+        is_failure=refused is not None and (source is not None or not os.access(path, os.R_OK)),
+    )
 
 
 class _Tally:
     """Counts what a file holds and reports its diagnostics."""
 
-    def __init__(self, path: str, wanted: Wanted, report: CheckReport) -> None:
-        self._path, self._wanted, self._report = path, wanted, report
-        self.traces = self.skipped = 0
+    def __init__(self, path: str, wanted: Wanted, baseline: Baseline, report: CheckReport) -> None:
+        self._path, self._wanted, self._baseline, self._report = path, wanted, baseline, report
+        self.traces = self.skipped = self.known = 0
         self.first_skipped: list[Skipped] = []
         self.diagnostics: Counter[str] = Counter()
 
-    def count(self, record: Trace | Skipped) -> None:
+    def count(self, record: Trace | Skipped, source: str) -> None:
         if isinstance(record, Skipped):
             self._skip(record)
             return
@@ -63,9 +75,12 @@ class _Tally:
             self._skip(Skipped(record.provenance.record, str(error)))
             return
         self.traces += 1
-        for finding in findings_of(self._path, record, found):
-            self.diagnostics[finding.diagnostic.rule.code] += 1
-            self._report.finding(finding)
+        findings = list(findings_of(self._path, source, record, found))
+        new = tuple(finding for finding in findings if not self._baseline.knows(finding))
+        self.known += len(findings) - len(new)
+        self.diagnostics.update(finding.diagnostic.rule.code for finding in new)
+        place, title = record.provenance.record, title_of(record)
+        self._report.trace(CheckedTrace(self._path, place, title, new, found.chain.broken))
 
     def _skip(self, skipped: Skipped) -> None:
         self.skipped += 1

@@ -22,11 +22,16 @@ COMMANDS = MappingProxyType(
         "list": Entry("ui.cli.list_traces:list_traces", "List the traces in the database, with status and break."),
         "show": Entry("ui.cli.show:show", "Show one trace: its turns, its chain, and what is wrong."),
         "search": Entry("ui.cli.search:search", "Find words in the texts of the traces in the database."),
+        "tui": Entry("ui.cli.tui:tui", "Browse the traces in the terminal, and land on the link where one broke."),
         "stats": Entry(
             "ui.cli.stats:stats", "Measure traces: how often calls and chains hold, by model, tool, prompt."
         ),
         "check": Entry("ui.cli.check:check", "Inspect log files without a database; for CI."),
+        "web": Entry("ui.cli.web:web", "Show the database in a browser: what breaks, how often, and where."),
+        "fix": Entry("ui.cli.fix:fix", "Repair training data where a repair is safe, as a copy, with a diff."),
         "export": Entry("ui.cli.export:export", "Write traces as a trace file, JSON, Markdown or one HTML page."),
+        "annotate": Entry("ui.cli.annotate:annotate", "Write data flow and decision points, a JSON object a trace."),
+        "diff": Entry("ui.cli.diff:diff", "Show where runs of one task part, and what differs there."),
         "reinspect": Entry("ui.cli.reinspect:reinspect", "Inspect the traces in the database again."),
         "db": Entry("ui.cli.database:database", "Look after the database: upgrade, stats, prune, vacuum."),
         "convert": Entry("ui.cli.convert:convert", "Rewrite raw outputs and conversations into another format."),

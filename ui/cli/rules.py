@@ -6,10 +6,10 @@ import click
 
 from inspector.json_text import write_json
 from inspector.rules.catalogue import FAMILIES, RULES, find_rule
-from inspector.segmentation import segment
 from ui.cli.options import color_option, json_option
 from ui.cli.paint import put, screen_width
 from ui.views.rule import rule_lines, rule_object, rule_table
+from ui.views.rule_example import read_example
 
 
 @click.command("rule")
@@ -22,7 +22,8 @@ def rule(word: str, *, as_json: bool, color: str) -> None:
     if as_json:
         sys.stdout.write(write_json(rule_object(found)) + "\n")
         return
-    put(rule_lines(found, segment(found.bad) if found.bad else None, width=screen_width()), color=color)
+    bad, good = (read_example(text, found.format) if text else None for text in (found.bad, found.good))
+    put(rule_lines(found, bad, good, width=screen_width()), color=color)
 
 
 @click.command("rules")

@@ -1,14 +1,12 @@
 """The report of a check as one JSON object, in bounded memory however much is found."""
 
-import tempfile
 from typing import TextIO
 
 from inspector.json_text import write_json
 from inspector.rules.rule import Severity
-from ui.reports.check_report import CheckedFile, Finding, Totals
+from ui.reports.check_report import CheckedFile, CheckedTrace, Finding, Totals
+from ui.reports.json_array import JsonArray
 from ui.views.segment_json import JsonObject, diagnostic_object
-
-_IN_MEMORY_BYTES = 8 << 20
 
 
 class CheckJson:
@@ -16,11 +14,12 @@ class CheckJson:
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
-        self._files, self._diagnostics = _Array(), _Array()
+        self._files, self._diagnostics = JsonArray(), JsonArray()
 
-    def finding(self, finding: Finding) -> None:
-        """One more element of `diagnostics`."""
-        self._diagnostics.add(finding_object(finding))
+    def trace(self, trace: CheckedTrace) -> None:
+        """Its findings are more elements of `diagnostics`."""
+        for finding in trace.findings:
+            self._diagnostics.add(finding_object(finding))
 
     def file(self, file: CheckedFile) -> None:
         """One more element of `files`."""
@@ -48,6 +47,7 @@ def finding_object(finding: Finding) -> JsonObject:
         "part": place.part,
         **said,
         "path_in_arguments": in_arguments,
+        "fingerprint": finding.fingerprint,
     }
 
 
@@ -61,6 +61,7 @@ def file_object(file: CheckedFile) -> JsonObject:
         "skipped": file.skipped,
         "skipped_records": [{"record": one.record, "reason": one.reason} for one in file.first_skipped],
         "diagnostics": dict(sorted(file.diagnostics.items())),
+        "known": file.known,
     }
 
 
@@ -74,25 +75,7 @@ def totals_object(totals: Totals) -> JsonObject:
         "errors": totals.of(Severity.ERROR),
         "warnings": totals.of(Severity.WARNING),
         "infos": totals.of(Severity.INFO),
+        "known": totals.known,
+        "gone": totals.gone,
         "diagnostics": dict(sorted(totals.diagnostics.items())),
     }
-
-
-class _Array:
-    """A JSON array that grows on the disk."""
-
-    def __init__(self) -> None:
-        self._spool = tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES, "w+", encoding="ascii")  # noqa: SIM115  # lives on
-        self._begun = False
-
-    def add(self, value: JsonObject) -> None:
-        self._spool.write((",\n" if self._begun else "\n") + write_json(value))
-        self._begun = True
-
-    def write_to(self, out: TextIO) -> None:
-        out.write("[")
-        self._spool.seek(0)
-        while piece := self._spool.read(1 << 16):
-            out.write(piece)
-        out.write("\n]" if self._begun else "]")
-        self._spool.close()

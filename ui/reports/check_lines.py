@@ -1,29 +1,32 @@
-"""The report of a check for people: a line for each diagnostic, as compilers write it, and a sum by code."""
+"""The report of a check for people: by file and trace, each fault with carets under it, and a sum by code."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
 
+from inspector.chain.steps import Break
 from inspector.importers.source import Skipped
 from inspector.rules.catalogue import find_rule
 from inspector.rules.rule import Severity
-from ui.reports.check_report import CheckedFile, Finding, Totals
+from ui.reports.check_report import CheckedFile, CheckedTrace, Totals
+from ui.views.diagnostic import diagnostic_lines
 from ui.views.palette import Style, style_of
 from ui.views.run import Line, Run
 from ui.views.visible import visible_line
-from ui.views.wording import counted, help_line, quoted, title
+from ui.views.wording import counted, quoted, wrapped
 
 _LINE = re.compile(r"line (\d+)")
 
 
 class CheckLines:
-    """Writes lines: diagnostics and the sum with `put`, what was not read with `say`."""
+    """Writes lines of `width` cells: faults and the sum with `put`, what was not read with `say`."""
 
-    def __init__(self, put: Callable[[Iterable[Line]], None], say: Callable[[str], None]) -> None:
-        self._put, self._say = put, say
+    def __init__(self, put: Callable[[Iterable[Line]], None], say: Callable[[str], None], width: int) -> None:
+        self._put, self._say, self._width = put, say, width
 
-    def finding(self, finding: Finding) -> None:
-        """The place, the fault and its hint."""
-        self._put(finding_lines(finding))
+    def trace(self, trace: CheckedTrace) -> None:
+        """Its place, the verdict, and each fault; nothing where there is none."""
+        if trace.findings:
+            self._put(trace_lines(trace, self._width))
 
     def file(self, file: CheckedFile) -> None:
         """Nothing, unless some of the file was not read."""
@@ -33,23 +36,35 @@ class CheckLines:
     def close(self, totals: Totals) -> None:
         """The sum."""
         self._put(sum_lines(totals))
+        for line in baseline_lines(totals):
+            self._say(line)
 
 
-def finding_lines(finding: Finding) -> Iterator[Line]:
-    """`path:record: turn 2 text 3:1: error[J104] trailing-comma: ...`, and the hint below."""
-    place = finding.diagnostic.location
-    line, column = finding.lines.position(place.range.start)
-    where = f"turn {place.turn} {visible_line(place.part)} {line}:{column}"
-    file = _in_file(finding.path, finding.record)
-    yield (Run(file, Style.STRONG), Run(f": {where}: "), *title(finding.diagnostic.fault))
-    if finding.diagnostic.fault.hint:
-        yield (Run("  "), *help_line(finding.diagnostic.fault.hint))
+def trace_lines(trace: CheckedTrace, width: int) -> Iterator[Line]:
+    """`path:record title`, the break in a sentence, the faults as compilers print them, and an empty line."""
+    title = f" {visible_line(trace.title)}" if trace.title else ""
+    yield (Run(in_file(trace.path, trace.record), Style.STRONG), Run(title))
+    if trace.broken is not None:
+        head = Run(f"✖ broke at step {trace.broken.step}", Style.ERROR)
+        said = quoted(_verdict(trace, trace.broken))
+        yield from wrapped((head, Run(f" (turn {trace.broken.turn}): "), *said), width, indent=2)
+    for finding in trace.findings:
+        yield from diagnostic_lines(finding.diagnostic, finding.lines.text, width=width, lines=finding.lines)
+    yield ()
+
+
+def _verdict(trace: CheckedTrace, broken: Break) -> str:
+    """The break's sentence; only call and outcome where a finding below says why."""
+    found = (one.diagnostic for one in trace.findings)
+    if not any(one.location.turn == broken.turn and one.rule.code == broken.code for one in found):
+        return broken.message
+    return f"the call of {f'`{broken.tool}`' if broken.tool else 'a tool without a name'} is {broken.outcome.value}"
 
 
 def unread_lines(file: CheckedFile) -> Iterator[str]:
     """What of a file was refused or skipped, and why."""
     for skipped in file.first_skipped:
-        yield f"{_in_file(file.path, skipped.record)}: skipped: {_reason(skipped)}"
+        yield f"{in_file(file.path, skipped.record)}: skipped: {_reason(skipped)}"
     more = file.skipped - len(file.first_skipped)
     if more > 0:
         yield f"{visible_line(file.path)}: {counted(more, 'more record')} skipped"
@@ -57,22 +72,44 @@ def unread_lines(file: CheckedFile) -> Iterator[str]:
         yield visible_line(file.refused)
 
 
+def baseline_lines(totals: Totals) -> Iterator[str]:
+    """How many faults the baseline knows, and how many of its faults are no more."""
+    if totals.known:
+        yield f"{counted(totals.known, 'fault')} {'stands' if totals.known == 1 else 'stand'} in the baseline"
+    if totals.gone:
+        are = "is" if totals.gone == 1 else "are"
+        yield f"{counted(totals.gone, 'fault')} of the baseline {are} gone; `--write-baseline` writes it anew"
+
+
 def sum_lines(totals: Totals) -> Iterator[Line]:
     """How much was read, what was found, and how often each code."""
-    read = f"{counted(totals.traces, 'trace')} in {counted(totals.files - totals.refused, 'file')}: "
-    found: list[Run] = []
-    for severity in Severity:
-        if number := totals.of(severity):
-            many = "infos" if severity is Severity.INFO else ""
-            found += (Run(", " if found else ""), Run(counted(number, severity.value, many), style_of(severity)))
-    nothing = Run("✔ nothing is wrong", Style.OK) if totals.traces else Run("nothing was inspected", Style.WARNING)
-    yield (Run(read, Style.STRONG), *(found or (nothing,)))
+    yield (*read_words(totals), *found_words(totals))
     for code, number in sorted(totals.diagnostics.items(), key=lambda pair: (-pair[1], pair[0])):
         rule = find_rule(code)
         yield (Run(f"{number:>7,} "), Run(rule.code, style_of(rule.severity)), Run(" "), *quoted(rule.name))
 
 
-def _in_file(path: str, record: str) -> str:
+def read_words(totals: Totals) -> Line:
+    """How many traces were read, of how many files."""
+    read = f"{counted(totals.traces, 'trace')} in {counted(totals.files - totals.refused, 'file')}: "
+    return (Run(read, Style.STRONG),)
+
+
+def found_words(totals: Totals) -> Line:
+    """How many errors, warnings and infos were found, or that nothing is wrong, or new."""
+    found: list[Run] = []
+    for severity in Severity:
+        if number := totals.of(severity):
+            many = "infos" if severity is Severity.INFO else ""
+            found += (Run(", " if found else ""), Run(counted(number, severity.value, many), style_of(severity)))
+    if found:
+        return tuple(found)
+    if not totals.traces:
+        return (Run("nothing was inspected", Style.WARNING),)
+    return (Run("✔ nothing new is wrong" if totals.known else "✔ nothing is wrong", Style.OK),)
+
+
+def in_file(path: str, record: str) -> str:
     """A place in a file, as editors understand it where the record is a line."""
     line = _LINE.fullmatch(record)
     place = line[1] if line else record

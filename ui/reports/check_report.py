@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from inspector.chain.steps import Break
 from inspector.diagnostics import Diagnostic
 from inspector.importers.source import Skipped
 from inspector.inspection import Inspection
@@ -12,28 +13,52 @@ from inspector.model import Trace
 from inspector.rules.catalogue import RULES
 from inspector.rules.rule import Severity
 from inspector.text import LineIndex
+from ui.reports.check_fingerprints import Fingerprints
+from ui.reports.check_places import FilePlace, FilePlaces
+from ui.views.trace import title_of
 
 _SEVERITIES = {rule.code: rule.severity for rule in RULES}
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One diagnostic of a trace: the file and record it was read from, the trace's title, and the lines around it."""
+    """One diagnostic of a trace: the file and record it was read from, the trace's title, and the lines around it.
+
+    `place` is where it stands in the file, None where that is not known. `fingerprint` is the same for the same fault
+    wherever its record has moved to, and whatever a later version of weaklink says of it.
+    """
 
     path: str
     record: str
     trace: str
     diagnostic: Diagnostic
     lines: LineIndex
+    place: FilePlace | None = None
+    fingerprint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedTrace:
+    """One trace of a file: its record and title, its break if it has one, and its findings in the order of places.
+
+    Findings that a baseline knows are left out.
+    """
+
+    path: str
+    record: str
+    title: str
+    findings: tuple[Finding, ...] = ()
+    broken: Break | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedFile:
     """What became of one file.
 
-    `refused` is a sentence where it is not for us, or failed on the way: then the rest counts what came before.
+    `refused` is a sentence where it is not for us, or failed on the way: then the rest counts what came before, and
+    `is_failure` tells the second.
     `skipped` counts the records that gave no trace, and `first_skipped` are the first of them. `diagnostics` says how
-    often each code was found.
+    often each code was found, `known` how many findings more a baseline knows.
     """
 
     path: str
@@ -43,17 +68,21 @@ class CheckedFile:
     skipped: int = 0
     first_skipped: tuple[Skipped, ...] = ()
     diagnostics: Mapping[str, int] = field(default_factory=dict)
+    known: int = 0
+    is_failure: bool = False
 
 
 @dataclass(slots=True)
 class Totals:
-    """The sum over all files so far."""
+    """The sum over all files so far; `known` findings stand in a baseline, `gone` ones only there."""
 
     files: int = 0
     refused: int = 0
     traces: int = 0
     skipped: int = 0
     diagnostics: Counter[str] = field(default_factory=Counter)
+    known: int = 0
+    gone: int = 0
 
     def add(self, file: CheckedFile) -> None:
         """Count one more file."""
@@ -61,6 +90,7 @@ class Totals:
         self.refused += file.refused is not None
         self.traces += file.traces
         self.skipped += file.skipped
+        self.known += file.known
         self.diagnostics.update(file.diagnostics)
 
     def of(self, severity: Severity) -> int:
@@ -71,8 +101,8 @@ class Totals:
 class CheckReport(Protocol):
     """Writes what a check finds, as it finds it."""
 
-    def finding(self, finding: Finding) -> None:
-        """One more diagnostic; those of a file come before the file."""
+    def trace(self, trace: CheckedTrace) -> None:
+        """One more trace; those of a file come before the file."""
         ...
 
     def file(self, file: CheckedFile) -> None:
@@ -84,20 +114,19 @@ class CheckReport(Protocol):
         ...
 
 
-def findings_of(path: str, trace: Trace, inspection: Inspection) -> Iterator[Finding]:
-    """The findings of one trace, in the order of their places."""
+def findings_of(path: str, source: str, trace: Trace, inspection: Inspection) -> Iterator[Finding]:
+    """The findings of one trace, in the order of their places; `source` is what the file was read as."""
     known: dict[tuple[int, str], LineIndex] = {}
+    places, fingerprints = FilePlaces(trace, source), Fingerprints(trace)
     for diagnostic in inspection.diagnostics:
-        place = (diagnostic.location.turn, diagnostic.location.part)
-        if place not in known:
-            known = {place: LineIndex(_text(trace, *place))}
-        yield Finding(path, trace.provenance.record, _title(trace), diagnostic, known[place])
+        at = (diagnostic.location.turn, diagnostic.location.part)
+        if at not in known:
+            known = {at: LineIndex(_text(trace, *at))}
+        lines = known[at]
+        place, fingerprint = places.place(diagnostic), fingerprints.of(diagnostic, lines.text)
+        yield Finding(path, trace.provenance.record, title_of(trace), diagnostic, lines, place, fingerprint)
 
 
 def _text(trace: Trace, turn: int, part: str) -> str:
     found = trace.turns[turn - 1].part(part) if 0 < turn <= len(trace.turns) else None
     return found.text if found else ""
-
-
-def _title(trace: Trace) -> str:
-    return trace.name or next((id.value for id in trace.external_ids), "")

@@ -1,13 +1,15 @@
-"""The break of a trace for people: which step, what was expected instead, what helps, and how the agent took it."""
+"""The break of a trace as a good compiler tells an error: what broke, where, why, what helps, and what came of it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from inspector.chain.speech import admission
-from inspector.chain.steps import Break, Reaction, Status, StepOutcome
-from inspector.diagnostics import Diagnostic
+from inspector.chain.steps import Break, Chain, Reaction, Status, Step, StepOutcome
+from inspector.diagnostics import Diagnostic, Location
 from inspector.inspection import Inspection
 from inspector.model import Role, SpanKind, Trace
-from inspector.rules.rule import Severity
+from inspector.text import LineIndex
+from ui.views.diagnostic import place_words
+from ui.views.excerpt import Excerpt
 from ui.views.palette import Style
 from ui.views.run import Line, Run
 from ui.views.status import status_run
@@ -21,29 +23,95 @@ _EXPECTED = {
     StepOutcome.ERROR_RESULT: "a result without an error, or a later call that does this one's work",
     StepOutcome.UNANSWERED: "a result for this call before the conversation goes on",
 }
+_HELP = {
+    StepOutcome.MALFORMED: "Let the server answer such a call with the parser's error, so that the model can mend it.",
+    StepOutcome.UNKNOWN_TOOL: "Offer the tool in this request, or answer with the names of those that are offered.",
+    StepOutcome.INVALID: "Answer such a call with the name of the argument and what the schema expects of it.",
+    StepOutcome.ERROR_RESULT: (
+        "The call reads well: look at the tool first, then at the values that it was given. An error that says what "
+        "to change lets the agent try another way."
+    ),
+    StepOutcome.UNANSWERED: "Answer every call before the model is asked again, if only with an error.",
+}
 _REACTIONS = {
     Reaction.REPORTED: "The agent reported it",
     Reaction.IGNORED: "The agent went on as if nothing had happened",
     Reaction.CONCEALED: "The agent went on with values that it invented",
     None: "The trace ends before the agent says what it made of it",
 }
+_CODES = {StepOutcome.ERROR_RESULT: "T406", StepOutcome.UNANSWERED: "T404"}
 _LONGEST = 160
+_MOST_NAMED = 8
 
 
 def break_lines(trace: Trace, inspection: Inspection, width: int) -> Iterator[Line]:
-    """The step, what is wrong in a sentence, what was expected, and the agent's own words; none without a break."""
+    """The step and what is wrong with it, the place, the rule, what was expected, what helps and what came of it.
+
+    None without a break.
+    """
     broken = inspection.chain.broken
     if broken is None:
         return
+    step = inspection.chain.steps[broken.step - 1]
     glyph = status_run(Status.BROKEN, broken.outcome).text.split()[0]
     head = (Run(f"{glyph} broke at step {broken.step}", Style.ERROR), Run(f" (turn {broken.turn}): "))
     yield from wrapped((*head, *quoted(broken.message)), width, indent=2)
-    yield from wrapped((Run("  expected: ", Style.STRONG), Run(_EXPECTED[broken.outcome])), width, indent=4)
-    cause = next((one for one in inspection.diagnostics if _causes(one, broken)), None)
-    if cause is not None and cause.fault.hint:
-        yield from wrapped((Run("  help: ", Style.HINT), *quoted(cause.fault.hint)), width, indent=4)
-    after = Run("  afterwards: ", Style.STRONG)
-    yield from wrapped((after, *_reaction(trace, inspection, broken)), width, indent=4)
+    cause = cause_of(broken, step, inspection)
+    yield from _place(trace, cause.location if cause else step.result_location or step.location, width)
+    if cause is not None:
+        yield from _facts("rule", quoted(f"{cause.rule} (`weaklink rule {cause.rule.code}` explains it)"), width)
+    yield from _facts("expected", (Run(_EXPECTED[broken.outcome]),), width)
+    hint = cause.fault.hint if cause is not None else None
+    yield from _facts("help", quoted(hint or _HELP[broken.outcome]), width, Style.HINT)
+    yield from _facts("downstream", quoted(consequence(inspection.chain, step)), width)
+    yield from _facts("afterwards", _reaction(trace, inspection, broken), width)
+
+
+def cause_of(broken: Break, step: Step, inspection: Inspection) -> Diagnostic | None:
+    """The diagnostic that says why the chain broke; None where its rule was not asked for."""
+    code = broken.code or _CODES.get(broken.outcome)
+    place = step.result_location if broken.outcome is StepOutcome.ERROR_RESULT else step.location
+    here = [one for one in inspection.diagnostics if one.rule.code == code and place is not None and _same(one, place)]
+    on_it = (
+        one
+        for one in here
+        if place is not None and one.range.start <= place.range.end and place.range.start <= one.range.end
+    )
+    return next(on_it, here[0] if here else None)
+
+
+def consequence(chain: Chain, step: Step) -> str:
+    """What the break at `step` caused, in a sentence."""
+    if step.number == len(chain.steps):
+        return "No call came after it."
+    if not chain.caused:
+        return "Nothing later used it." if step.result is not None else "It returned nothing for a later call to use."
+    used = any(step.number in later.depends_on for later in chain.steps[step.number :])
+    went_on = "went on with what it returned" if used else "went on with what was made up in its place"
+    return f"{_named(chain.caused)} {went_on}."
+
+
+def _named(numbers: Sequence[int]) -> str:
+    """Steps as a sentence names them: `Steps 5, 7 and 9`."""
+    if len(numbers) == 1:
+        return f"Step {numbers[0]}"
+    shown, left = [f"{number}" for number in numbers[:_MOST_NAMED]], len(numbers) - _MOST_NAMED
+    last = f"{left} more" if left > 0 else shown.pop()
+    return f"Steps {', '.join(shown)} and {last}"
+
+
+def _place(trace: Trace, place: Location, width: int) -> Iterator[Line]:
+    part = trace.turns[place.turn - 1].part(place.part) if place.turn <= len(trace.turns) else None
+    index = LineIndex(part.text if part else "")
+    excerpt = Excerpt(index, len(str(index.position(place.range.end)[0])), width)
+    yield (Run(f"{'':{excerpt.digits}}--> ", Style.GUTTER), Run(place_words(place, index)))
+    if index.text:
+        yield excerpt.gutter()
+        yield from excerpt.lines(place.range, Style.ERROR)
+
+
+def _facts(name: str, said: Line, width: int, style: Style = Style.STRONG) -> Iterator[Line]:
+    yield from wrapped((Run(f"  {name}: ", style), *said), width, indent=4)
 
 
 def _reaction(trace: Trace, inspection: Inspection, broken: Break) -> Line:
@@ -78,9 +146,5 @@ def _speeches(trace: Trace, inspection: Inspection) -> Iterator[tuple[int, str]]
                 yield found.turn, said
 
 
-def _causes(diagnostic: Diagnostic, broken: Break) -> bool:
-    return (
-        diagnostic.location.turn == broken.turn
-        and diagnostic.rule.code == broken.code
-        and diagnostic.rule.severity is Severity.ERROR
-    )
+def _same(diagnostic: Diagnostic, place: Location) -> bool:
+    return (diagnostic.location.turn, diagnostic.location.part) == (place.turn, place.part)

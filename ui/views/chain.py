@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 
-from inspector.chain.error_results import find_error
 from inspector.chain.steps import Chain, Status, Step, StepOutcome
 from inspector.json_text import write_json
 from ui.views.call import call_brief
@@ -68,9 +67,8 @@ def result_words(step: Step, room: int) -> Line:
     """A step's result on one line, as much as `room` code points hold: its error's words, else its beginning."""
     if step.result is None:
         return (Run("no result", Style.DIM),)
-    error = find_error(step.result) if step.outcome is StepOutcome.ERROR_RESULT else None
-    if error is not None and error.words:
-        return (Run(visible_line(error.words[:room]), Style.TOOL_RESULT),)
+    if step.outcome is StepOutcome.ERROR_RESULT and step.error:
+        return (Run(visible_line(step.error[:room]), Style.TOOL_RESULT),)
     text = _without_wrapper(step.result.content.strip())
     return (Run(visible_line(text[:room]), Style.TOOL_RESULT),) if text else (Run("empty", Style.DIM),)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from inspector.diagnostics import Diagnostic, Fix
+from inspector.diagnostics import Diagnostic, Fix, Location
 from inspector.text import LineIndex, Range
 from ui.views.excerpt import Excerpt
 from ui.views.palette import Style, style_of
@@ -39,12 +39,17 @@ def diagnostic_lines(
         yield from _fix_lines(excerpt, fault.fix)
 
 
-def _where(diagnostic: Diagnostic, file: str, index: LineIndex) -> str:
-    place = diagnostic.location
+def place_words(place: Location, index: LineIndex) -> str:
+    """Where a place begins, in words; `index` holds the lines of the part that it lies in."""
     line, column = index.position(place.range.start)
-    if file:
-        return f"{visible_line(file)}:{line}:{column}"
     return f"turn {place.turn}, {visible_line(place.part)}, line {line} column {column}"
+
+
+def _where(diagnostic: Diagnostic, file: str, index: LineIndex) -> str:
+    if not file:
+        return place_words(diagnostic.location, index)
+    line, column = index.position(diagnostic.location.range.start)
+    return f"{visible_line(file)}:{line}:{column}"
 
 
 def _fix_lines(excerpt: Excerpt, fix: Fix) -> Iterator[Line]:

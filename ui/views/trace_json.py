@@ -74,6 +74,7 @@ def trace_object(
         "status": chain.status.value,
         "abort_reason": chain.abort_reason,
         "break": _break_object(chain.broken),
+        "caused": list(chain.caused),
         "turns": _turn_objects(trace, inspection),
         "chain": _chain_objects(chain),
         "diagnostics": _diagnostic_objects(trace, inspection.diagnostics),
@@ -196,6 +197,7 @@ def _step_object(step: Step) -> JsonObject:
         "recovery": step.recovery.value if step.recovery else None,
         "recovered_by": step.recovered_by,
         "depends_on": list(step.depends_on),
+        "error": step.error,
     }
 
 

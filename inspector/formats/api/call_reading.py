@@ -9,8 +9,9 @@ from inspector.formats.api.pieces import CallPiece
 from inspector.formats.api.units import Unit
 from inspector.json_scanner import JsonKind, JsonNode, read_json
 from inspector.model import Decoded, Json, Literal, ToolCall
+from inspector.rules import call_shape
 from inspector.rules import json_syntax as rules
-from inspector.rules.api_calls import ARGUMENTS_AS_OBJECT, EMPTY_ARGUMENTS
+from inspector.rules.call_shape import ARGUMENTS_AS_OBJECT, EMPTY_ARGUMENTS
 from inspector.rules.conversation import MISSING_CALL_ID
 from inspector.text import Range
 
@@ -188,7 +189,7 @@ def _is_mended(call: GrowingCall) -> bool:
 
 def _nameless(call: GrowingCall) -> Fault:
     message = "The call has no `name`: nobody knows which tool it means."
-    return Fault(rules.NOT_A_CALL, call.name_range or call.place, message)
+    return Fault(call_shape.NOT_A_CALL, call.name_range or call.place, message)
 
 
 def _without_id(call: GrowingCall) -> Fault:
@@ -199,7 +200,7 @@ def _without_id(call: GrowingCall) -> Fault:
 
 def _foreign_key(place: Range) -> Fault:
     message = "The arguments stand under `parameters`, where this API has `arguments`."
-    return Fault(rules.WRONG_ARGUMENTS_KEY, place, message, "Rename the key to `arguments`.")
+    return Fault(call_shape.WRONG_ARGUMENTS_KEY, place, message, "Rename the key to `arguments`.")
 
 
 def _as_object(place: Range, value: JsonNode) -> Fault:
@@ -214,7 +215,7 @@ def _as_object(place: Range, value: JsonNode) -> Fault:
 
 def _as_string(place: Range) -> Fault:
     return Fault(
-        rules.ARGUMENTS_AS_STRING,
+        call_shape.ARGUMENTS_AS_STRING,
         Range(place.start - 1, place.start),
         "The arguments are a JSON string, not an object: clients hand the tool a string.",
         "Write the object itself.",
@@ -223,12 +224,12 @@ def _as_string(place: Range) -> Fault:
 
 def _encoded_twice(place: Range) -> Fault:
     message = "The arguments were encoded twice: the string holds a string, and only that one the object."
-    return Fault(rules.ARGUMENTS_AS_STRING, place, message, "Encode the object once.")
+    return Fault(call_shape.ARGUMENTS_AS_STRING, place, message, "Encode the object once.")
 
 
 def _several(place: Range) -> Fault:
     message = "A second value stands in the arguments of one call; clients that decode them fail."
-    return Fault(rules.SEVERAL_OBJECTS_IN_ONE_CALL, place, message, "Give each value a call of its own.")
+    return Fault(call_shape.SEVERAL_OBJECTS_IN_ONE_CALL, place, message, "Give each value a call of its own.")
 
 
 def _empty_arguments(decoded: Decoded, call: GrowingCall) -> Fault:

@@ -18,7 +18,7 @@ from inspector.formats.json_dialects import JsonMarkers, json_format
 from inspector.formats.writing import call_object, json_of
 from inspector.json_scanner import read_json
 from inspector.model import SpanKind, ToolCall
-from inspector.rules import json_syntax as rules
+from inspector.rules import call_shape as rules
 from inspector.segmenter.ahead import Ahead, OneOf, Piece, Run
 from inspector.segmenter.events import SpanClosed
 from inspector.segmenter.payload import JSON

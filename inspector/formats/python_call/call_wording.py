@@ -11,6 +11,7 @@ from inspector.formats.python_call.wording import (
     wrong_separator,
 )
 from inspector.json_scanner.quoting import shown
+from inspector.rules import call_shape
 from inspector.rules import json_syntax as rules
 from inspector.text import Range
 
@@ -47,7 +48,7 @@ def unpacked(text: str, place: Range) -> Fault:
 def positional(text: str, place: Range, number: int) -> Fault:
     """An argument without a name."""
     return Fault(
-        rules.POSITIONAL_ARGUMENT,
+        call_shape.POSITIONAL_ARGUMENT,
         place,
         f"The argument {what_stands(text, place)} has no name: expected `name=value`.",
         f"Write its name before it; by order it is the tool's parameter number {number}.",
@@ -103,7 +104,7 @@ def extra(text: str, place: Range) -> Fault:
 def second_list(place: Range) -> Fault:
     """A list of calls behind another, on one line."""
     return Fault(
-        rules.SEVERAL_OBJECTS_IN_ONE_CALL,
+        call_shape.SEVERAL_OBJECTS_IN_ONE_CALL,
         place,
         "A second list of calls stands behind the first; servers read one list, or none.",
         "Write all calls into one list.",
@@ -113,7 +114,7 @@ def second_list(place: Range) -> Fault:
 def only_text(text: str, place: Range) -> Fault:
     """No call at all."""
     return Fault(
-        rules.NOT_A_CALL,
+        call_shape.NOT_A_CALL,
         place,
         f"{what_stands(text, place)} is no call: expected one such as `name(argument='value')`.",
     )
@@ -123,7 +124,7 @@ def bare_name(text: str, place: Range) -> Fault:
     """A name without parentheses."""
     name = text[place.start : place.end]
     return Fault(
-        rules.NOT_A_CALL,
+        call_shape.NOT_A_CALL,
         place,
         f"{what_stands(text, place)} names a tool but does not call it: expected `()` behind it.",
         f"Write {shown(name + '()')}.",

@@ -22,7 +22,17 @@ def test_a_rule_is_explained_with_carets(weaklink: Run, word: str) -> None:
 
 def test_a_rule_as_json(weaklink: Run) -> None:
     found = json.loads(weaklink("rule", "J104", "--json").stdout)
-    assert list(found) == ["code", "name", "severity", "summary", "explanation", "bad", "good"]
+    assert list(found) == [
+        "code",
+        "name",
+        "severity",
+        "summary",
+        "explanation",
+        "remedy",
+        "bad",
+        "good",
+        "format",
+    ]
 
 
 def test_an_unknown_rule_names_the_nearest(weaklink: Run) -> None:

@@ -21,6 +21,7 @@ from tests.ui.scenes import (
 )
 from ui.views.diagnostic import diagnostic_lines
 from ui.views.rule import rule_lines
+from ui.views.rule_example import read_example
 from ui.views.run import Line, plain, width_of
 from ui.views.segmented import segmented_lines
 from ui.views.trace import trace_lines
@@ -115,8 +116,13 @@ def trace_in_full(width: int) -> Iterable[Line]:
 
 
 def rule(width: int) -> Iterable[Line]:
-    found = Segmentation(CALL_TEXT, "hermes", call_spans(), (), (), (), (trailing_comma().at(1, "text"),))
-    return rule_lines(find_rule("J104"), found, width=width)
+    found = find_rule("J104")
+    return rule_lines(found, read_example(found.bad, found.format), read_example(found.good, found.format), width=width)
+
+
+def rule_over_turns(width: int) -> Iterable[Line]:
+    found = find_rule("T413")
+    return rule_lines(found, read_example(found.bad, found.format), read_example(found.good, found.format), width=width)
 
 
 SCENES: tuple[Callable[[int], Iterable[Line]], ...] = (
@@ -136,6 +142,7 @@ SCENES: tuple[Callable[[int], Iterable[Line]], ...] = (
     trace,
     trace_in_full,
     rule,
+    rule_over_turns,
 )
 
 

@@ -82,6 +82,46 @@ def test_a_break_at_the_end_says_that_nothing_follows() -> None:
     assert "The trace ends before the agent says what it made of it." in told(CALL, ERROR)
 
 
+def test_the_break_is_told_with_its_place_its_rule_and_what_helps() -> None:
+    said = told(CALL, ERROR, "say: I could not get it.")
+    assert "--> turn 2, text, line 1 column 1 | 1 | Error: timeout | ^^^^^^^^^^^^^^ rule: T406 error-result" in said
+    assert "expected: a result without an error" in said
+    assert "help: The call reads well: look at the tool first" in said
+    malformed = told('call: get_weather {"city": "Oslo",}', "say: Hm.")
+    assert '--> turn 1, call:0, line 1 column 16 | 1 | {"city": "Oslo",} | ^ rule: J104 trailing-comma' in malformed
+
+
+NEXT = (
+    'call b1: open {"ticket": "T-4711"}',
+    "result b1: closed",
+    'call b2: shut {"ticket": "T-4711"}',
+    "result b2: ok",
+)
+
+MANY = tuple(line.replace("open", f"open_{n}") for n in range(12) for line in NEXT[:2])
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        ((CALL, ERROR, "say: No."), "downstream: No call came after it."),
+        ((CALL, ERROR, 'call: f {"a": "x"}', "result: y", "say: It failed."), "downstream: Nothing later used it."),
+        ((CALL, "say: Hm.", 'call: f {"a": "x"}', "result: y", "say: It failed."), "downstream: It returned nothing"),
+        ((CALL, f"{ERROR}, see T-4711", *NEXT, "say: No."), "downstream: Steps 2 and 3 went on with what it returned."),
+        (
+            (CALL, ERROR, NEXT[0], NEXT[1], "say: Oslo."),
+            "downstream: Step 2 went on with what was made up in its place",
+        ),
+        (
+            (CALL, f"{ERROR}, see T-4711", *MANY, "say: It failed."),
+            "downstream: Steps 2, 3, 4, 5, 6, 7, 8, 9 and 4 more went on with what it returned.",
+        ),
+    ],
+)
+def test_the_break_tells_what_it_caused(lines: tuple[str, ...], words: str) -> None:
+    assert words in told(*lines)
+
+
 @pytest.mark.parametrize(("role", "shown"), [(Role.SYSTEM, 6), (Role.ASSISTANT, 12)])
 def test_a_long_system_prompt_is_folded_harder_than_an_answer(role: Role, shown: int) -> None:
     text = "\n".join(f"row {number}" for number in range(12))

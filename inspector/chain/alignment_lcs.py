@@ -1,0 +1,133 @@
+"""A longest common subsequence of two sequences, exactly, by bits: what two runs or two texts have in common.
+
+The rows of the usual table are integers, a bit a column (Hyyrö 2004, "Bit-parallel LCS-length computation revisited"),
+so 2,000 by 2,000 steps cost 2,000 additions of 2,000 bits. Where all rows would take too much memory, the sequences
+are halved first (Hirschberg 1975).
+"""
+
+from collections import defaultdict
+from collections.abc import Hashable, Sequence
+from typing import TypeAlias
+
+Pair: TypeAlias = tuple[int, int]
+
+_MOST_BITS = 200_000_000  # of a table kept at once: 25 MB
+_FREQUENT = 4
+
+
+def common_pairs(one: Sequence[Hashable], other: Sequence[Hashable]) -> list[Pair]:
+    """The indexes of equal elements in both, ascending in both; as many as there can be, and as early as they come.
+
+    Equal beginnings and ends cost linear time, what lies between them `len(one) * len(other) / 64` machine steps.
+    """
+    start = 0
+    shorter = min(len(one), len(other))
+    while start < shorter and one[start] == other[start]:
+        start += 1
+    tail = 0
+    while tail < shorter - start and one[len(one) - 1 - tail] == other[len(other) - 1 - tail]:
+        tail += 1
+    middle = _middle(one[start : len(one) - tail], other[start : len(other) - tail])
+    return [
+        *((at, at) for at in range(start)),
+        *((start + mine, start + theirs) for mine, theirs in middle),
+        *((len(one) - at, len(other) - at) for at in range(tail, 0, -1)),
+    ]
+
+
+def _middle(one: Sequence[Hashable], other: Sequence[Hashable]) -> list[Pair]:
+    """The pairs of sequences of which neither ends are equal; halves wait on a stack of its own."""
+    found: list[Pair] = []
+    waiting = [(0, len(one), 0, len(other))]
+    while waiting:
+        top, bottom, left, right = waiting.pop()
+        mine, theirs = one[top:bottom], other[left:right]
+        if not mine or not theirs:
+            continue
+        if len(mine) * len(theirs) <= _MOST_BITS or len(mine) == 1:
+            found += ((top + row, left + column) for row, column in _traced(mine, theirs))
+            continue
+        half = len(mine) // 2
+        cut = _best_cut(mine[:half], mine[half:], theirs)
+        waiting += ((top + half, bottom, left + cut, right), (top, top + half, left, left + cut))
+    return sorted(found)
+
+
+def _rows(one: Sequence[Hashable], other: Sequence[Hashable], *, keep: bool) -> list[int]:
+    """The table's rows, all or only the last: a bit is 0 where the length grows by one in that column."""
+    masks = _Masks(other)
+    full = (1 << len(other)) - 1
+    row = full
+    rows = [row]
+    for element in one:
+        match = masks.of(element)
+        if match:
+            met = row & match
+            row = ((row + met) | (row - met)) & full
+        if keep:
+            rows.append(row)
+    return rows if keep else [row]
+
+
+class _Masks:
+    """The columns of each element of a sequence as bits; only those of frequent elements are kept."""
+
+    def __init__(self, elements: Sequence[Hashable]) -> None:
+        self._columns: defaultdict[Hashable, list[int]] = defaultdict(list)
+        self._kept: dict[Hashable, int] = {}
+        for column, element in enumerate(elements):
+            self._columns[element].append(column)
+
+    def of(self, element: Hashable) -> int:
+        mask = self._kept.get(element)
+        if mask is None:
+            columns = self._columns.get(element, [])
+            mask = 0
+            for column in columns:
+                mask |= 1 << column
+            if len(columns) > _FREQUENT:
+                self._kept[element] = mask
+        return mask
+
+
+def _traced(one: Sequence[Hashable], other: Sequence[Hashable]) -> list[Pair]:
+    """Read the pairs off the table, from its end to its beginning."""
+    rows = _rows(one, other, keep=True)
+    found: list[Pair] = []
+    row, column = len(one), len(other)
+    lengths = _zeros(rows[row], column)
+    while lengths:
+        bit = _last_zero(rows[row], column)  # beyond it, this row grows no more
+        column = bit
+        while row > 1 and not rows[row - 1] >> bit & 1 and _zeros(rows[row - 1], bit + 1) == lengths:
+            row -= 1
+        found.append((row - 1, bit))
+        row -= 1
+        lengths -= 1
+    return found
+
+
+def _zeros(row: int, width: int) -> int:
+    return width - (row & ((1 << width) - 1)).bit_count()
+
+
+def _last_zero(row: int, width: int) -> int:
+    """The highest column below `width` whose bit is 0; there is one."""
+    return (~row & ((1 << width) - 1)).bit_length() - 1
+
+
+def _best_cut(head: Sequence[Hashable], tail: Sequence[Hashable], other: Sequence[Hashable]) -> int:
+    """Where `other` is to be cut so that its parts have most in common with `head` and with `tail`."""
+    before = _lengths(_rows(head, other, keep=False)[0], len(other))
+    behind = _lengths(_rows(tail[::-1], other[::-1], keep=False)[0], len(other))
+    sums = [mine + behind[len(other) - at] for at, mine in enumerate(before)]
+    return sums.index(max(sums))
+
+
+def _lengths(row: int, width: int) -> list[int]:
+    """The length of the subsequence up to each column."""
+    bits = f"{row:0{width}b}"[::-1] if width else ""
+    lengths = [0]
+    for bit in bits:
+        lengths.append(lengths[-1] + (bit == "0"))
+    return lengths

@@ -1,0 +1,57 @@
+"""C501 and C502: what the numbers and the times of a turn's chunks say about its recording."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from operator import attrgetter
+
+import msgspec
+
+from inspector.diagnostics import Diagnostic, Fault
+from inspector.model import Turn
+from inspector.rules.recording import SEQUENCE_GAP, STALLED_STREAM
+from inspector.text import Range
+
+STALL_S = 10.0
+"""How long nothing may come in the middle of a stream, in seconds."""
+
+
+class _Arrival(msgspec.Struct, frozen=True, gc=False):
+    sequence: int
+    part: str
+    place: Range
+    offset_s: float | None
+
+
+def check_arrivals(turn: Turn, number: int) -> Iterator[Diagnostic]:
+    """The gaps and stalls in the stream of turn `number` (from 1), each at the chunk that came after it."""
+    arrivals = sorted(_arrivals(turn), key=attrgetter("sequence"))
+    for before, after in pairwise(arrivals):
+        message = _gap(before.sequence, after.sequence)
+        if message is not None:
+            yield Fault(SEQUENCE_GAP, after.place, message).at(number, after.part)
+        elif before.offset_s is not None and after.offset_s is not None:
+            waited = after.offset_s - before.offset_s
+            if waited > STALL_S:
+                message = f"Nothing came for {waited:.1f} s before this, from {before.offset_s:.1f} s on."
+                yield Fault(STALLED_STREAM, after.place, message).at(number, after.part)
+
+
+def _gap(before: int, after: int) -> str | None:
+    if after == before:
+        return f"Chunk {after} stands here twice; every arrival has a number of its own."
+    missing = after - before - 1
+    if not missing:
+        return None
+    joined = "and" if missing == 2 else "to"
+    named = f"Chunk {before + 1} is" if missing == 1 else f"Chunks {before + 1} {joined} {after - 1} are"
+    return f"{named} missing before this: the recording lost what came there."
+
+
+def _arrivals(turn: Turn) -> Iterator[_Arrival]:
+    for part in turn.parts:
+        start, chunks = 0, part.chunks
+        for index, end in enumerate(chunks.ends if chunks is not None else ()):
+            assert chunks is not None
+            offset_s = chunks.offsets_s[index] if chunks.offsets_s is not None else None
+            yield _Arrival(chunks.sequences[index], part.name, Range(start, end), offset_s)
+            start = end

@@ -1,0 +1,152 @@
+"""The views that a user's SQL may read: their names and columns stay what they are while the tables change.
+
+Texts stand as the tables keep them: NUL, U+001A and lone surrogates as U+001A and four hexadecimal digits
+(`packing.escapes`). Times are seconds since 1970-01-01 UTC, durations seconds; turns and steps count from 1.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from storage import tables
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a view, and what it holds."""
+
+    name: str
+    says: str
+    source: sa.ColumnElement[object]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A view: a row of it is one of what `says` says."""
+
+    name: str
+    says: str
+    columns: tuple[Column, ...]
+
+    def select(self) -> sa.Select[*tuple[Any, ...]]:
+        """The rows."""
+        return sa.select(*(column.source.label(column.name) for column in self.columns))
+
+
+def _columns(table: sa.Table, *said: tuple[str, str] | tuple[str, str, str]) -> tuple[Column, ...]:
+    """Columns of a table by name and meaning; a third word is the table's own name of it."""
+    return tuple(Column(one[0], one[1], table.c[one[-1] if len(one) == 3 else one[0]]) for one in said)
+
+
+VIEWS: tuple[View, ...] = (
+    View(
+        "traces",
+        "a trace",
+        _columns(
+            tables.trace,
+            ("id", "its number"),
+            ("name", "its name"),
+            ("source", "where it was read from: `record`, `codex`, ..."),
+            ("file", "the file it was imported from"),
+            ("model", "the first model that answered"),
+            ("format", "the dialect it was read in"),
+            ("started_at", "when it began, or null", "started_at_s"),
+            ("imported_at", "when it came into the database", "imported_at_s"),
+            ("duration", "how long it took, or null", "duration_s"),
+            ("first_token", "the longest wait for a first chunk, or null", "first_token_s"),
+            ("max_gap", "the longest wait between two chunks, or null", "max_gap_s"),
+            ("turns", "how many turns"),
+            ("characters", "code points of all texts"),
+            ("input_tokens", "reported, or null"),
+            ("output_tokens", "reported, or null"),
+            ("status", "`broken`, `aborted`, `recovered` or `ok`"),
+            ("abort_reason", "why it was aborted, or null"),
+            ("tool_calls", "calls that the model made"),
+            ("steps", "steps of its chain"),
+            ("steps_ok", "steps that did their work"),
+            ("steps_failed", "steps that did not"),
+            ("steps_recovered", "failed steps that were made good"),
+            ("errors", "diagnostics of severity error"),
+            ("warnings", "diagnostics of severity warning"),
+            ("reasoning", "`on`, `off` or `mixed`"),
+            ("prompt", "the version of system prompt and tools: a hash", "prompt_hash"),
+            ("break_step", "the step that broke the chain, or null"),
+            ("break_turn", "its turn, or null"),
+            ("break_tool", "its tool, or null"),
+            ("break_outcome", "what became of it, or null"),
+            ("break_code", "the rule, or null"),
+            ("break_message", "the verdict, or null"),
+        ),
+    ),
+    View(
+        "turns",
+        "a turn of a trace",
+        _columns(
+            tables.turn,
+            ("trace_id", "its trace"),
+            ("number", "its place in the trace"),
+            ("role", "`system`, `user`, `assistant` or `tool`"),
+            ("requested_model", "the model that was asked for"),
+            ("answered_model", "the model that answered"),
+            ("finish", "why the generation ended, or null"),
+            ("started_at", "when the generation began, or null", "started_at_s"),
+            ("ended_at", "when it ended, or null", "ended_at_s"),
+            ("input_tokens", "reported, or null"),
+            ("output_tokens", "reported, or null"),
+        ),
+    ),
+    View(
+        "calls",
+        "a tool call",
+        _columns(
+            tables.call,
+            ("trace_id", "its trace"),
+            ("turn", "its turn"),
+            ("part", "the part of the turn"),
+            ("start", "its first character in that part", "start"),
+            ("end", "the character behind it", "end"),
+            ("tool", "the tool's name, or null where it could not be read", "name"),
+            ("step", "its step, or null"),
+            ("valid", "whether it is strict in its format and names a tool"),
+            ("recovered", "whether it is not, and could be read all the same"),
+            ("outcome", "what became of it"),
+            ("certainty", "how sure an error result is, or null"),
+            ("recovery", "how it was made good, or null"),
+            ("recovered_by", "the step that made it good, or null"),
+        ),
+    ),
+    View(
+        "diagnostics",
+        "a fault",
+        _columns(
+            tables.diagnostic,
+            ("trace_id", "its trace"),
+            ("turn", "its turn"),
+            ("part", "the part of the turn"),
+            ("start", "its first character in that part", "start"),
+            ("end", "the character behind it", "end"),
+            ("code", "the rule"),
+            ("severity", "`error`, `warning` or `info`"),
+        ),
+    ),
+    View(
+        "external_ids",
+        "an id that a source gives to a trace",
+        _columns(
+            tables.external_id, ("trace_id", "the trace"), ("name", "the source's name of it"), ("value", "the id")
+        ),
+    ),
+    View(
+        "marks",
+        "a mark that somebody set",
+        _columns(
+            tables.mark,
+            ("trace_id", "its trace"),
+            ("turn", "its turn, or null"),
+            ("step", "its step, or null"),
+            ("note", "what was noted"),
+            ("marked_at", "when", "marked_at_s"),
+        ),
+    ),
+)

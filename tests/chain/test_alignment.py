@@ -1,0 +1,198 @@
+"""Runs side by side: every step in one row, as many identical calls as can be, and the first place where they part."""
+
+import json
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inspector.chain import alignment_lcs
+from inspector.chain.alignment import Alignment, Sameness, align
+from inspector.chain.alignment_asked import asked_differently
+from inspector.chain.alignment_lcs import common_pairs
+from inspector.chain.alignment_text import PieceKind, text_pieces
+from inspector.chain.steps import Step
+from inspector.model import Generation, Part, Role, ToolDefinition, Trace, Turn
+from tests.chain.building import chain_of, trace_of
+from tests.strategies import texts
+
+
+def run(*calls: str) -> tuple[Step, ...]:
+    """The steps of a run: `search Oslo` calls `search` with that value; `search Oslo: none` says what came back."""
+    lines = ["user: Go."]
+    for call in calls:
+        made, _, result = call.partition(": ")
+        name, _, value = made.partition(" ")
+        lines += [f"call: {name} {json.dumps({'q': value})}", f"result: {result or 'fine'}"]
+    return chain_of(*lines).steps
+
+
+def numbers(found: Alignment) -> list[tuple[int | None, ...]]:
+    return [tuple(step.number if step is not None else None for step in row.steps) for row in found.rows]
+
+
+CALLS = st.lists(st.sampled_from(["a 1", "a 2", "b 1", "b 2: gone", "b 2", "c 1"]), max_size=7)
+
+
+@settings(max_examples=200)  # whole chains are analysed
+@given(CALLS)
+def test_a_run_beside_itself_is_all_the_same(calls: list[str]) -> None:
+    steps = run(*calls)
+    found = align([steps, steps, steps])
+    assert numbers(found) == [(step.number,) * 3 for step in steps]
+    assert all(row.is_same for row in found.rows)
+    assert found.divergence is None
+
+
+@settings(max_examples=200)
+@given(st.lists(CALLS, min_size=1, max_size=4))
+def test_every_step_of_every_run_stands_in_one_row_in_order(calls: list[list[str]]) -> None:
+    runs = [run(*one) for one in calls]
+    found = align(runs)
+    for index, steps in enumerate(runs):
+        assert [step for row in found.rows if (step := row.steps[index]) is not None] == list(steps)
+    assert all(len(row.steps) == len(row.sameness) == len(runs) for row in found.rows)
+    assert all(any(row.steps) for row in found.rows)
+    assert (found.divergence is None) == all(row.is_same for row in found.rows)
+
+
+@settings(max_examples=200)
+@given(CALLS, st.integers(0, 7))
+def test_an_inserted_step_shifts_nothing_else(calls: list[str], at: int) -> None:
+    at = min(at, len(calls))
+    found = align([run(*calls), run(*calls[:at], "new 1", *calls[at:])])
+    assert [row.steps[0] is None for row in found.rows] == [index == at for index in range(len(calls) + 1)]
+    assert all(row.is_same for index, row in enumerate(found.rows) if index != at)
+    assert found.divergence is not None
+    assert (found.divergence.row, found.divergence.what) == (at, Sameness.MISSING)
+
+
+@pytest.mark.parametrize(
+    ("others", "what", "row"),
+    [
+        (["a 1", "b 2", "c 1"], Sameness.CALL, 1),
+        (["a 1", "b 1: gone", "c 1"], Sameness.RESULT, 1),
+        (["a 1", "b 1"], Sameness.MISSING, 2),
+        (["a 1", "d 1", "c 1"], Sameness.MISSING, 1),
+        ([], Sameness.MISSING, 0),
+    ],
+)
+def test_runs_part_where_they_are_no_longer_equal(others: list[str], what: Sameness, row: int) -> None:
+    found = align([run("a 1", "b 1", "c 1"), run(*others)])
+    assert found.divergence is not None
+    assert (found.divergence.what, found.divergence.row) == (what, row)
+
+
+def test_the_divergence_holds_what_each_run_did_instead() -> None:
+    parted = align([run("a 1", "b 1"), run("a 1", "d 1", "b 1"), run("a 1")]).divergence
+    assert parted is not None
+    assert [step.call.name if step is not None else None for step in parted.steps] == ["b", "d", None]
+
+
+def test_identical_calls_come_before_those_of_one_tool() -> None:
+    assert numbers(align([run("a 1", "a 2"), run("a 2")])) == [(1, None), (2, 1)]
+
+
+def test_calls_after_the_same_thing_come_before_others_of_their_tool() -> None:
+    one = chain_of("user: Go.", 'call: read {"path": "x.py"}', 'call: read {"path": "y.py"}').steps
+    other = chain_of("user: Go.", 'call: read {"path": "y.py", "limit": 5}').steps
+    assert numbers(align([one, other])) == [(1, None), (2, 1)]
+
+
+def test_steps_that_the_first_run_lacks_are_aligned_among_the_others() -> None:
+    found = align([run("a 1"), run("a 1", "b 1"), run("a 1", "b 1", "c 1")])
+    assert numbers(found) == [(1, 1, 1), (None, 2, 2), (None, None, 3)]
+
+
+@given(st.lists(st.integers(0, 3), max_size=12), st.lists(st.integers(0, 3), max_size=12), st.sampled_from([1, 10**9]))
+def test_the_common_subsequence_is_as_long_as_can_be(one: list[int], other: list[int], most_bits: int) -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(alignment_lcs, "_MOST_BITS", most_bits)  # one: every table is halved
+        pairs = common_pairs(one, other)
+    assert [one[mine] for mine, _ in pairs] == [other[theirs] for _, theirs in pairs]
+    assert all(before[0] < after[0] and before[1] < after[1] for before, after in pairwise(pairs))
+    assert len(pairs) == _longest(one, other)
+
+
+def _longest(one: list[int], other: list[int]) -> int:
+    """By the usual table."""
+    table = [[0] * (len(other) + 1) for _ in range(len(one) + 1)]
+    for row, mine in enumerate(one):
+        for column, theirs in enumerate(other):
+            best = max(table[row][column + 1], table[row + 1][column])
+            table[row + 1][column + 1] = table[row][column] + 1 if mine == theirs else best
+    return table[-1][-1]
+
+
+@given(texts(), texts(), texts())
+def test_the_pieces_make_up_both_texts(one: str, other: str, common: str) -> None:
+    one, other = common + one, common + other
+    pieces = text_pieces(one, other)
+    assert "".join(piece.text for piece in pieces if piece.kind is not PieceKind.ADDED) == one
+    assert "".join(piece.text for piece in pieces if piece.kind is not PieceKind.REMOVED) == other
+    assert all(piece.text for piece in pieces)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "changed"),
+    [
+        ('{"order": 17}', '{"order": 71}', [("removed", "17"), ("added", "71")]),
+        ("from New York on", "from San Jose on", [("removed", "New York"), ("added", "San Jose")]),
+        ("a\nb\nc\n", "a\nc\n", [("removed", "b\n")]),
+        ("same", "same", []),
+    ],
+)
+def test_whole_words_change_and_neighbours_together(one: str, other: str, changed: list[tuple[str, str]]) -> None:
+    found = [(piece.kind.value, piece.text) for piece in text_pieces(one, other)]
+    assert [piece for piece in found if piece[0] != "same"] == changed
+
+
+def asked(**facts: object) -> Trace:
+    """A trace that was asked in one way; `system`, `user`, `tools` and the facts of its generation may be said."""
+    system, user = str(facts.pop("system", "Be kind.")), str(facts.pop("user", "Hello."))
+    tools = tuple(ToolDefinition(name, raw=name) for name in str(facts.pop("tools", "f")).split())
+    return Trace(
+        (
+            Turn(Role.SYSTEM, (Part("text", system),)),
+            Turn(Role.USER, (Part("text", user),)),
+            Turn(Role.ASSISTANT, (Part("text", "Hi."),), generation=Generation(tools=tools, **facts)),  # type: ignore[arg-type]  # the test's own words
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        (asked(answered_model="m2", parameters='{"t": 0}'), "A ran on `m1`, B on `m2`."),
+        (asked(answered_model="m1", parameters='{"t": 1}'), "`t` is `0` in A and `1` in B."),
+        (asked(answered_model="m1", parameters='{"p": 1}'), "`p` is not set in A and `1` in B."),
+        (
+            asked(answered_model="m1", system="Be mean."),
+            "The system prompts differ from character 4 on: A has `Be kind.`, B `Be mean.`.",
+        ),
+        (asked(answered_model="m1", tools="f g"), "Only B was offered `g`."),
+        (
+            asked(answered_model="m1", user="Hello. And?"),
+            "The user's first words differ from character 7 on: A has nothing more, B `Hello. And?`.",
+        ),
+    ],
+)
+def test_what_runs_were_asked_differently_is_one_sentence(other: Trace, message: str) -> None:
+    one = asked(answered_model="m1", parameters='{"t": 0}')
+    assert message in [found.message for found in asked_differently([one, other], align([(), ()]))]
+
+
+def test_what_a_source_does_not_keep_is_no_difference() -> None:
+    bare = Trace((Turn(Role.USER, (Part("text", "Hello."),)), Turn(Role.ASSISTANT, (Part("text", "Hi."),))))
+    assert asked_differently([asked(answered_model="m", parameters='{"t": 0}'), bare], align([(), ()])) == []
+
+
+def test_the_users_later_words_count_up_to_where_the_runs_part() -> None:
+    lines = ("user: Go.", 'call: a {"q": "1"}', "result: fine", "say: And?", "user: On.", 'call: b {"q": "1"}')
+    changed = (*lines[:4], "user: Back.", 'call: c {"q": "1"}')
+    steps = [chain_of(*lines).steps, chain_of(*changed).steps]
+    found = asked_differently([trace_of(*lines), trace_of(*changed)], align(steps))
+    assert [(one.what.value, one.runs) for one in found] == [("later_user", (0, 1))]
+    early = [chain_of('call: a {"q": "1"}').steps, chain_of('call: a {"q": "2"}').steps]
+    assert asked_differently([trace_of(*lines), trace_of(*changed)], align(early)) == []

@@ -1,0 +1,165 @@
+"""The fixture `weaklink`, in the pytest run of a user: what passes, what fails, and what a failure says."""
+
+import json
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+ROOT = Path(__file__).parents[2]
+HEAVY = (
+    "sqlalchemy",
+    "textual",
+    "streamlit",
+    "aiohttp",
+    "jsonschema_rs",
+    "msgspec",
+    "lark",
+    "click",
+    "inspector.model",
+)
+COMMA = '<tool_call>\n{"name": "f", "arguments": {"city": "Rome",}}\n</tool_call>'
+SOUND = COMMA.replace(",}", "}")
+
+
+@pytest.fixture
+def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Runs the body of a test that has the fixture `weaklink`, in a process of its own."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
+
+    def run(body: str) -> pytest.RunResult:
+        lines = "\n    ".join(body.splitlines())
+        head = "from pathlib import Path\nfrom inspector import read_transcript\n"
+        pytester.makepyfile(f"{head}COMMA = {COMMA!r}\nSOUND = {SOUND!r}\ndef test_agent(weaklink):\n    {lines}\n")
+        return pytester.runpytest_subprocess("-p", "inspector.pytest_plugin", "-p", "no:cacheprovider")
+
+    return run
+
+
+def said(result: pytest.RunResult) -> str:
+    """What the failure says, line by line."""
+    return "\n".join(line.removeprefix("E").strip(" ") for line in result.outlines if line.startswith("E  "))
+
+
+def conversation(result: str) -> list[dict[str, Any]]:
+    call = {"id": "a", "type": "function", "function": {"name": "read", "arguments": '{"path": "x"}'}}
+    return [
+        {"role": "user", "content": "Read it."},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "a", "content": result},
+        {"role": "assistant", "content": "It says hello."},
+    ]
+
+
+def test_loading_it_loads_nothing_heavy(tmp_path: Path) -> None:
+    ask = f"import sys, inspector.pytest_plugin; print([name for name in {HEAVY!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", ask], capture_output=True, cwd=ROOT, check=True)
+    assert done.stdout == b"[]\n"
+
+
+def test_pytest_finds_it_by_the_entry_point_of_the_distribution(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    installed = pytester.mkdir("site") / "probe-1.dist-info"
+    installed.mkdir()
+    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: probe\nVersion: 1\n")
+    lines = [f"{name} = {place}" for name, place in project["entry-points"]["pytest11"].items()]
+    (installed / "entry_points.txt").write_text("\n".join(["[pytest11]", *lines]))
+    monkeypatch.setenv("PYTHONPATH", f"{ROOT}:{installed.parent}")
+    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
+    pytester.makepyfile(f"def test_agent(weaklink):\n    weaklink.assert_unbroken({SOUND!r})\n")
+    pytester.runpytest_subprocess("-p", "no:randomly").assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "weaklink.assert_unbroken(SOUND)",
+        "weaklink.assert_unbroken(read_transcript(SOUND))",
+        "weaklink.assert_clean(SOUND, format='hermes')",
+        f"weaklink.assert_unbroken({conversation('hello')!r})",
+        f"weaklink.assert_unbroken({conversation('Error: no such file')!r}, ignore=['error-result'])",
+        f"weaklink.assert_unbroken({conversation('Error: no such file')!r}, select='J')",
+        f"weaklink.assert_clean({conversation('Error: no such file')!r})",
+        "weaklink.assert_clean(COMMA, ignore='J104')",
+        "weaklink.assert_clean(COMMA, select=('S2', 'T4'))",
+        "assert [one.chain.status for one in weaklink.inspect(SOUND)] == ['ok']",
+    ],
+)
+def test_what_holds_passes(run: Any, body: str) -> None:
+    run(body).assert_outcomes(passed=1)
+
+
+def test_a_broken_chain_is_told_with_its_verdict_and_its_place(run: Any) -> None:
+    result = run("weaklink.assert_unbroken(COMMA)")
+    result.assert_outcomes(failed=1)
+    assert said(result).splitlines() == [
+        "AssertionError: weaklink: the chain broke at step 1 of 1 in the text.",
+        "The call of `f` is not valid as written (trailing-comma): a comma stands before `}`, but nothing follows it.",
+        "error[J104] trailing-comma: A comma stands before `}`, but nothing follows it.",
+        "--> turn 1, text, line 2 column 43",
+        '2 | {"name": "f", "arguments": {"city": "Rome",}}',
+        "|                                           ^",
+        "= help: Delete the comma.",
+    ]
+    assert "pytest_plugin" not in result.stdout.str().partition("AssertionError")[2]
+
+
+def test_an_error_that_nobody_made_good_is_told(run: Any) -> None:
+    result = run(f"weaklink.assert_unbroken({conversation('Error: no such file')!r})")
+    assert "`read` answered with an error (`Error: no such file`)" in said(result)
+    assert "The agent went on as if nothing had happened." in said(result)
+
+
+def test_what_counts_as_failing_is_asked_for(run: Any) -> None:
+    warned = conversation("")
+    run(f"weaklink.assert_clean({warned!r})").assert_outcomes(passed=1)
+    result = run(f"weaklink.assert_clean({warned!r}, fail_on='warning')")
+    result.assert_outcomes(failed=1)
+    assert "warning[T407] empty-result" in said(result)
+
+
+def test_the_tools_that_were_offered_are_heeded(run: Any) -> None:
+    tools = [{"type": "function", "function": {"name": "write", "parameters": {"type": "object"}}}]
+    result = run(f"weaklink.assert_clean({conversation('hello')!r}, tools={tools!r})")
+    assert "No tool `read` was offered" in said(result)
+
+
+@pytest.mark.parametrize("path", ["'log.jsonl'", "Path('log.jsonl')"])
+def test_every_trace_of_a_log_counts(run: Any, pytester: pytest.Pytester, path: str) -> None:
+    rows = [json.dumps({"id": f"t{number}", "text": text}) for number, text in enumerate((SOUND, COMMA))]
+    (pytester.path / "log.jsonl").write_text("\n".join(rows))
+    result = run(f"weaklink.assert_unbroken({path})")
+    assert "the chain broke at step 1 of 1 in trace `t1` (log.jsonl, line 2)." in said(result)
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        ("weaklink.assert_clean('logs/gone.jsonl')", "logs/gone.jsonl: there is no such file"),
+        ("Path('empty.jsonl').write_text('{}')\nweaklink.assert_clean('empty.jsonl')", "empty.jsonl"),
+        ("weaklink.assert_clean(SOUND, format='hermse')", "did you mean `hermes`?"),
+        ("weaklink.assert_clean(SOUND, ignore='trailing-coma')", "did you mean `trailing-comma`?"),
+        ("weaklink.assert_clean(SOUND, fail_on='fatal')", '`fail_on` is one of "error", "warning", "info"'),
+        ("weaklink.assert_clean(5)", "a list of messages (dictionaries), not int"),
+        ("weaklink.assert_clean([])", "a list of messages (dictionaries), not list"),
+    ],
+)
+def test_what_cannot_be_judged_fails_and_says_why(run: Any, body: str, why: str) -> None:
+    result = run(body)
+    result.assert_outcomes(failed=1)
+    assert why in said(result)
+
+
+def test_hostile_texts_do_not_reach_the_terminal(run: Any) -> None:
+    result = run(r"""weaklink.assert_clean(COMMA.replace('Rome', '\x1b[31m\u202e\ud800'))""")
+    assert r"\x1b[31m\u202e\ud800" in said(result)
+    assert "\x1b[31m" not in result.stdout.str()

@@ -1,0 +1,51 @@
+"""Long lists without their rows: every page of a list can be reached by the edges that a stretch of it names."""
+
+import pytest
+
+from storage import Cursor, Store
+from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
+
+TRACES = 23
+
+
+@pytest.fixture
+def filled(store: Store) -> Store:
+    store.save(
+        inspected(*(trace(f"s{n}", BAD_CALL if n % 3 else GOOD_CALL, started_s=float(n // 2)) for n in range(TRACES)))
+    )
+    store.index_pending()
+    return store
+
+
+@pytest.mark.parametrize("wanted", ["", "status:broken", "weather", "code:J104 weather"])
+@pytest.mark.parametrize("limit", [7, 100])
+def test_the_edges_of_a_list_lead_to_each_of_its_pages(filled: Store, wanted: str, limit: int) -> None:
+    listed = filled.traces(wanted, limit=1_000)
+    edges: list[Cursor] = []
+    counted, after, is_last = 0, None, False
+    while not is_last:
+        found = filled.paging().stretch(wanted, limit=limit, page=7, after=after)
+        edges += found.edges
+        counted, after, is_last = counted + found.count, found.edges[-1] if found.edges else after, found.is_last
+    assert counted == len(listed)
+    assert edges == [one.cursor for one in [*listed[6::7], listed[-1]]][: len(edges)]
+    assert filled.traces(wanted, limit=7, after=edges[0]) == listed[7:14]
+
+
+def test_nothing_has_no_edges(store: Store) -> None:
+    found = store.paging().stretch("", limit=10, page=5)
+    assert (found.count, found.edges, found.is_last) == (0, (), True)
+    assert store.paging().pulse().newest_id == 0
+
+
+def test_a_pulse_changes_when_a_trace_comes(filled: Store) -> None:
+    before = filled.paging().pulse()
+    filled.save(inspected(trace("one more")))
+    assert filled.paging().pulse().newest_id > before.newest_id
+
+
+def test_traces_are_counted_by_status_and_calls_by_what_became_of_them(filled: Store) -> None:
+    broken = sum(1 for n in range(TRACES) if n % 3)
+    assert filled.paging().status_counts()["broken"] == broken
+    counts = filled.paging().call_counts([one.id for one in filled.traces(limit=100)])
+    assert sorted(counts.values()) == [(0, 1)] * broken + [(1, 1)] * (TRACES - broken)

@@ -1,0 +1,121 @@
+"""Rules do not depend on each other's order, and no fault is told twice."""
+
+import json
+import random
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+
+from inspector import inspection
+from inspector.chain.analysis import Analysis, analyse
+from inspector.chain.pairing import Pairing
+from inspector.diagnostics import Diagnostic
+from inspector.inspection import Inspection, inspect_trace
+from inspector.json_scanner import read_json
+from inspector.model import Trace
+from inspector.rules.catalogue import RULES
+from inspector.segmentation import segment
+from inspector.wire.openai_messages import read_tools
+from tests.test_rules import CASES, ROOT, found_in, rows, rows_of, turn_of
+from tests.test_sample_traces import FILES, one_trace
+from ui.views.rule_example import read_example
+
+Inspected: TypeAlias = list[tuple[Trace, Inspection]]
+
+_OVER_TRACES = (
+    "check_recording",
+    "check_arrivals",
+    "check_reasoning",
+    "check_context",
+    "chain_diagnostics",
+    "ending_diagnostics",
+    "argument_diagnostics",
+)
+# Two rules of one family on one range that are two faults: each is mended by an edit or a step of its own.
+_TWO_FAULTS = {
+    ("F301", "F312"): "the call before is not closed, and what follows it is invented",
+    ("F301", "F313"): "the message before is not closed, and the next has no header",
+    ("J110", "J128"): "several calls in one tag, and JSON where the format has tags",
+    ("J115", "J127"): "an expression to compute, and no name for its value",
+    ("J119", "J127"): "a bare word, and no name for its value",
+}
+
+
+def traces() -> Iterator[Trace]:
+    yield from (Trace(tuple(map(turn_of, row["turns"])), format="hermes") for _, row in rows() if "turns" in row)
+    yield from map(one_trace, FILES)
+    yield from (read_example(text, rule.format).trace for rule in RULES for text in (rule.bad, rule.good))
+
+
+@pytest.fixture(scope="module")
+def everything() -> Inspected:
+    """Every trace of the cases, the samples and the rules' examples, inspected."""
+    return [(trace, inspect_trace(trace)) for trace in traces()]
+
+
+@pytest.mark.parametrize("check", _OVER_TRACES)
+def test_what_one_check_finds_does_not_hang_on_another(
+    check: str, everything: Inspected, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = getattr(inspection, check)
+    found: list[Diagnostic] = []
+
+    def keeps_silent(*facts: Any) -> Iterator[Diagnostic]:
+        found.extend(original(*facts))
+        return iter(())
+
+    monkeypatch.setattr(inspection, check, keeps_silent)
+    for trace, whole in everything:
+        without = inspect_trace(trace)
+        assert without.chain == whole.chain
+        assert [one for one in whole.diagnostics if one not in found] == list(without.diagnostics)
+        found.clear()
+
+
+def test_the_chain_does_not_hang_on_the_order_of_the_faults_in_its_calls(
+    everything: Inspected, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order = random.Random(7)
+
+    def shuffled(trace: Trace, pairing: Pairing, diagnostics: Sequence[Diagnostic], *more: Any) -> Analysis:
+        return analyse(trace, pairing, order.sample(diagnostics, len(diagnostics)), *more)
+
+    monkeypatch.setattr(inspection, "analyse", shuffled)
+    for trace, whole in everything:
+        assert inspect_trace(trace) == whole
+
+
+def stories(everything: Inspected) -> Iterator[tuple[str, Iterable[Diagnostic]]]:
+    """Everything that the project's own texts and traces are said to have, by where it stands."""
+    yield from ((name, found_in(row)[1]) for name, row in rows())
+    yield from ((f"trace {number}", inspected.diagnostics) for number, (_, inspected) in enumerate(everything))
+    for path in sorted(CASES[1].glob("*.jsonl")):
+        for row in rows_of(path):
+            yield path.name, [fault.at(1, "text") for fault in read_json(row["text"], call=row["call"]).faults]
+    for path in sorted((ROOT / "cases" / "formats").rglob("*.jsonl")):
+        yield from ((f"{path.parent.name}/{path.name}", found) for found in _segmented(path))
+
+
+def _segmented(path: Path) -> Iterator[Iterable[Diagnostic]]:
+    for line in path.read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        if "text" in row:
+            tools, prompt = read_tools(row.get("tools")), row.get("prompt", "")
+            yield segment(row["text"], row.get("format", path.parent.name), prompt=prompt, tools=tools).diagnostics
+
+
+def test_no_two_diagnostics_tell_one_fault(everything: Inspected) -> None:
+    pairs = defaultdict(list)
+    for where, diagnostics in stories(everything):
+        at_place = defaultdict(list)
+        for one in diagnostics:
+            at_place[one.location, one.rule.code[0]].append(one)
+        for alike in at_place.values():
+            for one, other in combinations(sorted(alike, key=lambda found: found.rule.code), 2):
+                pairs[one.rule.code, other.rule.code].append(f"{where}: {one.fault.message} / {other.fault.message}")
+    assert {codes: told for codes, told in pairs.items() if codes not in _TWO_FAULTS} == {}
+    assert sorted(_TWO_FAULTS) == sorted(pairs), "a pair that is not there any more needs no judgement"

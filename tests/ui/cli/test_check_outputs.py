@@ -1,0 +1,170 @@
+"""`check --output sarif`, `junit` and `github`: what machines read, whatever the traces hold."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+from xml.etree import ElementTree as ET
+
+import jsonschema
+import pytest
+
+from inspector.rules.catalogue import RULES
+from tests.ui.conftest import Run
+
+CASES = Path(__file__).parents[2] / "cases"
+SCHEMA = json.loads((CASES / "sarif" / "report.schema.json").read_text(encoding="utf-8"))
+ELEMENTS: dict[str, Any] = json.loads((CASES / "junit" / "elements.json").read_text(encoding="utf-8"))
+SOUND = '<tool_call>\n{"name": "f", "arguments": {"city": "Rome"}}\n</tool_call>'
+COMMA = SOUND.replace('"}', '",}')
+RENAMED = SOUND.replace("arguments", "parameters")
+HOSTILE = COMMA.replace("Rome", "\x00\x1b[2J\ud800\ufffe\uffff\u202e]]>&<,:%25\r\n::error::x")
+
+
+def rows(*texts: str) -> str:
+    return "".join(json.dumps({"id": f"t{number}", "text": text}) + "\n" for number, text in enumerate(texts, 1))
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    """A log with sound, wrong, doubtful and hostile records and a broken line, a raw text, and no log at all."""
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    (folder / "a b,c:ü%.jsonl").write_text(rows(SOUND, COMMA, RENAMED, HOSTILE) + "{junk\n", encoding="utf-8")
+    raw = f"<|im_start|>user\nGo, ü.<|im_end|>\n<|im_start|>assistant\n{COMMA}<|im_end|>\n"
+    (folder / "raw.txt").write_text(raw, encoding="utf-8")
+    (folder / "README.md").write_text("No trace.\n", encoding="utf-8")
+    return folder
+
+
+def sarif(run: Run, *words: str, code: int = 1) -> dict[str, Any]:
+    done = run("check", "--output", "sarif", *words)
+    assert done.returncode == code, done.stderr
+    assert done.stdout.isascii()
+    value: dict[str, Any] = json.loads(done.stdout)
+    jsonschema.validate(value, SCHEMA, format_checker=jsonschema.FormatChecker())
+    found: dict[str, Any] = value["runs"][0]
+    return found
+
+
+def test_sarif_is_valid_and_lists_every_rule(weaklink: Run, logs: Path) -> None:
+    run = sarif(weaklink, "logs")
+    rules = run["tool"]["driver"]["rules"]
+    assert [rule["id"] for rule in rules] == [rule.code for rule in RULES]
+    assert all(rules[result["ruleIndex"]]["id"] == result["ruleId"] for result in run["results"])
+    assert {result["level"] for result in run["results"]} == {"error", "warning"}
+    assert not any("helpUri" in rule for rule in rules)
+    said = [notice["message"]["text"] for notice in run["invocations"][0]["toolExecutionNotifications"]]
+    assert len(said) == 2
+    assert run["invocations"][0]["executionSuccessful"]
+
+
+def test_sarif_of_nothing_is_valid_too(weaklink: Run, logs: Path) -> None:
+    assert sarif(weaklink, "--ignore", "J,F,T,C,S", "logs", code=0)["results"] == []
+    assert not sarif(weaklink, "logs/README.md", code=2)["invocations"][0]["executionSuccessful"]
+    notices = sarif(weaklink, "logs", "gone", code=2)["invocations"][0]["toolExecutionNotifications"]
+    assert [notice["level"] for notice in notices] == ["note", "note", "error"]
+
+
+def test_sarif_names_file_line_turn_and_part(weaklink: Run, logs: Path) -> None:
+    result = sarif(weaklink, "logs")["results"][0]
+    (place,) = result["locations"]
+    assert unquote(place["physicalLocation"]["artifactLocation"]["uri"]) == "logs/a b,c:ü%.jsonl"
+    assert place["physicalLocation"]["region"]["startLine"] == 2
+    assert place["logicalLocations"][0]["fullyQualifiedName"] == "line 2/t2/turn 1/text"
+    told = result["properties"]
+    assert COMMA[told["charOffset"] : told["charOffset"] + told["charLength"]] == told["snippet"] == ","
+
+
+def test_sarif_fixes_lie_where_the_file_has_the_fault(weaklink: Run, logs: Path) -> None:
+    found = [one for one in sarif(weaklink, "logs/raw.txt")["results"] if one["ruleId"] == "J104"]
+    (change,) = found[0]["fixes"][0]["artifactChanges"]
+    text = (logs / "raw.txt").read_text(encoding="utf-8")
+    assert applied(text, change["replacements"]) == text.replace(COMMA, SOUND)
+
+
+def applied(text: str, replacements: list[dict[str, Any]]) -> str:
+    """A text with SARIF replacements made, counted in code points."""
+    starts = [0, *(match.end() for match in re.finditer("\n", text))]
+    for one in reversed(replacements):
+        region = one["deletedRegion"]
+        start = starts[region["startLine"] - 1] + region["startColumn"] - 1
+        end = starts[region["endLine"] - 1] + region["endColumn"] - 1
+        text = text[:start] + one["insertedContent"]["text"] + text[end:]
+    return text
+
+
+def test_fingerprints_stay_when_records_move(weaklink: Run, tmp_path: Path) -> None:
+    def prints(*texts: str) -> list[str]:
+        (tmp_path / "log.jsonl").write_text(rows(*texts))
+        return [one["partialFingerprints"]["weaklinkFault/v1"] for one in sarif(weaklink, "log.jsonl")["results"]]
+
+    first = prints(COMMA, RENAMED)
+    assert len(set(first)) == 2
+    assert prints(SOUND, "Hello.", RENAMED, COMMA) == first[::-1]
+    assert prints(COMMA.replace("Rome", "Oslo"), RENAMED)[0] != first[0]
+
+
+def junit(run: Run, *words: str, code: int = 1) -> ET.Element:
+    done = run("check", "--output", "junit", *words)
+    assert done.returncode == code, done.stderr
+    root = ET.fromstring(done.stdout)
+    for element in root.iter():
+        known = ELEMENTS[element.tag]
+        assert set(known["must"]) <= set(element.keys()) <= {*known["must"], *known["may"]}
+        assert {child.tag for child in element} <= set(known["holds"])
+        assert known["text"] or not (element.text or "").strip()
+    return root
+
+
+def test_junit_has_a_case_for_each_trace_and_counts_them(weaklink: Run, logs: Path) -> None:
+    root = junit(weaklink, "logs")
+    assert (root.get("tests"), root.get("failures"), root.get("errors")) == ("7", "3", "0")
+    for suite in root:
+        cases = list(suite)
+        assert suite.get("tests") == str(len(cases))
+        for tag, count in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
+            assert suite.get(count) == str(sum(case.find(tag) is not None for case in cases))
+    names = [case.get("name") for case in root.iter("testcase")]
+    assert names[1:5] == ["line 1 t1", "line 2 t2", "line 3 t3", "line 4 t4"]
+
+
+def test_junit_failures_bear_the_verdict_and_the_diagnostics(weaklink: Run, logs: Path) -> None:
+    failure = next(junit(weaklink, "logs").iter("failure"))
+    assert failure.get("type") == "J104 trailing-comma"
+    said = failure.get("message") or ""
+    assert said.startswith("Broke at step 1: The call of `f` is not valid as written (trailing-comma):")
+    assert "error[J104] trailing-comma" in (failure.text or "")
+    assert "  |                                           ^" in (failure.text or "")
+
+
+def test_junit_shows_what_is_no_failure_and_heeds_fail_on(weaklink: Run, logs: Path) -> None:
+    quiet = junit(weaklink, "--fail-on", "never", "logs", code=0)
+    assert (quiet.get("failures"), len(list(quiet.iter("system-out")))) == ("0", 4)
+    strict = junit(weaklink, "--fail-on", "warning", "logs")
+    assert strict.get("failures") == "4"
+    gone = junit(weaklink, "gone.jsonl", code=2)
+    assert [case.get("message") for case in gone.iter("error")] == ["gone.jsonl: there is no such file"]
+
+
+def test_junit_makes_visible_what_xml_cannot_hold(weaklink: Run, logs: Path) -> None:
+    done = weaklink("check", "--output", "junit", "logs")
+    text = done.stdout.decode()
+    assert not re.search("[\x00-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]", text)
+    shown = "".join(failure.text or "" for failure in ET.fromstring(done.stdout).iter("failure"))
+    assert "␀␛[2J\\ud800\\ufffe\\uffff\\u202e]]>&<," in shown
+
+
+def test_github_annotations_are_one_line_each_and_escaped(weaklink: Run, logs: Path) -> None:
+    done = weaklink("check", "--output", "github", "logs")
+    assert done.returncode == 1
+    lines = done.stdout.decode().splitlines()
+    assert lines[0] == (
+        "::error file=logs/a b%2Cc%3Aü%25.jsonl,line=2,title=J104 trailing-comma::A comma stands before `}`, but "
+        "nothing follows it.%0Ahelp: Delete the comma.%0Aat line 2 t2, turn 1, text 2:43"
+    ) or lines[0].startswith("::error file=logs/a b%2Cc%3Aü%25.jsonl,line=2,")
+    assert all(re.fullmatch(r"::(error|warning|notice) file=[^:]*::[^\r\n\x00-\x1f]*", line) for line in lines)
+    assert lines[1].startswith("::warning ")
+    said = done.stderr.decode().splitlines()
+    assert said[-1].startswith("weaklink: 5 traces in 2 files: ")

@@ -1,0 +1,230 @@
+"""`weaklink fix`: a copy of training data that differs only where something was repaired, and says where."""
+
+import json
+import os
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.ui.conftest import Run
+
+
+def call(payload: str) -> str:
+    return f"<tool_call>\n{payload}\n</tool_call>"
+
+
+COMMA = call('{"name": "f", "arguments": {"city": "Rome",}}')
+SOUND = call('{"name": "f", "arguments": {"city": "Rome"}}')
+GUESS = '<tool_call>\n{"name": "f", "arguments": {"a": [1, 2}}\n</tool_call>'
+OFFERED = [{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}]
+
+
+def fixed(run: Run, tmp_path: Path, raw: bytes, *options: str, name: str = "rows.jsonl") -> bytes:
+    (tmp_path / name).write_bytes(raw)
+    done = run("fix", name, "--output", "fixed", *options)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / name).read_bytes() == raw
+    return (tmp_path / "fixed").read_bytes()
+
+
+def changes(run: Run, tmp_path: Path, raw: bytes, *options: str) -> dict[str, Any]:
+    (tmp_path / "rows.jsonl").write_bytes(raw)
+    done = run("fix", "rows.jsonl", "--json", *options)
+    assert done.returncode == 0, done.stderr
+    value: dict[str, Any] = json.loads(done.stdout)
+    return value
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        pytest.param(
+            b'\xef\xbb\xbf{"id":  1,"text": %s, "n": 1.50e3, "n": 1E400}\r\n\r\n{"id": 2, "text": "\\/ \\u00e9"}'
+            % json.dumps(COMMA).encode(),
+            b'\xef\xbb\xbf{"id":  1,"text": %s, "n": 1.50e3, "n": 1E400}\r\n\r\n{"id": 2, "text": "\\/ \\u00e9"}'
+            % json.dumps(SOUND).encode(),
+            id="spellings of numbers, doubled keys, blanks, line ends and a byte order mark",
+        ),
+        pytest.param(
+            rb'{"text": "<tool_call>\n{\u0022name\": \"f\", \"arguments\": {\"q\": \"\u00e9\nx\"}}\n<\/tool_call>"}',
+            rb'{"text": "<tool_call>\n{\u0022name\": \"f\", \"arguments\": {\"q\": \"\u00e9\\nx\"}}\n<\/tool_call>"}',
+            id="escapes around the repair",
+        ),
+        pytest.param(
+            b'{"text": ""}\n{junk\n[1]\n{"text": %s}\n{"text": 5}\n\xff\xfe\n' % json.dumps(COMMA).encode(),
+            b'{"text": ""}\n{junk\n[1]\n{"text": %s}\n{"text": 5}\n\xff\xfe\n' % json.dumps(SOUND).encode(),
+            id="lines that are no records",
+        ),
+        pytest.param(
+            b'{"text": "caf\xff <tool_call>\\n{\\"name\\": \\"f\\", \\"arguments\\": {\\"a\\": 1,}}\\n</tool_call>"}\n',
+            b'{"text": "caf\xff <tool_call>\\n{\\"name\\": \\"f\\", \\"arguments\\": {\\"a\\": 1}}\\n</tool_call>"}\n',
+            id="bytes that are not UTF-8",
+        ),
+    ],
+)
+def test_everything_but_the_repair_stays_byte_for_byte(
+    weaklink: Run, tmp_path: Path, before: bytes, after: bytes
+) -> None:
+    assert fixed(weaklink, tmp_path, before) == after
+
+
+def test_conversations_of_both_shapes_are_repaired(weaklink: Run, tmp_path: Path) -> None:
+    said: list[dict[str, Any]] = [{"from": "human", "value": "Go."}, {"from": "gpt", "value": COMMA, "weight": 1}]
+    row = {"system": "Be kind.", "conversations": said, "more": {"a": 1}}
+    result = json.loads(fixed(weaklink, tmp_path, json.dumps(row).encode()))
+    said[1]["value"] = SOUND
+    assert result == row
+
+
+def test_arguments_in_fields_of_their_own_are_repaired(weaklink: Run, tmp_path: Path) -> None:
+    calls = [
+        {"id": "a", "type": "function", "function": {"name": "f", "arguments": '{"a": 1,}'}},
+        {"id": "b", "type": "function", "function": {"name": "f", "arguments": "{'a': 'x'}"}},
+    ]
+    answer: dict[str, Any] = {"role": "assistant", "content": [{"type": "text", "text": COMMA}], "tool_calls": calls}
+    row = {"messages": [{"role": "user", "content": "Go."}, answer], "tools": OFFERED}
+    result = json.loads(fixed(weaklink, tmp_path, json.dumps(row).encode()))
+    answer["content"][0]["text"] = SOUND
+    answer["tool_calls"][0]["function"]["arguments"] = '{"a": 1}'
+    answer["tool_calls"][1]["function"]["arguments"] = '{"a": "x"}'
+    assert result == row
+
+
+def test_a_pretty_printed_list_keeps_its_shape(weaklink: Run, tmp_path: Path) -> None:
+    rows = [
+        {"conversations": [{"from": "human", "value": "Go."}, {"from": "gpt", "value": text}]}
+        for text in (SOUND, COMMA, "Done.", COMMA)
+    ]
+    before = json.dumps(rows, indent=2)
+    after = before.replace(json.dumps(COMMA), json.dumps(SOUND))
+    assert before != after
+    assert fixed(weaklink, tmp_path, before.encode(), name="rows.json").decode() == after
+
+
+def test_raw_text_is_repaired(weaklink: Run, tmp_path: Path) -> None:
+    before = f"<|im_start|>user\r\nGo.\xa0<|im_end|>\n<|im_start|>assistant\n{COMMA}<|im_end|>\n"
+    assert fixed(weaklink, tmp_path, before.encode(), name="t.txt").decode() == before.replace(COMMA, SOUND)
+
+
+def test_a_file_without_faults_is_copied_as_it_is(weaklink: Run, tmp_path: Path) -> None:
+    raw = b' {"text": "Hello."} \n\n{"text": %s}' % json.dumps(SOUND).encode()
+    assert fixed(weaklink, tmp_path, raw) == raw
+
+
+def test_fixes_that_lie_in_one_another_are_all_made(weaklink: Run, tmp_path: Path) -> None:
+    before = call("```json\n{'name': 'f', 'parameters': {'a': True, 'b': [None,],}}\n```")
+    row = json.loads(fixed(weaklink, tmp_path, json.dumps({"text": before}).encode()))
+    assert row["text"] == call('\n{"name": "f", "arguments": {"a": true, "b": [null]}}\n')
+    again = changes(weaklink, tmp_path, (tmp_path / "fixed").read_bytes())
+    assert again["changes"] == again["left"] == []
+
+
+def test_guesses_are_made_only_when_asked_for(weaklink: Run, tmp_path: Path) -> None:
+    raw = json.dumps({"text": GUESS}).encode()
+    assert changes(weaklink, tmp_path, raw)["changes"] == []
+    (made,) = changes(weaklink, tmp_path, raw, "--unsafe")["changes"]
+    assert (made["code"], made["fix"]["safe"]) == ("J120", False)
+
+
+def test_only_the_rules_that_are_asked_for_are_repaired(weaklink: Run, tmp_path: Path) -> None:
+    raw = json.dumps({"text": call("{'name': 'f', 'arguments': {'a': True}}")}).encode()
+    assert [one["code"] for one in changes(weaklink, tmp_path, raw, "--select", "J105")["changes"]] == ["J105"]
+    assert [one["code"] for one in changes(weaklink, tmp_path, raw, "--ignore", "J105")["changes"]] == ["J103"]
+
+
+def test_the_diff_shows_the_rule_and_both_lines(weaklink: Run, tmp_path: Path) -> None:
+    (tmp_path / "rows.jsonl").write_text(json.dumps({"id": "first", "text": COMMA}) + "\n")
+    done = weaklink("fix", "rows.jsonl")
+    assert done.stdout.decode().splitlines() == [
+        "rows.jsonl:1 first",
+        "J104 trailing-comma, turn 1 text 2:43",
+        '2 - {"name": "f", "arguments": {"city": "Rome",}}',
+        '2 + {"name": "f", "arguments": {"city": "Rome"}}',
+        "",
+    ]
+    assert done.stderr.decode() == "weaklink: 1 trace in 1 file: 1 repair in 1 record\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["rows.jsonl"]
+
+
+def test_a_hostile_text_is_made_visible_in_the_diff(weaklink: Run, tmp_path: Path) -> None:
+    payload = call('{"name": "f", "arguments": {"a": "\x1b[31m\u202e\ud800",}}')
+    (tmp_path / "rows.jsonl").write_text(json.dumps({"id": "\x1b[2J", "text": payload}))
+    done = weaklink("fix", "rows.jsonl")
+    assert "␛[2J" in done.stdout.decode()
+    assert "\\u202e\\ud800" in done.stdout.decode()
+    assert b"\x1b" not in done.stdout + done.stderr
+
+
+def test_an_original_is_never_written_over_by_whatever_name(weaklink: Run, tmp_path: Path) -> None:
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text(json.dumps({"text": COMMA}))
+    (tmp_path / "symbolic.jsonl").symlink_to(rows)
+    os.link(rows, tmp_path / "hard.jsonl")
+    (tmp_path / "folder").symlink_to(tmp_path, target_is_directory=True)
+    before = rows.read_bytes()
+    for target in (
+        ("--output", "rows.jsonl"),
+        ("--output", "./folder/rows.jsonl"),
+        ("--output", "symbolic.jsonl"),
+        ("--output", "hard.jsonl"),
+        ("--out-dir", "."),
+        ("--out-dir", "folder"),
+    ):
+        done = weaklink("fix", "rows.jsonl", *target)
+        assert done.returncode == 2
+        assert b"never writes over an original" in done.stderr
+        assert rows.read_bytes() == before
+
+
+def test_a_file_that_fails_on_the_way_leaves_no_copy(weaklink: Run, tmp_path: Path) -> None:
+    log = {"type": "session_meta", "payload": {"id": "a"}, "timestamp": "2026-01-01T00:00:00Z"}
+    (tmp_path / "log.jsonl").write_text(json.dumps(log) + "\n")
+    (tmp_path / "fixed").write_text("What was there.")
+    done = weaklink("fix", "log.jsonl", "gone.jsonl", "--out-dir", "copies")
+    assert done.returncode == 2
+    assert b"evidence" in done.stderr
+    assert b"gone.jsonl" in done.stderr
+    assert not [path for path in (tmp_path / "copies").rglob("*") if path.is_file()]
+    assert weaklink("fix", "log.jsonl", "--output", "fixed").returncode == 2
+    assert (tmp_path / "fixed").read_text() == "What was there."
+
+
+def test_a_folder_is_copied_under_its_names(weaklink: Run, tmp_path: Path) -> None:
+    for name in ("a/x.jsonl", "a/b/x.jsonl"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(json.dumps({"text": COMMA}))
+    done = weaklink("fix", "a", "--out-dir", "copies", "--json")
+    assert done.returncode == 0
+    assert [file["output"] for file in json.loads(done.stdout)["files"]] == ["copies/x.jsonl", "copies/b/x.jsonl"]
+    assert json.loads((tmp_path / "copies/b/x.jsonl").read_text()) == {"text": SOUND}
+    clash = weaklink("fix", "a/x.jsonl", "a/b/x.jsonl", "--out-dir", "copies")
+    assert (clash.returncode, b"several of the files" in clash.stderr) == (2, True)
+
+
+def test_a_repair_without_a_place_in_its_record_is_told(weaklink: Run, tmp_path: Path) -> None:
+    deltas = [COMMA[:20], COMMA[20:]]
+    found = changes(weaklink, tmp_path, json.dumps({"deltas": deltas}).encode())
+    assert (found["changes"], [(one["code"], one["why"]) for one in found["left"]]) == ([], [("J104", "unplaced")])
+
+
+def test_damaged_data_ends_without_anything_to_repair(weaklink: Run, tmp_path: Path) -> None:
+    rng = random.Random(8)  # made-up damage
+    rows = [json.dumps({"id": at, "text": _damaged(SOUND, rng)}) for at in range(200)]
+    (tmp_path / "rows.jsonl").write_text("\n".join(rows))
+    for options in ((), ("--unsafe",)):
+        assert weaklink("fix", "rows.jsonl", "--output", "fixed", *options).returncode == 0
+        lines = (tmp_path / "fixed").read_text().split("\n")
+        assert [json.loads(line)["id"] for line in lines] == list(range(200))
+        done = weaklink("fix", "fixed", "--json", *options)
+        assert json.loads(done.stdout)["changes"] == []
+
+
+def _damaged(text: str, rng: random.Random) -> str:
+    for _ in range(rng.randint(1, 3)):
+        at = rng.randrange(len(text))
+        text = (
+            text[:at] + rng.choice(["", ",", "'", '"', "}", "\n", "True", "\\", "]"]) + text[at + rng.randint(0, 1) :]
+        )
+    return text

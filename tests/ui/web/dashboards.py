@@ -1,0 +1,66 @@
+"""Dashboards that really run, as `weaklink web` starts them, for tests that drive a real browser."""
+
+import re
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from socket import create_server
+from threading import Thread
+from time import monotonic, sleep
+from urllib.error import URLError
+from urllib.request import urlopen
+
+from tests.ui.conftest import START, environment
+
+_PATIENCE_S = 60.0
+CHROMIUM = "/usr/bin/chromium"
+CHROMIUM_OPTIONS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+def free_port() -> int:
+    """A port on loopback that nobody listens on at this moment."""
+    with create_server(("127.0.0.1", 0)) as found:
+        return int(found.getsockname()[1])
+
+
+@contextmanager
+def dashboard(home: Path, database: Path, *options: str) -> Iterator[str]:
+    """The address of a dashboard over the database, until the block ends."""
+    port = free_port()
+    command = [*START, "web", "--db", str(database), "--port", str(port), *options]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, cwd=home, env=environment(home), text=True) as process:
+        said: list[str] = []
+        assert process.stderr is not None
+        listener = Thread(target=said.extend, args=(process.stderr,), daemon=True)
+        listener.start()
+        try:
+            _wait_for(process, f"http://127.0.0.1:{port}/_stcore/health", said)
+            address = re.search(r"http://\S+", "".join(said))
+            assert address, said
+            yield address[0]
+        finally:
+            process.terminate()
+            process.wait(_PATIENCE_S)
+
+
+def _wait_for(process: "subprocess.Popen[str]", address: str, said: list[str]) -> None:
+    until = monotonic() + _PATIENCE_S
+    while monotonic() < until:
+        assert process.poll() is None, said
+        try:
+            with urlopen(address):
+                return
+        except URLError as error:
+            if getattr(error, "code", 0) == 401:  # it runs, and wants its token
+                return
+            sleep(0.1)
+    raise AssertionError(f"the dashboard did not answer: {said}")

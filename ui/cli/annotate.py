@@ -1,0 +1,141 @@
+"""`weaklink annotate`: step-level data flow and decision points of traces, a JSON object each."""
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from itertools import chain
+from typing import TextIO, TypeAlias
+
+import click
+
+from inspector.errors import UnknownFormatError, UnreadableFileError
+from inspector.exporters.annotation import annotation
+from inspector.importers.source import Skipped
+from inspector.inspection import Inspection, inspect_trace
+from inspector.json_text import write_json
+from inspector.model import Trace
+from storage import Cursor, Store, open_store
+from ui.cli.import_places import PlacedFile, placed_files
+from ui.cli.named_traces import is_path, records_of
+from ui.cli.options import database_option
+from ui.cli.outputs import open_output
+from ui.cli.upkeep import PATIENCE_S, end_broken_off, fill_text_index, say
+from ui.views.wording import counted
+
+_COULD_NOT_RUN = 2
+_PAGE = 200
+
+_Numbered: TypeAlias = tuple[int | None, Trace, Inspection]
+
+
+@click.command("annotate")
+@click.argument("words", metavar="[ID... | PATH...]", nargs=-1)
+@click.option("--jsonl", "form", flag_value="jsonl", default=True, help="One line of JSON a trace.  [default]")
+@click.option("--json", "form", flag_value="json", help="One JSON array of all.")
+@click.option("--filter", "-f", "expression", default="", metavar="EXPR", help="Those of the database that match.")
+@click.option("--source", metavar="NAME", help="Read every file as one of this source, instead of recognising it.")
+@click.option("--output", "-o", metavar="FILE", help="Write to FILE, not to standard output.")
+@database_option
+@click.pass_context
+def annotate(
+    ctx: click.Context,
+    words: tuple[str, ...],
+    *,
+    form: str,
+    expression: str,
+    source: str | None,
+    output: str | None,
+    where: str | None,
+) -> None:
+    """Write the data flow and the decision points of traces, for training data and for verifiers.
+
+    ID is the number that `weaklink list` prints; PATH a file of any source that `weaklink import` reads, a folder, a
+    pattern, or `-`. Files are read row by row, without a database. Without either, all traces of the database are
+    written, or those that --filter chooses.
+
+    Each trace is one object: `steps` with `output_var`, `produces`, `depends_on` and `data_flow`, the `critical_path`,
+    and `decision_points`: what was observed after a step, what the agent did next, and its own words on it. Every fact
+    bears its place in the trace. A record that cannot be read is reported on stderr, and the rest goes on.
+
+    \b
+    weaklink annotate 12
+    weaklink annotate train.jsonl > train.annotated.jsonl
+    weaklink annotate --filter status:recovered
+    """  # noqa: D301  # Click wants the backspace itself
+    paths = [word for word in words if is_path(word)]
+    ids = [word for word in words if not is_path(word)]
+    if expression and words:
+        raise click.UsageError("--filter chooses among all traces of the database; give it, or IDs and PATHs.")
+    reading = _Reading(source)
+    with open_output(output) as out, ExitStack() as opened:
+        stored: Iterable[_Numbered] = ()
+        if ids or not paths:
+            store = opened.enter_context(open_store(where, create=False, busy_timeout_s=PATIENCE_S))
+            stored = _stored(store, ids, expression)
+        _write(out, chain(stored, reading.of_files(paths)), form)
+    if reading.skipped:
+        say(f"{counted(reading.skipped, 'record')} skipped")
+    if reading.failed or (paths and not reading.traces):
+        ctx.exit(_COULD_NOT_RUN)
+
+
+class _Reading:
+    """Reads files trace by trace, and says of each record that is none where it is and why."""
+
+    def __init__(self, source: str | None) -> None:
+        self._source = source
+        self.traces = self.skipped = 0
+        self.failed = False
+
+    def of_files(self, paths: Sequence[str]) -> Iterator[_Numbered]:
+        with placed_files(paths, self._source) as files:
+            for file in files:
+                before = self.traces + self.skipped
+                try:
+                    yield from self._of(file)
+                except UnreadableFileError as error:
+                    self.failed |= self.traces + self.skipped > before or not os.access(file.path, os.R_OK)
+                    say(str(error))
+
+    def _of(self, file: PlacedFile) -> Iterator[_Numbered]:
+        for record in records_of(file, self._source):
+            if isinstance(record, Skipped):
+                self.skipped += 1
+                say(f"{file.name}: {record.record}: {record.reason}")
+                continue
+            try:
+                inspection = inspect_trace(record)
+            except UnknownFormatError as error:
+                self.skipped += 1
+                say(f"{file.name}: {record.provenance.record}: {error}")
+                continue
+            self.traces += 1
+            yield None, record, inspection
+
+
+def _stored(store: Store, ids: Sequence[str], expression: str) -> Iterator[_Numbered]:
+    end_broken_off(store)
+    if expression:
+        fill_text_index(store)
+    numbers = [store.summary(id).id for id in ids] if ids else _matching(store, expression)
+    for number in numbers:
+        yield (number, *store.inspected(number))
+
+
+def _matching(store: Store, expression: str) -> Iterator[int]:
+    """The ids of the traces that match, the newest first, read a page at a time."""
+    after: Cursor | None = None
+    while page := store.traces(expression, limit=_PAGE, after=after):
+        yield from (summary.id for summary in page)
+        after = page[-1].cursor
+
+
+def _write(out: TextIO, traces: Iterable[_Numbered], form: str) -> None:
+    """One object a line; as one array, with brackets around them and commas between."""
+    lines = (write_json(annotation(trace, inspection, id)) for id, trace, inspection in traces)
+    if form == "jsonl":
+        out.writelines(line + "\n" for line in lines)
+        return
+    out.write("[")
+    out.writelines((",\n" if index else "\n") + line for index, line in enumerate(lines))
+    out.write("\n]\n")

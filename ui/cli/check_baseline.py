@@ -1,0 +1,113 @@
+"""The faults that a project has agreed to live with for now: only what is not among them fails a check."""
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from inspector.errors import UnreadableFileError
+from inspector.json_text import write_json
+from inspector.model import Json
+from inspector.rules.rule import Rule
+from ui.cli.inputs import read_text
+from ui.cli.outputs import open_output
+from ui.reports.check_report import Finding
+
+_VERSION = 1
+_LONGEST_EXCERPT = 80
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class KnownFault:
+    """One entry: how often the fault was there, and, for people who read the file, what it was and where."""
+
+    path: str
+    code: str
+    fingerprint: str
+    count: int
+    text: str
+
+
+@dataclass(slots=True)
+class Baseline:
+    """Faults that are known, and what was met of them and beside them in this run.
+
+    A fault that the baseline has twice is known twice; a third one is new.
+    """
+
+    faults: tuple[KnownFault, ...] = ()
+    _left: Counter[str] = field(init=False)
+    _met: dict[str, KnownFault] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._left = Counter()
+        for fault in self.faults:
+            self._left[fault.fingerprint] += fault.count
+
+    def knows(self, finding: Finding) -> bool:
+        """Whether a finding is in the baseline and not yet used up; it is noted as met either way."""
+        self._note(finding)
+        known = self._left[finding.fingerprint] > 0
+        if known:
+            self._left[finding.fingerprint] -= 1
+        return known
+
+    def gone(self, paths: Iterable[str], rules: Iterable[Rule]) -> int:
+        """How many faults of the baseline were not met, of those rules, in those files or in files that are gone."""
+        looked_at, codes = frozenset(paths), {rule.code for rule in rules}
+        return sum(
+            self._left[fault.fingerprint]
+            for fault in {fault.fingerprint: fault for fault in self.faults}.values()
+            if fault.code in codes and (fault.path in looked_at or not os.path.lexists(fault.path))
+        )
+
+    def met(self) -> tuple[KnownFault, ...]:
+        """Everything that was met, as the entries of a new baseline, in the order of files."""
+        return tuple(sorted(self._met.values()))
+
+    def _note(self, finding: Finding) -> None:
+        met = self._met.get(finding.fingerprint)
+        rule, lines = finding.diagnostic.rule, finding.lines
+        text = finding.diagnostic.range.of(lines.text)[:_LONGEST_EXCERPT]
+        entry = met or KnownFault(finding.path, rule.code, finding.fingerprint, 0, text)
+        self._met[finding.fingerprint] = KnownFault(
+            entry.path, entry.code, entry.fingerprint, entry.count + 1, entry.text
+        )
+
+
+def read_baseline(path: str) -> Baseline:
+    """The baseline that `--write-baseline` wrote. Raises UnreadableFileError, with the path, for anything else."""
+    try:
+        value: Json = json.loads(read_text(path))
+    except (ValueError, RecursionError) as error:
+        raise UnreadableFileError(f"{path} is no baseline: it is not JSON: {error}") from error
+    if not isinstance(value, dict) or value.get("weaklink_baseline") != _VERSION:
+        raise UnreadableFileError(f"{path} is no baseline of this version: `weaklink_baseline` is not {_VERSION}")
+    faults = value.get("faults")
+    return Baseline(tuple(_fault(path, one) for one in (faults if isinstance(faults, list) else [])))
+
+
+def write_baseline(path: str, faults: Iterable[KnownFault]) -> None:
+    """Write a baseline, a line for each fault, so that its changes can be reviewed. Raises UnwritableFileError."""
+    entries = [write_json(_entry(fault)) for fault in faults]
+    listed = "".join(f"\n{entry}{',' if at < len(entries) else ''}" for at, entry in enumerate(entries, 1))
+    with open_output(path) as stream:
+        stream.write(f'{{"weaklink_baseline": {_VERSION}, "faults": [{listed}\n]}}\n')
+
+
+def _entry(fault: KnownFault) -> dict[str, Json]:
+    return {
+        "path": fault.path,
+        "code": fault.code,
+        "fingerprint": fault.fingerprint,
+        "count": fault.count,
+        "text": fault.text,
+    }
+
+
+def _fault(path: str, value: Json) -> KnownFault:
+    match value:
+        case {"path": str(file), "code": str(code), "fingerprint": str(fingerprint), "count": int(count)} if count > 0:
+            return KnownFault(file, code, fingerprint, count, "")
+    raise UnreadableFileError(f"{path} is no baseline: an entry lacks `path`, `code`, `fingerprint` or `count`")

@@ -1,0 +1,174 @@
+"""`weaklink fix`: training data with its faults repaired, as a copy, each repair listed."""
+
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import partial
+from io import BytesIO
+from pathlib import Path
+
+import click
+
+from inspector.errors import UnreadableFileError, WeaklinkError
+from inspector.formats.registry import find_format
+from inspector.rules.catalogue import RULES, select_rules
+from inspector.rules.rule import Rule
+from inspector.segmentation import AUTO
+from ui.cli.fix_files import Asked, fix_file
+from ui.cli.import_places import files_below
+from ui.cli.options import color_option, json_option
+from ui.cli.outputs import open_output
+from ui.cli.paint import put, screen_width
+from ui.reports.fix_json import FixJson
+from ui.reports.fix_lines import FixLines, FixQuietly, sum_words
+from ui.reports.fix_report import FixedFile, FixReport
+from ui.views.visible import visible_line
+
+_COULD_NOT_RUN = 2
+
+
+@click.command("fix")
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+@click.option("--output", metavar="FILE", help="Write the repaired copy of the one PATH to FILE.")
+@click.option("--out-dir", metavar="DIR", help="Write the copies into DIR, under the names that the files have.")
+@click.option("--diff", "with_diff", is_flag=True, help="Show each repair although copies are written.")
+@click.option("--unsafe", is_flag=True, help="Make guesses too: repairs that may not be what was meant.")
+@click.option("--select", multiple=True, metavar="RULES", help="Only these rules: codes, names or prefixes, J1,F301.")
+@click.option("--ignore", multiple=True, metavar="RULES", help="All but these rules.")
+@click.option("--format", default=AUTO, metavar="NAME", help="Read every text in this format; see `weaklink formats`.")
+@click.option("--source", metavar="NAME", help="Read every file as one of this source, instead of recognising it.")
+@json_option
+@color_option
+@click.pass_context
+def fix(
+    ctx: click.Context,
+    paths: tuple[str, ...],
+    *,
+    output: str | None,
+    out_dir: str | None,
+    with_diff: bool,
+    unsafe: bool,
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
+    format: str,
+    source: str | None,
+    as_json: bool,
+    color: str,
+) -> None:
+    """Repair training data: raw outputs, conversations and raw text, wherever a fault has a safe repair.
+
+    Without --output or --out-dir nothing is written: every repair is shown, with its rule and the line before and
+    after. With one of them a copy is written, and the original is never touched. Only the characters of a repair
+    differ; every record is inspected again, and a repair after which more would be wrong is not made, and is told.
+
+    \b
+    Examples:
+      weaklink fix train.jsonl
+      weaklink fix train.jsonl --output train.fixed.jsonl
+      weaklink fix data/ --out-dir fixed/ --unsafe --diff
+    """  # noqa: D301  # Click wants the backspace itself
+    if output is not None and out_dir is not None:
+        raise click.UsageError("`--output` and `--out-dir` exclude each other.")
+    if format != AUTO:
+        find_format(format)
+    asked = Asked(source, format, _rules(select, ignore), unsafe)
+    targets = _targets(paths, output, out_dir)
+    _refuse_originals(targets)
+    is_shown = with_diff or (output is None and out_dir is None)
+    report: FixReport = FixQuietly(_say)
+    if as_json:
+        report = FixJson(sys.stdout)
+    elif is_shown:
+        report = FixLines(partial(put, color=color), _say, screen_width())
+    files = [_fixed(path, target, asked, report) for path, target in targets]
+    report.close()
+    _say(sum_words(files))
+    if not any(file.refused is None for file in files):
+        ctx.exit(_COULD_NOT_RUN)
+
+
+def _fixed(path: str, target: str | None, asked: Asked, report: FixReport) -> FixedFile:
+    """Repair one file; what became of it. One that cannot be repaired leaves no copy, and is said."""
+    try:
+        file = replace(_written(path, target, asked, report), output=target)
+    except UnreadableFileError as error:
+        file = FixedFile(path, refused=str(error))
+        _say(str(error))
+    report.file(file)
+    return file
+
+
+def _written(path: str, target: str | None, asked: Asked, report: FixReport) -> FixedFile:
+    if target is None:
+        return fix_file(path, asked, _Nowhere(), report)
+    Path(target).parent.mkdir(parents=True, exist_ok=True)
+    with open_output(target) as stream:
+        return fix_file(path, asked, stream.buffer, report)
+
+
+class _Nowhere(BytesIO):
+    """Takes what is written and keeps none of it."""
+
+    def write(self, content: object) -> int:
+        del content
+        return 0
+
+
+def _targets(paths: Iterable[str], output: str | None, out_dir: str | None) -> list[tuple[str, str | None]]:
+    """Each file, and where its copy goes."""
+    found: list[tuple[str, str | None]] = []
+    for given in paths:
+        for path in files_below([given]):
+            found.append((path, _target(given, path, output, out_dir)))
+    if output is not None and len(found) > 1:
+        raise click.UsageError(f"`--output` takes the copy of one file, and these are {len(found)}; see `--out-dir`.")
+    copies = [target for _, target in found if target is not None]
+    if len(set(copies)) < len(copies):
+        twice = Counter(copies).most_common(1)[0][0]
+        raise click.UsageError(f"several of the files would be written to `{visible_line(twice)}`.")
+    return found
+
+
+def _target(given: str, path: str, output: str | None, out_dir: str | None) -> str | None:
+    if out_dir is None:
+        return output
+    inside = os.path.relpath(path, given) if Path(given).is_dir() else Path(path).name
+    return str(Path(out_dir) / inside)
+
+
+class _OriginalError(WeaklinkError):
+    """A copy would take the place of a file that is to be repaired."""
+
+
+def _refuse_originals(targets: Iterable[tuple[str, str | None]]) -> None:
+    """Refuse to write over any of the files, under whatever name: a link, too, leads to the same file."""
+    pairs = list(targets)
+    originals = {_identity(path): path for path, _ in pairs}
+    originals.pop(None, None)
+    for _, target in pairs:
+        original = originals.get(_identity(target)) if target is not None else None
+        if original is not None:
+            raise _OriginalError(f"{target} is {original} itself: `fix` never writes over an original")
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    try:
+        found = Path(path).stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _rules(select: tuple[str, ...], ignore: tuple[str, ...]) -> frozenset[Rule]:
+    words, unwanted = _words(select), _words(ignore)
+    return (select_rules(words) if words else frozenset(RULES)) - select_rules(unwanted)
+
+
+def _words(given: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(word for piece in given for word in piece.replace(",", " ").split())
+
+
+def _say(sentence: str) -> None:
+    sys.stderr.write(f"weaklink: {visible_line(sentence)}\n")

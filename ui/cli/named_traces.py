@@ -1,0 +1,33 @@
+"""The traces that a command's words name: those of a file or a data set, or one of the database."""
+
+import glob
+from collections.abc import Iterator
+from pathlib import Path
+
+from inspector.importers.reading import read_source
+from inspector.importers.source import Skipped
+from inspector.importers.together import read_together
+from inspector.model import Trace
+from ui.cli.import_places import PlacedFile
+from ui.cli.inputs import STDIN
+
+
+def is_path(word: str) -> bool:
+    """Whether a word names a file, a folder or a pattern; anything else is the id of a trace in the database."""
+    if word == STDIN:
+        return True
+    if word.isdecimal():
+        return False
+    return Path(word).exists() or glob.has_magic(word) or "/" in word or Path(word).suffix in _SUFFIXES
+
+
+def records_of(file: PlacedFile, source: str | None) -> Iterator[Trace | Skipped]:
+    """Every trace of a file, and the records that gave none, each as it is read. Raises UnreadableFileError."""
+    reading = read_source(file.path, source, name=file.name, size_bytes=file.size_bytes)
+    if file.with_it:
+        yield from read_together((file.path, *file.with_it), reading.source)
+    else:
+        yield from reading.records
+
+
+_SUFFIXES = (".json", ".jsonl", ".ndjson", ".gz", ".zst", ".db", ".sqlite", ".har", ".eval", ".log", ".txt")

@@ -1,0 +1,35 @@
+"""`weaklink tui`: the terminal debugger."""
+
+import sys
+
+import click
+
+from ui.cli.options import database_option
+
+_COULD_NOT_RUN = 2
+
+
+@click.command("tui")
+@click.argument("id", required=False)
+@click.option("--filter", "-f", "expression", default="", metavar="EXPR", help="Only traces that match.")
+@click.option(
+    "--theme",
+    type=click.Choice(["auto", "dark", "light", "ansi"]),
+    default="auto",
+    show_default=True,
+    help="Colours; `ansi` leaves them to the terminal. `auto` heeds NO_COLOR and what the terminal says of itself.",
+)
+@database_option
+@click.pass_context
+def tui(ctx: click.Context, id: str | None, expression: str, theme: str, where: str | None) -> None:
+    """Browse the traces in the terminal, open one, and land on the link where it broke.
+
+    ID opens a trace at once. Every key is shown by `?`; other keys go into keymap.toml in your config folder, or into
+    the file that WEAKLINK_KEYMAP names.
+    """
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        sys.stderr.write("weaklink: `tui` wants a terminal; `weaklink list` and `weaklink show` print into anything\n")
+        ctx.exit(_COULD_NOT_RUN)
+    from ui.tui.app import WeaklinkApp  # noqa: PLC0415  # Textual takes 170 ms to load, which a refusal need not pay
+
+    WeaklinkApp(where, trace=id, wanted=expression, theme=theme).run()

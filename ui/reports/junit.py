@@ -1,0 +1,117 @@
+"""The report of a check as JUnit's XML in the shape that Jenkins and its kin read: a file a suite, a trace a case."""
+
+import tempfile
+from collections.abc import Callable, Iterable
+from typing import TextIO
+from xml.sax.saxutils import escape, quoteattr
+
+from inspector.rules.rule import Severity
+from ui.reports.check_lines import unread_lines
+from ui.reports.check_report import CheckedFile, CheckedTrace, Finding, Totals
+from ui.views.diagnostic import diagnostic_lines
+from ui.views.run import plain
+from ui.views.visible import visible
+
+_IN_MEMORY_BYTES = 8 << 20
+_WIDTH = 100
+
+
+class CheckJunit:
+    """Writes the suites to `out` when all is found; until then they lie on the disk.
+
+    A case fails where `fails` says so of the severity of one of its findings. A file that broke off, or is not there,
+    is a case with an error; records that were skipped, and files that are not for us, are skipped cases.
+    """
+
+    def __init__(self, out: TextIO, fails: Callable[[Severity], bool]) -> None:
+        self._out, self._fails = out, fails
+        self._suites, self._cases = _spool(), _spool()
+        self._tests = self._failures = self._all_tests = self._all_failures = self._all_errors = 0
+
+    def trace(self, trace: CheckedTrace) -> None:
+        """One more case of its file's suite."""
+        self._tests += 1
+        wrong = [finding for finding in trace.findings if self._fails(finding.diagnostic.rule.severity)]
+        self._failures += bool(wrong)
+        self._cases.write(_case(trace.path, _name(trace), _failure(trace, wrong) if wrong else _told(trace)))
+
+    def file(self, file: CheckedFile) -> None:
+        """Its suite is whole."""
+        notes = list(unread_lines(file))
+        skipped = notes[:-1] if file.is_failure else notes
+        for note in skipped:
+            self._cases.write(_case(file.path, note, f"<skipped message={_attribute(note)}/>\n"))
+        if file.is_failure:
+            self._cases.write(_case(file.path, "the file itself", f"<error message={_attribute(notes[-1])}/>\n"))
+        tests, errors = self._tests + len(notes), int(file.is_failure)
+        head = f"<testsuite name={_attribute(file.path)} tests={_number(tests)} failures={_number(self._failures)}"
+        self._suites.write(f"{head} errors={_number(errors)} skipped={_number(len(skipped))}>\n")
+        _copy(self._cases, self._suites)
+        self._suites.write("</testsuite>\n")
+        self._all_tests += tests
+        self._all_failures += self._failures
+        self._all_errors += errors
+        self._cases, self._tests, self._failures = _spool(), 0, 0
+
+    def close(self, totals: Totals) -> None:
+        """Write everything."""
+        del totals
+        head = f'<testsuites name="weaklink" tests={_number(self._all_tests)} failures={_number(self._all_failures)}'
+        self._out.write(f'<?xml version="1.0" encoding="UTF-8"?>\n{head} errors={_number(self._all_errors)}>\n')
+        _copy(self._suites, self._out)
+        self._out.write("</testsuites>\n")
+
+
+def _failure(trace: CheckedTrace, wrong: list[Finding]) -> str:
+    """The verdict, or else the first fault, and all faults as people read them."""
+    first = wrong[0].diagnostic.fault
+    said = f"Broke at step {trace.broken.step}: {trace.broken.message}" if trace.broken is not None else first.message
+    head = f"<failure message={_attribute(said)} type={_attribute(str(first.rule))}>"
+    return f"{head}{_text(_shown(trace.findings))}</failure>\n"
+
+
+def _told(trace: CheckedTrace) -> str:
+    """What is not bad enough to fail."""
+    return f"<system-out>{_text(_shown(trace.findings))}</system-out>\n" if trace.findings else ""
+
+
+def _shown(findings: Iterable[Finding]) -> str:
+    blocks = (diagnostic_lines(one.diagnostic, one.lines.text, width=_WIDTH, lines=one.lines) for one in findings)
+    return "\n\n".join("\n".join(plain(line).rstrip() for line in block) for block in blocks)
+
+
+def _name(trace: CheckedTrace) -> str:
+    return " ".join(word for word in (trace.record, trace.title) if word) or "trace"
+
+
+def _case(path: str, name: str, inside: str) -> str:
+    opened = f"<testcase classname={_attribute(path)} name={_attribute(name)}"
+    return f"{opened}>\n{inside}</testcase>\n" if inside else f"{opened}/>\n"
+
+
+def _attribute(text: str) -> str:
+    return quoteattr(_allowed(text), {"\n": "&#10;", "\t": "&#9;"})
+
+
+def _text(text: str) -> str:
+    return escape(_allowed(text))
+
+
+def _allowed(text: str) -> str:
+    """Without what XML 1.0 (section 2.2) cannot hold, each such character shown as a glyph or an escape."""
+    return visible(text).replace("\ufffe", "\\ufffe").replace("\uffff", "\\uffff")
+
+
+def _number(number: int) -> str:
+    return f'"{number}"'
+
+
+def _spool() -> tempfile.SpooledTemporaryFile[str]:
+    return tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES, "w+", encoding="utf-8", newline="\n")
+
+
+def _copy(spool: tempfile.SpooledTemporaryFile[str], out: TextIO | tempfile.SpooledTemporaryFile[str]) -> None:
+    spool.seek(0)
+    while piece := spool.read(1 << 16):
+        out.write(piece)
+    spool.close()

@@ -1,0 +1,146 @@
+"""The report of a check as SARIF 2.1.0 (OASIS, Static Analysis Results Interchange Format), for code hosts."""
+
+from typing import TextIO
+from urllib.parse import quote
+
+from inspector.diagnostics import Location
+from inspector.json_text import write_json
+from inspector.model import Json
+from inspector.text import Range
+from inspector.version import __version__
+from ui.reports.check_lines import unread_lines
+from ui.reports.check_places import FilePlace, in_repository
+from ui.reports.check_report import CheckedFile, CheckedTrace, Finding, Totals
+from ui.reports.sarif_rules import LEVELS, RULE_INDEX, rule_objects
+from ui.views.segment_json import JsonObject
+from ui.views.visible import visible
+
+_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+_FINGERPRINT = "weaklinkFault/v1"
+_LONGEST_SNIPPET = 200
+_MOST_NOTIFICATIONS = 1_000
+
+
+class CheckSarif:
+    """Writes one run: its results as they are found, then what could not be read."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+        self._begun = False
+        self._failed = False
+        self._notifications: list[Json] = []
+
+    def trace(self, trace: CheckedTrace) -> None:
+        """Its findings are more results."""
+        for finding in trace.findings:
+            self._out.write((",\n" if self._begun else f"{_head()}\n") + write_json(result_object(finding)))
+            self._begun = True
+
+    def file(self, file: CheckedFile) -> None:
+        """What of it was not read is notified at the end."""
+        self._failed = self._failed or file.is_failure
+        room = _MOST_NOTIFICATIONS - len(self._notifications)
+        level = "error" if file.is_failure else "note"
+        for said, _ in zip(unread_lines(file), range(room), strict=False):
+            place: JsonObject = {"physicalLocation": {"artifactLocation": _artifact(file.path)}}
+            self._notifications.append({"level": level, "message": {"text": said}, "locations": [place]})
+
+    def close(self, totals: Totals) -> None:
+        """The rest of the run."""
+        if not self._begun:
+            self._out.write(_head())
+        invocation: JsonObject = {
+            "executionSuccessful": not self._failed and totals.traces > 0,
+            "toolExecutionNotifications": self._notifications,
+        }
+        ended = "\n]" if self._begun else "]"
+        self._out.write(f'{ended}, "invocations": [{write_json(invocation)}]}}]}}\n')
+
+
+def _head() -> str:
+    driver: JsonObject = {"name": "weaklink", "version": __version__, "rules": rule_objects()}
+    return (
+        f'{{"$schema": "{_SCHEMA}", "version": "2.1.0", "runs": [{{"tool": {write_json({"driver": driver})}, '
+        '"columnKind": "unicodeCodePoints", "results": ['
+    )
+
+
+def result_object(finding: Finding) -> JsonObject:
+    """One finding as a result.
+
+    Its place in the trace is a logical location; where the place in the file is known, that stands beside it. The
+    properties tell the place within the part, in code points, and the text that stands there.
+    """
+    fault = finding.diagnostic.fault
+    result: JsonObject = {
+        "ruleId": fault.rule.code,
+        "ruleIndex": RULE_INDEX[fault.rule.code],
+        "level": LEVELS[fault.rule.severity],
+        "message": {"text": visible(f"{fault.message} {fault.hint}" if fault.hint else fault.message)},
+        "locations": [_location(finding)],
+        "partialFingerprints": {_FINGERPRINT: finding.fingerprint},
+        "properties": _properties(finding),
+    }
+    if finding.place is not None and finding.place.edits:
+        result["fixes"] = [_fix(finding, finding.place)]
+    return result
+
+
+def _location(finding: Finding) -> JsonObject:
+    physical: JsonObject = {"artifactLocation": _artifact(finding.path)}
+    if finding.place is not None:
+        physical["region"] = _region(finding.place)
+    place = finding.diagnostic.location
+    logical: JsonObject = {
+        "name": visible(place.part),
+        "fullyQualifiedName": visible(_logical_name(finding, place)),
+        "kind": "member",
+    }
+    return {"physicalLocation": physical, "logicalLocations": [logical]}
+
+
+def _logical_name(finding: Finding, place: Location) -> str:
+    record = "/".join(word for word in (finding.record, finding.trace) if word)
+    return f"{record}/turn {place.turn}/{place.part}"
+
+
+def _properties(finding: Finding) -> JsonObject:
+    place = finding.diagnostic.location
+    line, column = finding.lines.position(place.range.start)
+    shown = Range(place.range.start, min(place.range.end, place.range.start + _LONGEST_SNIPPET))
+    return {
+        "record": visible(finding.record),
+        "trace": visible(finding.trace),
+        "turn": place.turn,
+        "part": visible(place.part),
+        "charOffset": place.range.start,
+        "charLength": len(place.range),
+        "lineInPart": line,
+        "columnInPart": column,
+        "snippet": visible(shown.of(finding.lines.text)),
+    }
+
+
+def _region(place: FilePlace) -> JsonObject:
+    columns = {"startColumn": place.column, "endLine": place.end_line, "endColumn": place.end_column}
+    return {"startLine": place.line, **{name: number for name, number in columns.items() if number is not None}}
+
+
+def _fix(finding: Finding, place: FilePlace) -> JsonObject:
+    replacements: list[Json] = [
+        {
+            "deletedRegion": {"startLine": line, "startColumn": column, "endLine": end_line, "endColumn": end_column},
+            "insertedContent": {"text": text},
+        }
+        for line, column, end_line, end_column, text in place.edits
+    ]
+    change: JsonObject = {"artifactLocation": _artifact(finding.path), "replacements": replacements}
+    hint = finding.diagnostic.fault.hint or finding.diagnostic.rule.summary
+    return {"description": {"text": visible(hint)}, "artifactChanges": [change]}
+
+
+def _artifact(path: str) -> JsonObject:
+    """A file as a URI reference (RFC 3986): relative where it can be, which code hosts need."""
+    place = in_repository(path)
+    quoted = quote(place.encode("utf-8", "surrogateescape"), safe="/")
+    return {"uri": f"file://{quoted}" if place.startswith("/") else quoted}

@@ -1,0 +1,1 @@
+"""The terminal debugger: Textual lives here and nowhere else."""

@@ -1,0 +1,110 @@
+"""The terminal debugger as an application: its themes, its keys, and which screen is opened by what."""
+
+from typing import ClassVar
+
+from textual.app import App
+from textual.binding import BindingType
+
+from inspector.errors import WeaklinkError
+from ui.tui.chains.chain_list import ChainList
+from ui.tui.chains.commands import CHAIN_COMMANDS
+from ui.tui.chains.filter_bar import FILTER_COMMANDS
+from ui.tui.chains.screen import ChainsScreen
+from ui.tui.command_palette import OfferedCommands
+from ui.tui.commands import Command, bindings, key_names, offered
+from ui.tui.footer import KeyFooter
+from ui.tui.help_screen import HelpScreen
+from ui.tui.keymap import keymap_path, read_keymap
+from ui.tui.line_commands import LINE_COMMANDS
+from ui.tui.palette import THEMES, chosen_theme, themes
+from ui.tui.store_access import StoreAccess
+from ui.tui.trace_screens import TRACE_SCREEN
+from ui.views.visible import visible_line
+
+APP_COMMANDS = (
+    Command(
+        "app.commands", "Commands", "Lists everything that can be done here, to be found by name.", (":", "ctrl+p")
+    ),
+    Command("app.help", "Help", "Explains the keys of what has the focus.", ("?", "f1"), in_footer=True),
+    Command("app.keys", "Keys", "Shows or hides the two lines of keys at the bottom.", ("H",)),
+    Command("app.theme", "Theme", "Takes the next theme: dark, light, the terminal's own colours.", ("T",)),
+    Command("app.leave", "Quit", "Ends weaklink from anywhere.", ("ctrl+q",)),
+)
+"""The scope `app`: they work everywhere."""
+
+
+class WeaklinkApp(App[None]):
+    """Shows the traces of a database; `trace` is opened at once, and a filter is there from the beginning."""
+
+    TITLE = "weaklink"
+    ENABLE_COMMAND_PALETTE = True
+    COMMANDS = {OfferedCommands}  # noqa: RUF012  # Textual declares it so
+    ACTIONS: ClassVar[tuple[Command, ...]] = APP_COMMANDS
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(APP_COMMANDS)]
+
+    def __init__(
+        self, where: str | None = None, *, trace: str | None = None, wanted: str = "", theme: str = "auto"
+    ) -> None:
+        name = chosen_theme(theme)  # before Textual takes NO_COLOR out of the environment
+        super().__init__(ansi_color=True if name == "ansi" else None)
+        for one in themes():
+            self.register_theme(one)
+        self.theme = name
+        self._access = StoreAccess(where)
+        self._first_trace = trace
+        self._chains = ChainsScreen(self._access, self.open_trace, wanted=wanted)
+
+    async def on_mount(self) -> None:
+        """Begin with the list; a trace that was named lies above it."""
+        keymap = read_keymap(keymap_path(), every_command())
+        self.set_keymap(dict(keymap.keys))
+        await self.push_screen(self._chains)
+        for problem in keymap.problems:
+            self.notify(visible_line(problem), title="keymap", severity="warning", timeout=20, markup=False)
+        if self._first_trace is not None:
+            self.run_worker(self._open_named(self._first_trace))
+
+    def open_trace(self, id: int, step: int | None = None) -> None:
+        """Open a trace, on a step (from 1) or, without one, on its break."""
+        self.push_screen(TRACE_SCREEN(self._access, id, step=step, siblings=self._chains))
+
+    def action_commands(self) -> None:
+        """List what can be done here."""
+        self.action_command_palette()
+
+    def action_help(self) -> None:
+        """Explain the keys of what has the focus."""
+        if isinstance(self.screen, HelpScreen):
+            return
+        commands = [one.command for one in offered(self.screen)]
+        self.push_screen(HelpScreen(commands, key_names(self.screen)))
+
+    def action_keys(self) -> None:
+        """Show or hide the keys at the bottom."""
+        for footer in self.screen.query(KeyFooter):
+            footer.display = not footer.display
+
+    def action_theme(self) -> None:
+        """Take the next theme."""
+        at = THEMES.index(self.theme) if self.theme in THEMES else 0
+        self.theme = THEMES[(at + 1) % len(THEMES)]
+
+    def action_leave(self) -> None:
+        """End weaklink."""
+        self.exit()
+
+    async def _open_named(self, named: str) -> None:
+        try:
+            summary = await self._access.ask(lambda store: store.summary(named))
+        except WeaklinkError as error:
+            self.notify(visible_line(str(error)), severity="error", markup=False)
+        else:
+            self.open_trace(summary.id, summary.broken.step if summary.broken else None)
+
+
+def every_command() -> tuple[Command, ...]:
+    """Every command of every screen: what a keymap can give keys to."""
+    screens = (CHAIN_COMMANDS, ChainList.ACTIONS, FILTER_COMMANDS, LINE_COMMANDS, HelpScreen.ACTIONS, APP_COMMANDS)
+    every = {command.id: command for commands in screens for command in commands}
+    trace_screen = getattr(TRACE_SCREEN, "ACTIONS", ())
+    return (*every.values(), *(one for one in trace_screen if one.id not in every))

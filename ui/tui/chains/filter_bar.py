@@ -1,0 +1,237 @@
+"""The filter bar: checks a filter as it is typed, shows where it goes wrong, and offers what could come next."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rich.highlighter import Highlighter
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Horizontal, Vertical
+from textual.message import Message
+from textual.widgets import Input, Label
+
+from storage import FilterError
+from storage.filter import parse_filter
+from ui.tui.commands import Command, bindings
+from ui.tui.line_bar import LineBar, Spot
+from ui.views.palette import Style
+from ui.views.run import Run
+from ui.views.visible import visible_line
+from ui.views.wording import quoted
+
+FILTER_COMMANDS = (
+    Command("filter.accept", "Accept", "Keeps the filter and goes back to the list.", ("enter",), in_footer=True),
+    Command("filter.leave", "Leave", "Goes back to the filter that was there before.", ("escape",), in_footer=True),
+    Command("filter.complete", "Complete", "Takes the next thing that is offered.", ("tab",), in_footer=True),
+    Command("filter.older", "Older", "Takes the filter that was used before.", ("up",), in_footer=True),
+    Command("filter.newer", "Newer", "Takes the filter that was used after.", ("down",)),
+)
+_PATIENCE_S = 0.25  # after the last key the list follows
+_OFFERED = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """A text to put in the place of the code points from `start` to `end` of what was typed."""
+
+    start: int
+    end: int
+    text: str
+
+
+Completer = Callable[[str, int], Awaitable[Sequence[Suggestion]]]
+"""What could stand at a place of a filter."""
+
+
+class _Wrong(Highlighter):
+    """Marks a filter from the character on at which it goes wrong."""
+
+    def __init__(self) -> None:
+        self.position: int | None = None
+
+    def highlight(self, text: Text) -> None:
+        if self.position is not None:
+            text.stylize("bold underline red", min(self.position, max(len(text) - 1, 0)))
+
+
+class FilterInput(Input):
+    """The line that is typed into."""
+
+    ACTIONS: ClassVar[tuple[Command, ...]] = FILTER_COMMANDS
+    # Enter is the line's own already.
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings([one for one in FILTER_COMMANDS if one.id != "filter.accept"])]
+
+    class Asked(Message):
+        """Something is asked of the bar."""
+
+        def __init__(self, what: str) -> None:
+            super().__init__()
+            self.what = what
+
+    async def action_accept(self) -> None:
+        """Keep the filter."""
+        await self.action_submit()
+
+    def action_leave(self) -> None:
+        """Go back to the filter before."""
+        self.post_message(self.Asked("leave"))
+
+    def action_complete(self) -> None:
+        """Take what is offered."""
+        self.post_message(self.Asked("complete"))
+
+    def action_older(self) -> None:
+        """Take the filter that was used before."""
+        self.post_message(self.Asked("older"))
+
+    def action_newer(self) -> None:
+        """Take the filter that was used after."""
+        self.post_message(self.Asked("newer"))
+
+
+class FilterBar(Vertical):
+    """A line for a filter. Posts `Wanted` for each filter that can be read, a moment after it was typed."""
+
+    DEFAULT_CSS = """
+    FilterBar { height: auto; dock: bottom; margin-bottom: 2; display: none; background: $surface; }
+    FilterBar.open { display: block; }
+    FilterBar Horizontal { height: 1; }
+    FilterBar Label { color: $primary; }
+    FilterBar Input { border: none; width: 1fr; height: 1; background: $panel; }
+    FilterBar.wrong Input { background: $surface; color: $error; }
+    FilterBar LineBar { background: $surface; }
+    """
+
+    class Wanted(Message):
+        """This filter is wanted now; `is_final` says that the bar is left with it."""
+
+        def __init__(self, text: str, *, is_final: bool) -> None:
+            super().__init__()
+            self.text = text
+            self.is_final = is_final
+
+    def __init__(self, complete: Completer) -> None:
+        super().__init__(id="filter")
+        self._complete = complete
+        self._marker = _Wrong()
+        self._before = ""
+        self._history: list[str] = []
+        self._at = 0
+        self._offered: Sequence[Suggestion] = ()
+        self._taken = 0
+        self._completing = ""
+
+    def compose(self) -> ComposeResult:
+        """The line, and what is said of it."""
+        with Horizontal():
+            yield Label(" filter ")
+            yield FilterInput(
+                highlighter=self._marker, placeholder="status:broken model:qwen* code:J104 words", compact=True
+            )
+        yield LineBar()
+
+    def open(self, typed: str, *, before: str) -> None:
+        """Show the bar with something typed; leaving it brings back the filter `before`."""
+        self._before, self._at = before, len(self._history)
+        self.add_class("open")
+        line = self.query_one(FilterInput)
+        line.value = typed
+        line.cursor_position = len(typed)
+        line.focus()
+        self._look(typed)
+
+    def close(self) -> None:
+        """Hide the bar."""
+        self.remove_class("open")
+
+    def say_wrong(self, error: FilterError) -> None:
+        """Show where a filter goes wrong, and why."""
+        self._marker.position = error.position
+        self.add_class("wrong")
+        said = str(error).partition(": ")[2] or str(error)
+        self.query_one(LineBar).say([(Run(" ✖ ", Style.ERROR), *quoted(said))])
+        self.query_one(FilterInput).refresh()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Check what is typed; the list follows a moment later."""
+        event.stop()
+        self._look(event.value)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Keep the filter, if it can be read."""
+        event.stop()
+        if self._marker.position is None:
+            if event.value.strip() and event.value not in self._history[-1:]:
+                self._history.append(event.value)
+            self._leave(event.value)
+
+    def on_filter_input_asked(self, event: FilterInput.Asked) -> None:
+        """Do what a key of the line asked for."""
+        event.stop()
+        match event.what:
+            case "leave":
+                self._leave(self._before)
+            case "complete":
+                self._take(self._taken)
+            case "older":
+                self._recall(-1)
+            case _:
+                self._recall(1)
+
+    def on_line_bar_pressed(self, event: LineBar.Pressed) -> None:
+        """Take the suggestion that was clicked."""
+        event.stop()
+        self._take(int(event.name))
+
+    def _leave(self, text: str) -> None:
+        self.workers.cancel_group(self, "typed")
+        self.close()
+        self.post_message(self.Wanted(text, is_final=True))
+
+    def _look(self, text: str) -> None:
+        try:
+            parse_filter(text)
+        except FilterError as error:
+            self.say_wrong(error)
+        else:
+            self._marker.position = None
+            self.remove_class("wrong")
+            self.query_one(LineBar).say([])
+        if text != self._completing:
+            self.run_worker(self._typed(text), group="typed", exclusive=True)
+
+    async def _typed(self, text: str) -> None:
+        line = self.query_one(FilterInput)
+        offered = await self._complete(text, line.cursor_position)
+        self._offered, self._taken = offered[:_OFFERED], 0
+        if self._offered:
+            self._show_offered()
+        await asyncio.sleep(_PATIENCE_S)
+        if self._marker.position is None and self.has_class("open"):
+            self.post_message(self.Wanted(text, is_final=False))
+
+    def _show_offered(self) -> None:
+        spots = [Spot(str(at), (Run(visible_line(one.text), Style.KEY),)) for at, one in enumerate(self._offered)]
+        self.query_one(LineBar).offer(spots)
+
+    def _take(self, number: int) -> None:
+        """Put a suggestion in its place; the next tab puts the one after it there instead."""
+        if not self._offered:
+            return
+        one = self._offered[number % len(self._offered)]
+        line = self.query_one(FilterInput)
+        typed = line.value
+        line.value = typed[: one.start] + one.text + typed[one.end :]
+        line.cursor_position = one.start + len(one.text)
+        line.focus()
+
+    def _recall(self, by: int) -> None:
+        at = self._at + by
+        if 0 <= at <= len(self._history):
+            self._at = at
+            line = self.query_one(FilterInput)
+            line.value = self._history[at] if at < len(self._history) else self._before
+            line.cursor_position = len(line.value)

@@ -1,0 +1,309 @@
+"""The home screen: places list, counts, filter bar and detail, and does what its commands say."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+
+from inspector.errors import WeaklinkError
+from storage import FilterError, Pulse, Store, TraceSummary
+from ui.tui.chains.chain_list import ChainList
+from ui.tui.chains.commands import CHAIN_COMMANDS
+from ui.tui.chains.completing import has_words, suggestions
+from ui.tui.chains.deeds import ChainDeeds
+from ui.tui.chains.detail import ChainDetail
+from ui.tui.chains.filter_bar import FilterBar
+from ui.tui.chains.sentences import nothing_lines, shown_of, status_spots, toggled
+from ui.tui.commands import Command, bindings
+from ui.tui.footer import KeyFooter
+from ui.tui.line_bar import LineBar
+from ui.tui.status_line import Said, StatusLine
+from ui.tui.store_access import StoreAccess, sentence
+from ui.views.chain_list import chain_columns
+from ui.views.palette import Style
+from ui.views.run import Line, Run
+from ui.views.visible import visible_line
+from ui.views.wording import counted
+
+_BEAT_S = 1.0  # how often the store is asked whether it has changed
+_INDEXED = 100  # traces that are read into the text index at a time
+
+OpenTrace = Callable[[int, int | None], None]
+"""Opens a trace on a step."""
+
+
+class ChainsScreen(ChainDeeds):
+    """Traces, the newest first. `open_trace` is called with what is to be opened."""
+
+    ACTIONS: ClassVar[tuple[Command, ...]] = CHAIN_COMMANDS
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(CHAIN_COMMANDS)]
+    DEFAULT_CSS = """
+    ChainsScreen { background: $background; }
+    ChainsScreen #list { height: 1fr; }
+    ChainsScreen #nothing { height: 1fr; display: none; }
+    ChainsScreen.nothing #nothing { display: block; }
+    ChainsScreen.nothing #list { display: none; }
+    """
+
+    def __init__(self, access: StoreAccess, open_trace: OpenTrace, *, wanted: str = "") -> None:
+        super().__init__(access)
+        self._open_trace = open_trace
+        self._first_wanted = wanted
+        self._counts: dict[str, int] = {}
+        self._pulse = Pulse(0, frozenset())
+        self._follows = False
+        self._paused = False
+        self._waiting = 0
+        self._problem: WeaklinkError | None = None
+        self._landed: int | None = None
+        self._work = 0
+        self._beating = False
+
+    def compose(self) -> ComposeResult:
+        """From top to bottom."""
+        yield StatusLine()
+        yield LineBar(id="statuses")
+        yield LineBar(id="head")
+        yield ChainList(self._access)
+        yield LineBar(id="nothing")
+        yield ChainDetail(self._access)
+        yield FilterBar(partial(suggestions, self._access))
+        yield KeyFooter()
+
+    def on_mount(self) -> None:
+        """Read the list, and look every second whether it changes."""
+        self.chains.focus()
+        self._load(self._first_wanted, prefer_broken=True)
+        self.set_interval(_BEAT_S, self._beat)
+
+    def on_resize(self) -> None:
+        """Heads stand over their columns."""
+        self.query_one("#head", LineBar).say([chain_columns(max(self.size.width - 1, 10)).head()])
+        self._look()
+
+    def on_chain_list_known(self) -> None:
+        """More is known."""
+        self._say()
+        self._look()
+
+    def on_chain_list_failed(self, event: ChainList.Failed) -> None:
+        """A page could not be read."""
+        self._failed(event.error)
+
+    def on_line_view_moved(self) -> None:
+        """Another chain is under the cursor."""
+        self._look()
+
+    def on_line_view_chosen(self) -> None:
+        """Open the chain under the cursor, on its break."""
+        self._open(self.chains.current)
+
+    def on_line_bar_pressed(self, event: LineBar.Pressed) -> None:
+        """A status was clicked."""
+        if event.name:
+            self._load(toggled(self.chains.wanted, event.name), keep=self.chains.current)
+
+    def on_filter_bar_wanted(self, event: FilterBar.Wanted) -> None:
+        """Another filter is wanted."""
+        if event.is_final:
+            self.chains.focus()
+        if event.text.strip() != self.chains.wanted or self._problem:
+            self._load(event.text.strip(), keep=self.chains.current)
+
+    async def beside(self, id: int, by: int) -> int | None:
+        """The id of the trace that stands `by` places behind this one in the list; None at an end of it."""
+        at = self.chains.pages.index_of(id)
+        if at is None or not 0 <= at + by < self.chains.pages.count:
+            return None
+        self.chains.move_to(at + by)
+        if self.chains.current is None:
+            await self.chains.refresh_current()
+        return self.chains.current.id if self.chains.current else None
+
+    async def action_next_break(self) -> None:
+        """Open the next broken chain on its break: the one under the cursor first, if it was not opened yet."""
+        current = self.chains.current
+        if current is not None and current.broken is not None and self._landed != current.id:
+            self._open(current)
+            return
+        await self._to_break(forward=True)
+
+    async def action_previous_break(self) -> None:
+        """Open the broken chain before this one."""
+        await self._to_break(forward=False)
+
+    def action_filter(self) -> None:
+        """Open the filter bar."""
+        self.query_one(FilterBar).open(self.chains.wanted, before=self.chains.wanted)
+
+    def action_search(self) -> None:
+        """Open the filter bar for words behind the filter there is."""
+        wanted = self.chains.wanted
+        self.query_one(FilterBar).open(f"{wanted} " if wanted else "", before=wanted)
+
+    def action_broken(self) -> None:
+        """Show only broken chains, or all again."""
+        self._load(toggled(self.chains.wanted, "status:broken"), keep=self.chains.current)
+
+    def action_clear(self) -> None:
+        """Show all chains again."""
+        if self.chains.wanted:
+            self._load("", keep=self.chains.current)
+
+    def action_follow(self) -> None:
+        """Keep the cursor on the newest chain, or let it go."""
+        self._follows = not self._follows
+        if self._follows:
+            self._paused = False
+            self.chains.move_to(0)
+        self._say()
+
+    def action_pause(self) -> None:
+        """Hold the list still, or go on."""
+        self._paused = not self._paused
+        if not self._paused:
+            self._waiting = 0
+            self._pulse = Pulse(0, frozenset())
+        self._say()
+
+    def action_reload(self) -> None:
+        """Read the database anew."""
+        self._access.forget()
+        self._load(self.chains.wanted, keep=self.chains.current)
+
+    def action_quit(self) -> None:
+        """End weaklink."""
+        self.app.exit()
+
+    def _open(self, summary: TraceSummary | None) -> None:
+        if summary is not None:
+            self._landed = summary.id
+            self._open_trace(summary.id, summary.broken.step if summary.broken else None)
+
+    def _load(self, wanted: str, *, keep: TraceSummary | None = None, prefer_broken: bool = False) -> None:
+        self._problem = None
+        loading = self._loaded(wanted, keep=keep, prefer_broken=prefer_broken)
+        self.run_worker(loading, group="load", exclusive=True)
+
+    async def _loaded(self, wanted: str, *, keep: TraceSummary | None, prefer_broken: bool) -> None:
+        status = self.query_one(StatusLine)
+        self._work += 1
+        mine = self._work
+        status.working = "reading"
+        try:
+            if has_words(wanted):
+                await self._index()
+            self._pulse = await self._access.ask(lambda store: store.paging().pulse())
+            await self.chains.load(wanted, keep=keep, prefer_broken=prefer_broken)
+            self._counts = await self._access.ask(lambda store: store.paging().status_counts())
+            self._say()
+        except FilterError as error:
+            self.query_one(FilterBar).open(wanted, before=self.chains.wanted)
+            self.query_one(FilterBar).say_wrong(error)
+        except WeaklinkError as error:
+            self._failed(error)
+        finally:
+            if mine == self._work:
+                status.working = ""
+
+    async def _index(self) -> None:
+        """Read what the text index still lacks, and say how much that is."""
+        status = self.query_one(StatusLine)
+        done = 0
+        try:
+            while read := await self._access.ask(lambda store: store.index_pending(limit=_INDEXED)):
+                done += read
+                status.working = f"read {counted(done, 'trace')} into the text index"
+        except WeaklinkError as error:
+            self.tell(f"What waits for the text index is not searched: {sentence(error)}", is_error=True)
+
+    async def _beat(self) -> None:
+        """See whether the store has changed, and what."""
+        if self._beating:
+            return
+        self._beating = True
+        try:
+            pulse = await self._access.ask(lambda store: store.paging().pulse())
+            if self._problem is not None:
+                self._load(self.chains.wanted, keep=self.chains.current)
+            elif self._paused:
+                self._waiting = max(pulse.newest_id - self._pulse.newest_id, 0)
+                self._say()
+            elif pulse != self._pulse or pulse.running:
+                await self._changed(pulse)
+        except WeaklinkError as error:
+            self._failed(error)
+        finally:
+            self._beating = False
+
+    async def _changed(self, pulse: Pulse) -> None:
+        """Take what is new at the top; where more came than stands there, read the list anew."""
+        came = pulse.newest_id - self._pulse.newest_id
+        self._pulse = pulse
+        new = await self.chains.refresh_head(stay_on_newest=self._follows)
+        if came:
+            self._counts = await self._access.ask(lambda store: store.paging().status_counts())
+            if not self.chains.pages.count or (new < came and not self.chains.wanted):
+                self._load(self.chains.wanted, keep=None if self._follows else self.chains.current)
+        self._say()
+
+    async def _to_break(self, *, forward: bool) -> None:
+        """Open the nearest broken chain in a direction; behind the last one comes the first."""
+        current, wanted = self.chains.current, self.chains.wanted
+        try:
+            if forward:
+                found = await self._access.ask(partial(_next_broken, wanted=wanted, current=current))
+            else:
+                found = self.chains.broken_before()
+            if found is not None:
+                await self.chains.go_to(found)
+                self._open(found)
+            else:
+                self.tell("No chain of this list is broken." if forward else "No chain before this one is broken.")
+        except WeaklinkError as error:
+            self._failed(error)
+
+    def _failed(self, error: WeaklinkError) -> None:
+        said = sentence(error)
+        if self._problem is None or sentence(self._problem) != said:
+            self._problem = error
+            if self.chains.pages.count:
+                self.tell(said, is_error=True)
+        self._say()
+
+    def _look(self) -> None:
+        self.query_one(ChainDetail).look_at(self.chains.current, self.chains.wanted)
+
+    def _say(self) -> None:
+        """Say everything that the lines above the list say."""
+        pages, wanted = self.chains.pages, self.chains.wanted
+        about: Line = (Run("f: ", Style.DIM), Run(visible_line(wanted), Style.KEY)) if wanted else ()
+        problem = sentence(self._problem) if self._problem and pages.count else ""
+        right = (*shown_of(pages, wanted, self._counts), *self._mood())
+        self.query_one(StatusLine).said = Said(("weaklink", self._place, "chains"), about, right, problem)
+        spots = status_spots(self._counts, len(self._pulse.running), wanted)
+        self.query_one("#statuses", LineBar).offer(spots)
+        self.set_class(not pages.count, "nothing")
+        if not pages.count and (self._problem or pages.is_complete):
+            self.query_one("#nothing", LineBar).say(nothing_lines(self._access.name, wanted, self._problem))
+        elif self.focused is None:
+            self.chains.focus()
+
+    def _mood(self) -> Line:
+        """Whether the list follows or is held still."""
+        if self._paused:
+            return (Run(f"  ‖ paused, {self._waiting:,} new", Style.WARNING),)
+        return (Run("  ● follow", Style.OK),) if self._follows else (Run("  ○ follow", Style.DIM),)
+
+    @property
+    def _place(self) -> str:
+        return self._access.name.rpartition("/")[2]
+
+
+def _next_broken(store: Store, *, wanted: str, current: TraceSummary | None) -> TraceSummary | None:
+    filter_ = f"{wanted} status:broken".strip()
+    after = current.cursor if current else None
+    found = store.traces(filter_, limit=1, after=after) or store.traces(filter_, limit=1)
+    return found[0] if found else None

@@ -1,0 +1,90 @@
+"""What the home screen says: counts by status, where there is nothing to show, and what of a chain can be copied."""
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+
+from inspector.chain.steps import Status
+from inspector.errors import WeaklinkError
+from storage import NoDatabaseYetError, TraceSummary
+from ui.tui.chains.pages import Pages
+from ui.tui.dialogs import Choice
+from ui.tui.line_bar import Spot
+from ui.tui.store_access import sentence
+from ui.views.palette import Style
+from ui.views.run import Line, Run
+from ui.views.status import RUNNING, status_run
+from ui.views.trace_list import trace_title
+from ui.views.visible import visible_line
+from ui.views.wording import quoted
+
+_STATUS_TERM = re.compile(r"(?<!\S)status:[\w*]+(?!\S)")
+
+
+def status_spots(counts: Mapping[str, int], running: int, wanted: str) -> list[Spot]:
+    """How many chains ended in each status; each can be clicked, and that of the filter stands in brackets."""
+    spots = []
+    for status in Status:
+        count = counts.get(status.value, 0)
+        if count:
+            run = status_run(status)
+            line: Line = (Run(f"{run.text[0]} {count:,} {status.value}", run.style),)
+            if f"status:{status.value}" in wanted.split():
+                line = (Run("[", Style.STRONG), *line, Run("]", Style.STRONG))
+            spots.append(Spot(f"status:{status.value}", line))
+    if running:
+        spots.append(Spot("", (Run(f"{RUNNING.text[0]} {running:,} running", RUNNING.style),)))
+    return spots
+
+
+def shown_of(pages: Pages, wanted: str, counts: Mapping[str, int]) -> Line:
+    """How many chains are shown of how many; `+` while the list is still being walked over."""
+    more = "" if pages.is_complete else "+"
+    total = sum(counts.values())
+    of = f" of {total:,}" if wanted and total else ""
+    return (Run(f"{pages.count:,}{more}", Style.STRONG), Run(f"{of} chains"))
+
+
+def toggled(wanted: str, term: str) -> str:
+    """A filter with a `status:` term in the place of the one it has, or without it where it is the same."""
+    found = _STATUS_TERM.findall(wanted)
+    rest = " ".join(_STATUS_TERM.sub(" ", wanted).split())
+    return rest if term in found else f"{rest} {term}".strip()
+
+
+def nothing_lines(place: str, wanted: str, problem: WeaklinkError | None) -> list[Line]:
+    """What stands in the place of a list without lines, and what to do about it."""
+    if isinstance(problem, NoDatabaseYetError):
+        return _centred(
+            f"There is no database at `{place}` yet.",
+            "`weaklink demo` shows samples, `weaklink import PATH` reads logs, `weaklink record` records agents.",
+            "What they bring appears here by itself. `weaklink tui --db PATH` opens another database.",
+        )
+    if problem is not None:
+        return _centred(sentence(problem), "`ctrl+r` tries again, `q` quits.")
+    if wanted:
+        return _centred(f"No chain matches the filter `{wanted}`.", "`esc` clears it, `f` changes it.")
+    return _centred(
+        f"The database `{place}` holds no traces yet.",
+        "`weaklink import PATH` reads logs, `weaklink record` records agents; what they bring appears here by itself.",
+    )
+
+
+def copies_of(summary: TraceSummary, place: str | None, step: int | None = None) -> Sequence[Choice]:
+    """What of a chain can be copied."""
+    option = f" --db {shlex.quote(place)}" if place else ""
+    at = f"?step={step}" if step else ""
+    found = [
+        Choice("command", f"weaklink show {summary.id}{option}", f"weaklink show {summary.id}{option}"),
+        Choice("link", f"weaklink://trace/{summary.id}{at}", f"weaklink://trace/{summary.id}{at}"),
+        Choice("id", str(summary.id), str(summary.id)),
+        Choice("name", trace_title(summary), visible_line(trace_title(summary))),
+    ]
+    found += [Choice(name, value, visible_line(value)) for name, value in list(summary.external_ids.items())[:8]]
+    if summary.file:
+        found.append(Choice("file", f"{summary.file} {summary.record}".strip(), visible_line(summary.file)))
+    return found
+
+
+def _centred(*sentences: str) -> list[Line]:
+    return [(), *((Run("  "), *quoted(one)) for one in sentences)]

@@ -1,0 +1,134 @@
+"""Small dialogs over a screen: one of several things is chosen, or a line is typed."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input
+
+from ui.tui.commands import Command, bindings
+from ui.tui.help_screen import CLOSE
+from ui.tui.line_bar import LineBar
+from ui.tui.line_view import Lines, LineView
+from ui.views.palette import Style
+from ui.views.run import Run, padded
+from ui.views.visible import visible_runs
+from ui.views.wording import quoted
+
+_NAME = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of several things: its name, what it is or does, and what choosing it gives."""
+
+    name: str
+    about: str
+    value: str
+
+
+class ChoiceDialog(ModalScreen[str | None]):
+    """Gives the value of what was chosen, or None."""
+
+    ACTIONS: ClassVar[tuple[Command, ...]] = (CLOSE,)
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(ACTIONS)]
+    DEFAULT_CSS = """
+    ChoiceDialog { align: center middle; }
+    ChoiceDialog > Vertical {
+        width: 90%; max-width: 100; height: auto; max-height: 80%;
+        background: $surface; border: round $border; padding: 0 1;
+    }
+    ChoiceDialog LineView { height: auto; max-height: 16; background: $surface; }
+    """
+
+    def __init__(self, title: str, choices: Sequence[Choice]) -> None:
+        super().__init__()
+        self._title = title
+        self._choices = choices
+
+    def compose(self) -> ComposeResult:
+        """The choices."""
+        with Vertical() as box:
+            box.border_title = self._title
+            box.border_subtitle = "enter chooses, esc closes"
+            yield LineView()
+
+    def on_mount(self) -> None:
+        """Show them."""
+        lines = [
+            (*padded((Run(one.name, Style.KEY),), _NAME), Run(" "), *visible_runs(one.about[:400]))
+            for one in self._choices
+        ]
+        view = self.query_one(LineView)
+        view.show(Lines(lines))
+        view.styles.height = len(lines)
+        view.focus()
+
+    def on_line_view_chosen(self, event: LineView.Chosen) -> None:
+        """That one."""
+        self.dismiss(self._choices[event.index].value)
+
+    def action_close(self) -> None:
+        """None of them."""
+        self.dismiss(None)
+
+
+class LineDialog(ModalScreen[str | None]):
+    """Gives the line that was typed, or None; `wrong` says what is wrong with a line in a sentence, or None."""
+
+    ACTIONS: ClassVar[tuple[Command, ...]] = (
+        Command(CLOSE.id, CLOSE.title, CLOSE.help, ("escape",)),
+        Command("dialog.accept", "Accept", "Takes what was typed.", ("enter",)),
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(ACTIONS)]
+    DEFAULT_CSS = """
+    LineDialog { align: center middle; }
+    LineDialog > Vertical {
+        width: 90%; max-width: 100; height: auto;
+        background: $surface; border: round $border; padding: 0 1;
+    }
+    LineDialog Input { border: none; height: 1; padding: 0; background: $background; }
+    LineDialog LineBar { background: $surface; }
+    """
+
+    def __init__(
+        self, title: str, *, about: str = "", typed: str = "", wrong: Callable[[str], str | None] | None = None
+    ) -> None:
+        super().__init__()
+        self._title = title
+        self._about = about
+        self._typed = typed
+        self._wrong = wrong
+
+    def compose(self) -> ComposeResult:
+        """The line, and a sentence below it."""
+        with Vertical() as box:
+            box.border_title = self._title
+            box.border_subtitle = "enter accepts, esc closes"
+            yield Input(self._typed, compact=True)
+            yield LineBar()
+
+    def on_mount(self) -> None:
+        """Say what it is about."""
+        self.query_one(LineBar).say([quoted(self._about, Style.DIM)])
+        self.query_one(Input).focus()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Take it, if nothing is wrong with it."""
+        wrong = self._wrong(event.value) if self._wrong else None
+        if wrong is None:
+            self.dismiss(event.value)
+        else:
+            self.query_one(LineBar).say([(Run("✖ ", Style.ERROR), *quoted(wrong))])
+
+    async def action_accept(self) -> None:
+        """Take what was typed."""
+        await self.query_one(Input).action_submit()
+
+    def action_close(self) -> None:
+        """Take nothing."""
+        self.dismiss(None)

@@ -1,0 +1,52 @@
+"""The bar beside the stream: which part of the trace is in sight, and where its faults are."""
+
+from rich.segment import Segment
+from rich.style import Style as RichStyle
+
+from inspector.rules.rule import Severity
+from ui.tui.palette import Paint
+from ui.views.dissect.stream import StreamLayout
+from ui.views.palette import Style, style_of
+
+_MOST_TICKS = 2_000  # of more faults, every so-manieth is looked up
+_THUMB, _TRACK, _TICK = "┃", "│", "●"
+
+
+class StreamBar:
+    """One column of cells for one layout; the places of faults are looked up once a height."""
+
+    def __init__(self) -> None:
+        self._ticks: dict[int, Severity] | None = None
+        self._height = 0
+
+    def cell(
+        self, layout: StreamLayout | None, y: int, height: int, top: int, paint: Paint, base: RichStyle
+    ) -> Segment:
+        """The cell beside line `y` of the screen; `top` is the number of the first row in sight."""
+        if layout is None:
+            return Segment(" ", base)
+        count = max(layout.count, 1)
+        first = top * height // count
+        last = max((top + height) * height // count, first + 1)
+        worst = self._at(layout, height).get(y)
+        is_thumb = first <= y < last
+        if worst is not None:
+            return Segment(_TICK, base + paint.of[style_of(worst)])
+        style = paint.of[Style.STRONG] if is_thumb else paint.of[Style.GUTTER]
+        return Segment(_THUMB if is_thumb else _TRACK, base + style)
+
+    def _at(self, layout: StreamLayout, height: int) -> dict[int, Severity]:
+        """The gravest severity of the faults that each cell stands for."""
+        if self._ticks is None or self._height != height:
+            self._ticks, self._height = {}, height
+            found = layout.dissection.inspection.diagnostics
+            for one in found[:: max(len(found) // _MOST_TICKS, 1)]:
+                number = layout.guessed(one.location)
+                y = min(number * height // max(layout.count, 1), height - 1)
+                before = self._ticks.get(y)
+                if before is None or _SEVERITIES.index(one.rule.severity) < _SEVERITIES.index(before):
+                    self._ticks[y] = one.rule.severity
+        return self._ticks
+
+
+_SEVERITIES = tuple(Severity)

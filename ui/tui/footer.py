@@ -1,0 +1,100 @@
+"""The keys of this moment in two lines at the bottom; each can be clicked."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from rich.segment import Segment
+from textual import events
+from textual.strip import Strip
+from textual.widget import Widget
+
+from ui.tui.commands import Offered, key_names, offered
+from ui.tui.palette import paint_of
+from ui.views.cells import cell_width
+from ui.views.palette import Style
+
+_LINES = 2
+_GAP = 2
+
+
+@dataclass(frozen=True, slots=True)
+class _Label:
+    """A command in the footer: where its cells begin, and what they say."""
+
+    start: int
+    key: str
+    offered: Offered
+
+    @property
+    def width(self) -> int:
+        return cell_width(self.key) + 1 + cell_width(self.offered.command.title)
+
+
+class KeyFooter(Widget):
+    """Two lines of keys for what has the focus; `H` hides them."""
+
+    ALLOW_SELECT = False
+    DEFAULT_CSS = """
+    KeyFooter { height: 2; dock: bottom; background: $surface; color: $foreground; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._rows: list[list[_Label]] = []
+
+    def on_mount(self) -> None:
+        """Follow the focus."""
+        self.screen.bindings_updated_signal.subscribe(self, self._look)
+        self._look(None)
+
+    def on_resize(self) -> None:
+        """Another width holds other labels."""
+        self._look(None)
+
+    def render_line(self, y: int) -> Strip:
+        """One of the two lines."""
+        paint, base = paint_of(self.app), self.rich_style
+        segments: list[Segment] = []
+        at = 0
+        for label in self._rows[y] if y < len(self._rows) else ():
+            segments += [
+                Segment(" " * (label.start - at), base),
+                Segment(label.key, base + paint.of[Style.KEY]),
+                Segment(f" {label.offered.command.title}", base),
+            ]
+            at = label.start + label.width
+        return Strip(segments).crop_extend(0, self.size.width, base)
+
+    async def on_click(self, event: events.Click) -> None:
+        """Do what the label says."""
+        row = self._rows[event.y] if event.y < len(self._rows) else []
+        for label in row:
+            if label.start <= event.x < label.start + label.width:
+                await self.app.run_action(label.offered.command.action, label.offered.node)
+
+    def _look(self, _: object) -> None:
+        if not self.is_attached or self.app.screen is not self.screen:
+            return
+        shown = (one for one in offered(self.screen) if one.command.in_footer)
+        self._rows = list(_laid_out(shown, key_names(self.screen), self.size.width))
+        self.refresh()
+
+
+def _laid_out(shown: Iterable[Offered], keys: Mapping[str, tuple[str, ...]], width: int) -> Iterator[list[_Label]]:
+    """The labels in rows of at most `width` cells; what fits into no row is left to help and palette."""
+    row: list[_Label] = []
+    at, rows = 1, 0
+    for one in shown:
+        reached = keys.get(one.command.id)
+        if not reached:
+            continue
+        label = _Label(at, reached[0], one)
+        if at + label.width > width and row:
+            yield row
+            rows += 1
+            if rows == _LINES:
+                return
+            row, label = [], _Label(1, reached[0], one)
+        row.append(label)
+        at = label.start + label.width + _GAP
+    yield row

@@ -1,0 +1,299 @@
+"""Lines on a screen: shows any number of them, asking its source only for those in sight, with a cursor and lit cells.
+
+A click puts the cursor on a line, a second one on the same line chooses it; the wheel scrolls and leaves the cursor.
+Nothing is animated: a key has done its work by the next frame.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import ClassVar, Protocol
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style as RichStyle
+from textual import events
+from textual.binding import BindingType
+from textual.cache import LRUCache
+from textual.geometry import Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from ui.tui.commands import Command, bindings
+from ui.tui.line_commands import LINE_COMMANDS
+from ui.tui.palette import paint_of
+from ui.views.cells import cell_width
+from ui.views.run import Line
+
+_STRIPS = 1_024  # as many drawn lines are kept: some screens of the largest terminals
+_ASIDE = 8  # cells that one key goes to the side
+_NOTHING = RichStyle()
+_LONGEST = 4_096  # cells of a line that are ever drawn
+# Some terminals draw these within the character before them, others behind it: no column would be true.
+_UNCERTAIN = dict.fromkeys((0x200C, 0x200D, 0xFE0E, 0xFE0F))
+
+
+class LineSource(Protocol):
+    """What a view shows: lines by index, each made when it comes into sight."""
+
+    @property
+    def count(self) -> int:
+        """How many lines there are."""
+        ...
+
+    def line(self, index: int, width: int) -> Line:
+        """Line `index`, from 0, for a screen of `width` cells; what it holds beyond them is reached by scrolling."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """A source of lines that are there already."""
+
+    lines: Sequence[Line] = ()
+
+    @property
+    def count(self) -> int:
+        """How many lines there are."""
+        return len(self.lines)
+
+    def line(self, index: int, width: int) -> Line:
+        """The line as it is, whatever the width."""
+        return self.lines[index]
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """Half-open cells of one line, from 0 at its beginning."""
+
+    start: int
+    end: int
+
+
+Lit = Mapping[int, Sequence[Cells]]
+"""The cells that are lit, by the index of their line."""
+
+
+class LineView(ScrollView, can_focus=True, inherit_bindings=False):
+    """Shows the lines of a source. Its owner says when they change: `show` for another source, `renew` for this one.
+
+    `content_width` is how many cells the longest line takes, where that is more than the screen has: then one can
+    scroll aside.
+    """
+
+    ACTIONS: ClassVar[tuple[Command, ...]] = LINE_COMMANDS
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(LINE_COMMANDS)]
+    ALLOW_SELECT = False
+    DEFAULT_CSS = """
+    LineView {
+        background: $background;
+        color: $foreground;
+        scrollbar-size-vertical: 1;
+        scrollbar-size-horizontal: 1;
+    }
+    """
+
+    class Moved(Message):
+        """The cursor is on another line now."""
+
+        def __init__(self, view: "LineView", index: int) -> None:
+            super().__init__()
+            self.view = view
+            self.index = index
+
+        @property
+        def control(self) -> "LineView":
+            """The view, for `on` selectors."""
+            return self.view
+
+    class Chosen(Moved):
+        """The line under the cursor is wanted: enter, or a second click."""
+
+    def __init__(self, source: LineSource | None = None, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self._source: LineSource = source or Lines()
+        self._cursor = 0
+        self._content_width = 0
+        self._lit: Lit = MappingProxyType({})
+        self._strips: LRUCache[tuple[int, int, bool], Strip] = LRUCache(_STRIPS)
+        self._measure()
+
+    @property
+    def source(self) -> LineSource:
+        """What is shown."""
+        return self._source
+
+    @property
+    def cursor(self) -> int:
+        """The index of the line under the cursor; 0 where there are no lines."""
+        return self._cursor
+
+    def show(self, source: LineSource, *, cursor: int = 0, content_width: int = 0) -> None:
+        """Show another source, with the cursor on a line of it; nothing is lit then."""
+        self._source = source
+        self._content_width = content_width
+        self._lit = MappingProxyType({})
+        self._cursor = self._within(cursor)
+        self.renew()
+        self.scroll_to(x=0, y=0, animate=False)
+        self.reveal(self._cursor)
+
+    def renew(self, index: int | None = None) -> None:
+        """Draw anew: everything, as the lines or their number changed; or one line."""
+        if index is not None:
+            for is_cursor in (False, True):
+                self._strips.discard((index, self._room, is_cursor))
+            self.refresh_line(index)
+            return
+        self._strips.clear()
+        self._cursor = self._within(self._cursor)
+        self._measure()
+        self.refresh()
+
+    def light(self, lit: Lit) -> None:
+        """Light these cells, and no others."""
+        before, self._lit = self._lit, lit
+        for index in {*before, *lit}:
+            self.renew(index)
+
+    def move_to(self, index: int, *, centred: bool = False) -> None:
+        """Put the cursor on a line, bring that into sight, and post `Moved` where it was on another."""
+        before, self._cursor = self._cursor, self._within(index)
+        self.reveal(self._cursor, centred=centred)
+        if self._cursor != before:
+            self.refresh_line(before)
+            self.refresh_line(self._cursor)
+            self.post_message(self.Moved(self, self._cursor))
+
+    def reveal(self, index: int, *, centred: bool = False) -> None:
+        """Scroll as little as brings a line into sight; `centred` puts one that was out of sight into the middle."""
+        top, height = self.scroll_offset.y, max(self.scrollable_content_region.height, 1)
+        if top <= index < top + height:
+            return
+        if centred:
+            self.scroll_to(y=index - height // 2, animate=False)
+        else:
+            self.scroll_to(y=index if index < top else index - height + 1, animate=False)
+
+    def render_line(self, y: int) -> Strip:
+        """One line of the screen."""
+        left, top = self.scroll_offset
+        width = self.scrollable_content_region.width
+        base = self.rich_style
+        index = top + y
+        if index >= self._source.count:
+            return Strip.blank(width, base)
+        return self._strip(index, base).crop_extend(left, left + width, base + self._ground(index))
+
+    def notify_style_update(self) -> None:
+        """Forget what was drawn in another theme."""
+        super().notify_style_update()
+        self._strips.clear()
+
+    def on_resize(self) -> None:
+        """Lines are made for a width."""
+        self._strips.clear()
+        self._measure()
+        self.reveal(self._cursor)
+
+    def on_focus(self) -> None:
+        """The cursor looks alive."""
+        self.renew(self._cursor)
+
+    def on_blur(self) -> None:
+        """The cursor looks asleep."""
+        self.renew(self._cursor)
+
+    def on_click(self, event: events.Click) -> None:
+        """A click moves the cursor; one where it stands chooses, and so does a double click."""
+        index = self.scroll_offset.y + event.get_content_offset_capture(self).y
+        if not 0 <= index < self._source.count:
+            return
+        stood = index == self._cursor
+        self.move_to(index)
+        if stood:
+            self.post_message(self.Chosen(self, index))
+
+    def action_down(self) -> None:
+        """Go to the next line."""
+        self.move_to(self._cursor + 1)
+
+    def action_up(self) -> None:
+        """Go to the line before."""
+        self.move_to(self._cursor - 1)
+
+    def action_page_down(self) -> None:
+        """Go one screen down."""
+        self.move_to(self._cursor + self._screenful)
+
+    def action_page_up(self) -> None:
+        """Go one screen up."""
+        self.move_to(self._cursor - self._screenful)
+
+    def action_first(self) -> None:
+        """Go to the first line."""
+        self.move_to(0)
+
+    def action_last(self) -> None:
+        """Go to the last line."""
+        self.move_to(self._source.count - 1)
+
+    def action_left(self) -> None:
+        """Show what lies to the left."""
+        self.scroll_to(x=self.scroll_offset.x - _ASIDE, animate=False)
+
+    def action_right(self) -> None:
+        """Show what lies to the right."""
+        self.scroll_to(x=self.scroll_offset.x + _ASIDE, animate=False)
+
+    def action_choose(self) -> None:
+        """Choose the line under the cursor."""
+        if self._source.count:
+            self.post_message(self.Chosen(self, self._cursor))
+
+    @property
+    def _screenful(self) -> int:
+        return max(self.scrollable_content_region.height - 1, 1)
+
+    @property
+    def _room(self) -> int:
+        return self.scrollable_content_region.width
+
+    def _within(self, index: int) -> int:
+        return max(min(index, self._source.count - 1), 0)
+
+    def _measure(self) -> None:
+        self.virtual_size = Size(min(self._content_width, _LONGEST), self._source.count)
+
+    def _strip(self, index: int, base: RichStyle) -> Strip:
+        key = (index, self._room, index == self._cursor)
+        strip = self._strips.get(key)
+        if strip is None:
+            strip = self._strips[key] = self._drawn(index, base)
+        return strip
+
+    def _drawn(self, index: int, base: RichStyle) -> Strip:
+        paint = paint_of(self.app)
+        ground = self._ground(index)
+        line = self._source.line(index, self._room)
+        strip = Strip([Segment(_settled(run.text), base + paint.of[run.style] + ground) for run in line])
+        for cells in self._lit.get(index, ()):
+            before, lit, behind = strip.divide([cells.start, cells.end, max(strip.cell_length, cells.end)])
+            strip = Strip.join([before, lit.apply_style(paint.lit), behind])
+        return strip.crop(0, _LONGEST)
+
+    def _ground(self, index: int) -> RichStyle:
+        """What is laid over a line: the cursor's line stands out, less so while another widget has the focus."""
+        if index != self._cursor or not self._source.count:
+            return _NOTHING
+        cursor = paint_of(self.app).cursor
+        return cursor if self.has_focus else RichStyle(bgcolor=cursor.bgcolor, underline=cursor.reverse)
+
+
+def _settled(text: str) -> str:
+    """`text` as wide for Textual as the views took it for: they differ on some marks that follow a letter."""
+    if text.isascii():
+        return text
+    settled = text.translate(_UNCERTAIN)
+    return settled + " " * (cell_width(settled) - cell_len(settled))

@@ -1,0 +1,152 @@
+"""The palette of meanings as Rich styles and Textual themes: in colours of ours, in the terminal's sixteen, or none."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+
+from rich.style import Style as RichStyle
+from textual.app import App
+from textual.theme import BUILTIN_THEMES, Theme
+
+from ui.views.colours import DARK, LIGHT, Colours
+from ui.views.palette import Style
+
+THEMES = ("dark", "light", "ansi")
+"""What `--theme` takes besides `auto`; `ansi` leaves all colours to the terminal's own theme."""
+
+_ATTRIBUTES = MappingProxyType(
+    {
+        Style.STRONG: RichStyle(bold=True),
+        Style.CONTROL: RichStyle(underline=True),
+        Style.ERROR: RichStyle(bold=True),
+        Style.WARNING: RichStyle(bold=True),
+        Style.INFO: RichStyle(bold=True),
+        Style.REMOVED: RichStyle(strike=True),
+    }
+)
+# Of the sixteen colours, as the command has them: the terminal's own theme decides how they look.
+_SIXTEEN = MappingProxyType(
+    {
+        Style.DIM: RichStyle(dim=True),
+        Style.KEY: RichStyle(color="cyan"),
+        Style.GUTTER: RichStyle(color="blue", dim=True),
+        Style.CONTROL: RichStyle(color="yellow"),
+        Style.ERROR: RichStyle(color="red"),
+        Style.WARNING: RichStyle(color="yellow"),
+        Style.INFO: RichStyle(color="cyan"),
+        Style.HINT: RichStyle(color="green"),
+        Style.OK: RichStyle(color="green"),
+        Style.ADDED: RichStyle(color="green"),
+        Style.REMOVED: RichStyle(color="red"),
+        Style.REASONING: RichStyle(color="magenta"),
+        Style.TOOL_CALL: RichStyle(color="cyan"),
+        Style.TOOL_RESULT: RichStyle(color="blue"),
+        Style.TOOL_DEFINITIONS: RichStyle(color="blue"),
+        Style.MARKUP: RichStyle(color="cyan", dim=True),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Paint:
+    """How meanings look: a style for each, and what is laid over the cursor's line and over lit characters."""
+
+    of: Mapping[Style, RichStyle]
+    cursor: RichStyle
+    lit: RichStyle
+
+
+def paint_of(app: App[object]) -> Paint:
+    """How meanings look in the application's theme of this moment."""
+    theme = app.current_theme
+    return _paint("ansi" if theme.ansi else "dark" if theme.dark else "light")
+
+
+def themes() -> tuple[Theme, ...]:
+    """The Textual themes made of the palette; they bear the names in `THEMES`."""
+    return _theme("dark", DARK), _theme("light", LIGHT), _ansi()
+
+
+def chosen_theme(wanted: str) -> str:
+    """The theme's name; `auto` takes `ansi` where colours are unwanted (NO_COLOR) or few, and asks COLORFGBG."""
+    if wanted != "auto":
+        return wanted
+    if os.environ.get("NO_COLOR") or not _has_many_colours():
+        return "ansi"
+    behind = os.environ.get("COLORFGBG", "").rpartition(";")[2]
+    return "light" if behind in {"7", "15"} else "dark"
+
+
+def _has_many_colours() -> bool:
+    return "COLORTERM" in os.environ or any(
+        word in os.environ.get("TERM", "") for word in ("256color", "direct", "kitty")
+    )
+
+
+@cache
+def _paint(name: str) -> Paint:
+    bare = RichStyle()
+    if name == "ansi":
+        every = {style: _SIXTEEN.get(style, bare) + _ATTRIBUTES.get(style, bare) for style in Style}
+        return Paint(every, cursor=RichStyle(reverse=True), lit=RichStyle(bold=True, underline=True))
+    colours = LIGHT if name == "light" else DARK
+    every = {style: RichStyle(color=colours.of[style]) + _ATTRIBUTES.get(style, bare) for style in Style}
+    return Paint(
+        every,
+        cursor=RichStyle(bgcolor=colours.cursor, bold=True),
+        lit=RichStyle(bgcolor=colours.lit, bold=True, underline=True),
+    )
+
+
+def _theme(name: str, colours: Colours) -> Theme:
+    of = colours.of
+    return Theme(
+        name=name,
+        dark=colours.dark,
+        primary=of[Style.KEY],
+        secondary=of[Style.TOOL_RESULT],
+        accent=of[Style.REASONING],
+        warning=of[Style.WARNING],
+        error=of[Style.ERROR],
+        success=of[Style.OK],
+        foreground=of[Style.PLAIN],
+        background=colours.background,
+        surface=colours.surface,
+        panel=colours.cursor,
+        variables={
+            "edge": colours.edge,
+            "dim": of[Style.DIM],
+            "border": of[Style.KEY],
+            "border-blurred": colours.edge,
+            "scrollbar": colours.edge,
+            "scrollbar-background": colours.background,
+            "scrollbar-corner-color": colours.background,
+            "scrollbar-background-hover": colours.surface,
+            "scrollbar-background-active": colours.surface,
+            "scrollbar-hover": of[Style.DIM],
+            "scrollbar-active": of[Style.KEY],
+        },
+    )
+
+
+def _ansi() -> Theme:
+    made = BUILTIN_THEMES["ansi-dark"]
+    variables = made.variables | {"edge": "ansi_default", "dim": "ansi_default"}
+    return Theme(
+        name="ansi",
+        ansi=True,
+        primary=made.primary,
+        secondary=made.secondary,
+        accent=made.accent,
+        warning=made.warning,
+        error=made.error,
+        success=made.success,
+        foreground=made.foreground,
+        background=made.background,
+        surface=made.surface,
+        panel=made.panel,
+        boost=made.boost,
+        variables=variables,
+    )

@@ -1,0 +1,88 @@
+"""The store from a screen: every question is asked in a thread of its own, so that the screen never waits for it."""
+
+import asyncio
+from collections.abc import Callable
+from threading import Lock, Thread
+from typing import TypeVar
+
+from inspector.errors import StoreError
+from storage import Store, open_store
+from storage.location import place_of
+
+_Answer = TypeVar("_Answer")
+_AT_ONCE = 6  # questions that are being asked at a time; those that nobody waits for any more count too
+_PATIENCE_S = 5.0  # how long a mark waits for another program that writes
+
+
+class StoreAccess:
+    """Opens the store when it is first asked for, and again where its file went away and came back.
+
+    Threads are daemons: a slow question does not hold up the end of the program.
+    """
+
+    def __init__(self, where: str | None) -> None:
+        self.where = where
+        self._store: Store | None = None
+        self._lock = Lock()
+        self._room = asyncio.Semaphore(_AT_ONCE)
+
+    @property
+    def name(self) -> str:
+        """The database as people name it, without a password."""
+        return str(place_of(self.where))
+
+    async def ask(self, question: Callable[[Store], _Answer]) -> _Answer:
+        """The answer of the store; WeaklinkError where it cannot be opened or refuses.
+
+        Whoever no longer waits (its task is cancelled) leaves the thread to end by itself.
+        """
+        await self._room.acquire()
+        loop = asyncio.get_running_loop()
+        answered: asyncio.Future[_Answer] = loop.create_future()
+
+        def settle(answer: _Answer | None, error: BaseException | None) -> None:
+            self._room.release()
+            if answered.cancelled():
+                return
+            if error is not None:
+                answered.set_exception(error)
+            else:
+                answered.set_result(answer)  # type: ignore[arg-type]  # None is an answer where there is no error
+
+        def run() -> None:
+            answer, error = None, None
+            try:
+                answer = question(self._opened())
+            except Exception as raised:  # noqa: BLE001  # whatever it is, whoever asked is told
+                error = raised
+            try:
+                loop.call_soon_threadsafe(settle, answer, error)
+            except RuntimeError:  # the loop has ended, and with it everybody who could wait
+                return
+
+        Thread(target=run, name="weaklink-store", daemon=True).start()
+        return await answered
+
+    def forget(self) -> None:
+        """Let go of the store; the next question opens it anew."""
+        with self._lock:
+            store, self._store = self._store, None
+        if store is not None:
+            store.close()
+
+    def _opened(self) -> Store:
+        with self._lock:
+            if self._store is not None and self._store.is_gone():
+                self._store.close()
+                self._store = None
+            if self._store is None:
+                self._store = open_store(self.where, create=False, busy_timeout_s=_PATIENCE_S)
+            return self._store
+
+
+def sentence(error: BaseException) -> str:
+    """What went wrong with the store, and what to do about it, in a sentence or two."""
+    said = str(error) or type(error).__name__
+    if isinstance(error, StoreError) and "`" not in said:
+        said = f"{said[:1].upper()}{said[1:].rstrip('.')}. Try again with ctrl+r."
+    return said

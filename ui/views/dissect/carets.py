@@ -1,0 +1,76 @@
+"""What stands below a row of the stream where something is wrong in it: carets and the words, as compilers do."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from inspector.diagnostics import Diagnostic, Fault
+from inspector.rules.rule import Severity
+from inspector.text import Range
+from ui.views.palette import Style, style_of
+from ui.views.run import Line, Run, width_of
+from ui.views.wording import counted, help_line, title, wrapped
+
+_MOST_MARKED_ROWS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Carets for a fault below one row; `says` where its words follow, `rows` how many rows they stand for."""
+
+    fault: Fault
+    says: bool = True
+    rows: int = 1
+
+
+def marks_of(rows: Sequence[Range], diagnostics: Sequence[Diagnostic]) -> list[list[Mark]]:
+    """What belongs below each row: carets in every row of a short fault, in the first alone of one that goes on."""
+    starts = [row.start for row in rows]
+    below: list[list[Mark]] = [[] for _ in rows]
+    for one in diagnostics if rows else ():
+        first = max(bisect_right(starts, one.range.start) - 1, 0)
+        last = max(bisect_left(starts, one.range.end) - 1, first)
+        if last - first >= _MOST_MARKED_ROWS:
+            below[first].append(Mark(one.fault, rows=last - first + 1))
+        else:
+            for index in range(first, last + 1):
+                below[index].append(Mark(one.fault, says=index == last))
+    return below
+
+
+def fault_rows(marks: Sequence[Mark], text: str, row: Range, cells: Sequence[int], room: int) -> Iterator[Line]:
+    """The lines below a row; `cells` are those at which its characters begin. Faults of one place share carets."""
+    for place, group in groupby(marks, key=_place):
+        alike = list(group)
+        before, under = _under(place, row, cells)
+        worst = min((mark.fault.rule.severity for mark in alike), key=list(Severity).index)
+        carets = (Run(" " * before), Run("^" * under, style_of(worst)))
+        said = [list(_said(mark, text)) for mark in alike if mark.says]
+        if len(said) == 1 and before + under + 1 + width_of(said[0][0]) <= room:
+            yield (*carets, Run(" "), *said[0].pop(0))
+        else:
+            yield carets
+        for line in (line for words in said for line in words):
+            yield from wrapped(line, room, indent=2 if line[0].text.strip() else 8)
+
+
+def _under(place: Range, row: Range, cells: Sequence[int]) -> tuple[int, int]:
+    start = min(max(place.start, row.start), row.end)
+    end = min(max(place.end, start), row.end)
+    before = cells[start - row.start]
+    return before, max(cells[end - row.start] - before, 1)
+
+
+def _said(mark: Mark, text: str) -> Iterator[Line]:
+    fault = mark.fault
+    feeds = text.count("\n", fault.range.start, fault.range.end) if mark.rows > 1 else 0
+    length = f"{counted(feeds + 1, 'line')}, " if feeds else ""
+    goes_on = (Run(f" (over {length}{counted(len(fault.range), 'character')})", Style.DIM),) if mark.rows > 1 else ()
+    yield (*title(fault), *goes_on)
+    if fault.hint:
+        yield (Run("  "), *help_line(fault.hint))
+
+
+def _place(mark: Mark) -> Range:
+    return mark.fault.range

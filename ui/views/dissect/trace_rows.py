@@ -1,0 +1,185 @@
+"""A trace as rows of the tree: its turns, and in each its parts, spans, calls, results and tools."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import TypeVar
+
+from inspector.model import Role, Span, SpanKind, ToolCall, ToolDefinition, ToolResult
+from inspector.text import Range
+from ui.views.dissect.bundles import bundled
+from ui.views.dissect.call_rows import call_row
+from ui.views.dissect.dissection import DissectedPart, Dissection
+from ui.views.dissect.result_rows import result_row
+from ui.views.dissect.stream_rows import LABELS
+from ui.views.dissect.tree_row import TreeRow, fault_mark
+from ui.views.palette import Style, style_of
+from ui.views.run import Run
+from ui.views.status import step_glyph
+from ui.views.visible import visible_line
+from ui.views.wording import counted
+
+_GLANCE, _LONGEST = 512, 120
+_Found = TypeVar("_Found", ToolCall, ToolResult)
+
+
+def turn_rows(dissection: Dissection) -> Iterator[TreeRow]:
+    """A row for each turn."""
+    for number in range(1, len(dissection.trace.turns) + 1):
+        yield _turn(dissection, number)
+
+
+def _turn(dissection: Dissection, number: int) -> TreeRow:
+    turn = dissection.trace.turns[number - 1]
+    parts = dissection.parts_of(number)
+    wrong = tuple(dissection.wrong_in_turn(number))
+    head = (Run(f"{number} ", Style.GUTTER), Run(turn.role.value, Style.STRONG), Run(" "), *fault_mark(wrong))
+    said = tuple(_brief(dissection, parts)) or ((Run("nothing came", Style.DIM),) if not parts else ())
+    location = parts[0].location() if parts else None
+    is_leaf = not parts or (len(parts) == 1 and _is_only_words(parts[0]))
+    grow = None if is_leaf else (lambda: _of_turn(dissection, parts, (number,)))
+    steps = [step.number for step in dissection.steps.answered_in(number)]
+    return TreeRow((number,), (*head, *said), location, steps[0] if steps else None, None, grow, wrong)
+
+
+def _brief(dissection: Dissection, parts: Sequence[DissectedPart]) -> Iterator[Run]:
+    """A turn in a few words: its calls with what became of them, else how its text begins."""
+    calls = sum(len(part.found.calls) for part in parts)
+    first = islice(((part, call) for part in parts for call in part.found.calls), 4)
+    for holds, call in first:
+        step = dissection.steps.of_call(holds.turn, holds.name, call)
+        yield step_glyph(step) if step is not None else Run("·")
+        yield Run(f" {visible_line((call.name or '?')[:_LONGEST])} ", Style.TOOL_CALL)
+    if calls > 4:
+        yield Run(f"… {counted(calls, 'call')}", Style.DIM)
+    if not calls and parts:
+        yield Run(_words(parts[0], Range(0, len(parts[0].text))), Style.DIM)
+
+
+def _of_turn(dissection: Dissection, parts: Sequence[DissectedPart], key: tuple[str | int, ...]) -> Iterator[TreeRow]:
+    for part in parts:
+        shown = [index for index, span in enumerate(part.found.spans) if not _is_gap(part, span)]
+        if len(parts) == 1:
+            yield from _spans(dissection, part, shown, key)
+        elif len(shown) == 1:
+            yield _span(dissection, part, shown[0], (*key, part.name), part.name)
+        else:
+            yield _part(dissection, part, shown, (*key, part.name))
+
+
+def _part(dissection: Dissection, part: DissectedPart, shown: Sequence[int], key: tuple[str | int, ...]) -> TreeRow:
+    wrong = part.wrong_in(Range(0, len(part.text)))
+    if part.found.calls and not shown:
+        return call_row(dissection, part, part.found.calls[0], key, Range(0, len(part.text)))
+    label = (Run(f"{visible_line(part.name)} ", Style.KEY), *fault_mark(wrong))
+    said = Run(counted(len(shown), "span") if shown else "empty", Style.DIM)
+    grow = (lambda: _spans(dissection, part, shown, key)) if shown else None
+    return TreeRow(key, (*label, said), part.location(), None, None, grow, wrong)
+
+
+def _spans(
+    dissection: Dissection, part: DissectedPart, shown: Sequence[int], key: tuple[str | int, ...]
+) -> Iterator[TreeRow]:
+    yield from bundled(
+        shown,
+        key,
+        lambda own, index: _span(dissection, part, index, (*own, index)),
+        lambda some: part.location(Range(part.found.spans[some[0]].range.start, part.found.spans[some[-1]].range.end)),
+    )
+
+
+def _span(
+    dissection: Dissection, part: DissectedPart, index: int, key: tuple[str | int, ...], name: str = ""
+) -> TreeRow:
+    """A top-level span: a single call or result in it is shown as that."""
+    span = part.found.spans[index]
+    inside = _of_span(part.found.calls, index)
+    results = _of_span(part.found.results, index)
+    if span.kind is SpanKind.TOOL_CALL and len(inside) == 1 and not span.children:
+        return call_row(dissection, part, inside[0], key, span.range)
+    if len(results) == 1 and not inside and not span.children:
+        return result_row(dissection, part, results[0], key, span.range)
+    tools = _tools_in(part, span)
+    told = span.label if span.label not in ("", span.kind.value) else ""
+    return _any_span(dissection, part, span, key, (inside, results, tools), name=name if name != "text" else told)
+
+
+def _any_span(
+    dissection: Dissection,
+    part: DissectedPart,
+    span: Span,
+    key: tuple[str | int, ...],
+    holds: tuple[Sequence[ToolCall], Sequence[ToolResult], Sequence[ToolDefinition]],
+    *,
+    name: str = "",
+) -> TreeRow:
+    calls, results, tools = holds
+    wrong = part.wrong_in(span.range)
+    kind = "result" if part.role is Role.TOOL and span.kind is SpanKind.TEXT else LABELS[span.kind]
+    label: list[Run] = [Run(f"{kind} ", style_of(span.kind)), *fault_mark(wrong)]
+    if name and name != kind:
+        label.append(Run(f"{visible_line(name[:_LONGEST])}  ", Style.KEY))
+    if not span.closed:
+        label.append(Run("open  ", Style.WARNING))
+    label.append(_content(part, span, calls, tools))
+    count = len(calls) + len(results) + len(tools) + len(span.children)
+
+    def grow() -> Iterator[TreeRow]:
+        for number, child in enumerate(span.children):
+            yield _any_span(dissection, part, child, (*key, f"child {number}"), ((), (), ()), name=child.label)
+        yield from bundled(
+            range(len(calls)),
+            key,
+            lambda own, number: call_row(
+                dissection, part, calls[number], (*own, f"call {number}"), calls[number].range
+            ),
+            lambda some: part.location(Range(calls[some[0]].range.start, calls[some[-1]].range.end)),
+        )
+        for number, result in enumerate(results):
+            yield result_row(dissection, part, result, (*key, f"result {number}"), result.range)
+        for number, tool in enumerate(tools):
+            named = (Run("tool ", Style.TOOL_DEFINITIONS), Run(visible_line(tool.name[:_LONGEST]), Style.STRONG))
+            yield TreeRow((*key, f"tool {number}"), named, part.location(tool.range))
+
+    return TreeRow(key, tuple(label), part.location(span.range), None, None, grow if count else None, wrong)
+
+
+def _of_span(found: Sequence[_Found], index: int) -> Sequence[_Found]:
+    """What was read from the span with this index, out of what lies in the order of the spans."""
+    return found[bisect_left(found, index, key=_span_of) : bisect_right(found, index, key=_span_of)]
+
+
+def _span_of(found: ToolCall | ToolResult) -> int:
+    return found.span
+
+
+def _tools_in(part: DissectedPart, span: Span) -> list[ToolDefinition]:
+    if span.kind is not SpanKind.TOOL_DEFINITIONS:
+        return []
+    return [one for one in part.found.definitions if one.range is not None and span.range.covers(one.range)]
+
+
+def _content(part: DissectedPart, span: Span, calls: Sequence[ToolCall], tools: Sequence[ToolDefinition]) -> Run:
+    if calls:
+        return Run(counted(len(calls), "call"), Style.DIM)
+    if tools:
+        return Run(counted(len(tools), "tool"), Style.DIM)
+    return Run(_words(part, span.inner if len(span.inner) else span.range), Style.DIM)
+
+
+def _words(part: DissectedPart, place: Range) -> str:
+    """How a text begins, on one line."""
+    begun = part.text[place.start : min(place.end, place.start + _GLANCE)]
+    return visible_line(" ".join(begun.split())[:_LONGEST])
+
+
+def _is_only_words(part: DissectedPart) -> bool:
+    """Whether nothing lies in a part but one text."""
+    found = part.found
+    is_plain = len(found.spans) <= 1 and not found.calls and not found.results and not found.definitions
+    return is_plain and not any(span.children for span in found.spans)
+
+
+def _is_gap(part: DissectedPart, span: Span) -> bool:
+    """Whether a span is only the blank text between two others."""
+    return span.kind is SpanKind.TEXT and len(span.range) <= _GLANCE and not span.range.of(part.text).strip()

@@ -1,0 +1,167 @@
+"""Runs of one task side by side: where they first part, how they were asked, and what differs in that step."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from inspector.chain.alignment import Alignment, Sameness, align
+from inspector.chain.alignment_asked import AskedDifference, asked_differently, run_label
+from inspector.chain.steps import Step
+from inspector.inspection import Inspection
+from inspector.json_text import write_json
+from inspector.model import Role, SpanKind, Trace
+from ui.views.chain import ending
+from ui.views.palette import Style
+from ui.views.run import Line, Run, clipped
+from ui.views.run_diff_grid import grid_lines
+from ui.views.run_diff_text import text_diff_lines
+from ui.views.run_diff_verdict import run_verdict
+from ui.views.status import status_run
+from ui.views.trace import model_of
+from ui.views.visible import visible_line
+from ui.views.wording import quoted, wrapped
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedRun:
+    """One run and what its user called it (`12`, `log.jsonl#3`)."""
+
+    called: str
+    trace: Trace
+    inspection: Inspection
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The steps of its chain."""
+        return self.inspection.chain.steps
+
+
+@dataclass(frozen=True, slots=True)
+class RunDiff:
+    """Two or more runs, how they were asked differently, and their steps side by side."""
+
+    runs: tuple[ComparedRun, ...]
+    asked: tuple[AskedDifference, ...]
+    alignment: Alignment
+
+    @property
+    def verdict(self) -> str:
+        """Where the runs first part, in one sentence."""
+        chains = [run.inspection.chain for run in self.runs]
+        return run_verdict(self.alignment, chains, [last_words(run) for run in self.runs])
+
+
+def compare(runs: Sequence[ComparedRun]) -> RunDiff:
+    """Compare runs; the first is what the others are compared with."""
+    alignment = align([run.steps for run in runs])
+    asked = asked_differently([run.trace for run in runs], alignment)
+    return RunDiff(tuple(runs), tuple(asked), alignment)
+
+
+def diff_lines(diff: RunDiff, width: int, *, full: bool = False) -> Iterator[Line]:
+    """The lines of `weaklink diff`: verdict, how the runs were asked, their steps, the first that is not the same."""
+    yield from wrapped(quoted(diff.verdict, Style.STRONG), width)
+    if diff.asked:
+        yield ()
+        yield (Run("The runs were asked differently:", Style.WARNING),)
+        for difference in diff.asked:
+            yield from wrapped((Run("  ▲ ", Style.WARNING), *quoted(difference.message)), width, indent=4)
+    yield ()
+    for index, run in enumerate(diff.runs):
+        yield clipped(_run_head(run, run_label(index)), width)
+    if diff.alignment.rows:
+        yield ()
+        yield from grid_lines(diff.alignment, len(diff.runs), width, full=full)
+    yield from _where_they_part(diff, width, full=full)
+
+
+def call_text(step: Step) -> str:
+    """A call as lines: the tool, then its arguments with one member a line; as it was written where it is broken."""
+    arguments = step.call.arguments
+    if not isinstance(arguments, dict):
+        return f"{step.call.name or ''}\n{step.call.raw_arguments}"
+    members = (f"  {key}: {_member(value)}" for key, value in arguments.items())
+    return "\n".join([step.call.name or "", *members])
+
+
+def last_words(run: ComparedRun) -> str:
+    """What the agent said at the end, without calls and reasoning; empty where it said nothing after its last call."""
+    after = run.steps[-1].location.turn if run.steps else 0
+    said: list[str] = []
+    for part in run.inspection.parts:
+        turn = run.trace.turns[part.turn - 1]
+        source = turn.part(part.part) if part.turn >= after and part.part == "text" else None
+        if source is not None and turn.role is Role.ASSISTANT:
+            said += (span.inner.of(source.text) for span in part.spans if span.kind is SpanKind.TEXT)
+    return "".join(said).strip()
+
+
+def differing_pair(diff: RunDiff) -> tuple[int, int] | None:
+    """The indexes of the first two runs that part first: the first that has the step, and the first unlike it."""
+    parted = diff.alignment.divergence
+    if parted is None:
+        return None
+    row = diff.alignment.rows[parted.row]
+    stem = next(index for index, step in enumerate(row.steps) if step is not None)
+    other = next(index for index, one in enumerate(row.sameness) if one is not Sameness.SAME)
+    return min(stem, other), max(stem, other)
+
+
+def _member(value: object) -> str:
+    return value if isinstance(value, str) else write_json(value, ascii_only=False)
+
+
+def _run_head(run: ComparedRun, label: str) -> Line:
+    chain = run.inspection.chain
+    status = status_run(chain.status, chain.broken.outcome if chain.broken else None)
+    came = run.trace.provenance
+    name = run.trace.name or " ".join(word for word in (came.file.rpartition("/")[2], came.record) if word)
+    said = [visible_line(word) for word in (name, model_of(run.trace)) if word]
+    return (
+        Run(f"{label}  ", Style.STRONG),
+        Run(visible_line(run.called)),
+        Run("  "),
+        status,
+        Run(f" {ending(chain)}" if chain.steps else " no tool was called"),
+        Run("".join(f"  {word}" for word in said), Style.DIM),
+    )
+
+
+def _where_they_part(diff: RunDiff, width: int, *, full: bool) -> Iterator[Line]:
+    pair, parted = differing_pair(diff), diff.alignment.divergence
+    if pair is None or parted is None:
+        words = [last_words(run) for run in diff.runs]
+        other = next((index for index, said in enumerate(words) if said != words[0]), None)
+        if other is not None:
+            yield from _text_diff("last words", (0, other), ("", ""), (words[0], words[other]), width, full=full)
+        return
+    steps = parted.steps[pair[0]], parted.steps[pair[1]]
+    if steps[0] is None or steps[1] is None:
+        run = pair[0] if steps[1] is None else pair[1]
+        step = steps[0] or steps[1]
+        assert step is not None
+        yield from _only(run_label(run), step, width)
+        return
+    places = tuple(f"step {step.number}, turn {step.location.turn}" for step in steps if step is not None)
+    calls = call_text(steps[0]), call_text(steps[1])
+    if calls[0] != calls[1]:
+        yield from _text_diff("call", pair, places, calls, width, full=full)
+    results = tuple(step.result.content if step.result is not None else "" for step in (steps[0], steps[1]))
+    if steps[0].call.name == steps[1].call.name and results[0] != results[1]:
+        yield from _text_diff("result", pair, places, results, width, full=full)
+
+
+def _only(label: str, step: Step, width: int) -> Iterator[Line]:
+    yield ()
+    head = f"Only {label} makes this call"
+    yield (Run(head, Style.STRONG), Run(f"  step {step.number}, turn {step.location.turn}", Style.DIM))
+    yield from text_diff_lines("", call_text(step), width)
+
+
+def _text_diff(
+    what: str, pair: tuple[int, int], places: Sequence[str], texts: Sequence[str], width: int, *, full: bool
+) -> Iterator[Line]:
+    yield ()
+    yield (Run(f"What differs in the {what}", Style.STRONG),)
+    for sign, run, place, style in zip("-+", pair, places, (Style.REMOVED, Style.ADDED), strict=True):
+        yield (Run(f"    {sign} {run_label(run)}", style), Run(f"  {place}" if place else "", Style.DIM))
+    yield from text_diff_lines(texts[0], texts[1], width, full=full)

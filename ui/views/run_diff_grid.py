@@ -1,0 +1,105 @@
+"""The aligned steps of runs as a grid: a row a step, a column a run."""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby, islice
+
+from inspector.chain.alignment import AlignedRow, Alignment, Sameness
+from inspector.chain.alignment_asked import run_label
+from inspector.chain.steps import Step
+from ui.views.call import UNNAMED, call_brief
+from ui.views.palette import Style
+from ui.views.run import Line, Run, clipped, padded
+from ui.views.run_diff_call import differing_call
+from ui.views.status import step_glyph
+from ui.views.visible import visible_line
+from ui.views.wording import counted
+
+_NARROWEST = 14
+_BRIEF = 40
+_MOST_ROWS = 40
+_FOLDED = 4  # so many same rows at either end of a longer row of them are shown
+_SIGNS = {
+    Sameness.SAME: ("=", Style.DIM),
+    Sameness.CALL: ("≠", Style.WARNING),
+    Sameness.RESULT: ("≈", Style.WARNING),
+    Sameness.OUTCOME: ("≈", Style.WARNING),
+}
+_LEGEND = "= same  ≈ same call, other result  ≠ other arguments  · no such step"
+
+
+def grid_lines(alignment: Alignment, runs: int, width: int, *, full: bool = False) -> Iterator[Line]:
+    """The grid under a head with the runs' letters; the row where they first part is marked `▸`.
+
+    Many same rows in a row are one line, and forty rows the most, unless `full`. Where the screen is too narrow for
+    all runs, there are several grids, each with the first run.
+    """
+    for columns in _groups(runs, width):
+        if columns[-1] != runs - 1 or columns[1:2] not in ((1,), ()):
+            yield ()
+        yield from _grid(alignment, columns, width, full=full)
+    yield (Run(f"    {_LEGEND}", Style.DIM),)
+
+
+def _groups(runs: int, width: int) -> Iterator[tuple[int, ...]]:
+    """Which runs stand beside each other: as many as there is room for, always with the first."""
+    most = max((width - 3) // (_NARROWEST + 2), 2)
+    others = list(range(1, runs))
+    for start in range(0, max(len(others), 1), most - 1):
+        yield (0, *others[start : start + most - 1])
+
+
+def _grid(alignment: Alignment, columns: Sequence[int], width: int, *, full: bool) -> Iterator[Line]:
+    cell = (width - 3) // len(columns) - 2
+    heads = (
+        piece for run in columns for piece in (*padded((Run(f"  {run_label(run)}", Style.STRONG),), cell), Run("  "))
+    )
+    yield (Run("   "), *heads)
+    rows = [(index, row) for index, row in enumerate(alignment.rows) if any(row.steps[run] for run in columns)]
+    lines = _rows(rows, alignment, columns, cell, full=full)
+    yield from lines if full else islice(lines, _MOST_ROWS)
+    left = sum(1 for _ in lines)
+    if left:
+        yield (Run(f"   … {counted(left, 'more row')}; --full shows all", Style.DIM),)
+
+
+def _rows(
+    rows: Sequence[tuple[int, AlignedRow]], alignment: Alignment, columns: Sequence[int], cell: int, *, full: bool
+) -> Iterator[Line]:
+    parted = alignment.divergence.row if alignment.divergence is not None else -1
+    for is_same, group in groupby(rows, key=lambda numbered: numbered[1].is_same):
+        found = list(group)
+        if is_same and not full and len(found) > 2 * _FOLDED + 1:
+            for _, row in found[:_FOLDED]:
+                yield _row(row, columns, cell, is_first=False)
+            said = counted(len(found) - 2 * _FOLDED, "step") + " the same in all runs"
+            yield (Run(f"   … {said}", Style.DIM),)
+            found = found[-_FOLDED:]
+        for index, row in found:
+            yield _row(row, columns, cell, is_first=index == parted)
+
+
+def _row(row: AlignedRow, columns: Sequence[int], cell: int, *, is_first: bool) -> Line:
+    line: list[Run] = [Run(" ▸ ", Style.ERROR) if is_first else Run("   ")]
+    for run in columns:
+        line += (*padded(_cell(row, run, cell), cell), Run("  "))
+    return tuple(line)
+
+
+def _cell(row: AlignedRow, run: int, room: int) -> Line:
+    step = row.steps[run]
+    if step is None:
+        return (Run("·", Style.DIM),)
+    sign, style = _SIGNS[row.sameness[run]]
+    is_stem = step is row.first
+    mark = Run("  " if is_stem else f"{sign} ", style)
+    said = _said(step, row, room, is_stem=is_stem)
+    shown = Style.DIM if row.is_same else Style.TOOL_CALL
+    return clipped((mark, step_glyph(step), Run(f" {step.number} ", Style.DIM), Run(said, shown)), room)
+
+
+def _said(step: Step, row: AlignedRow, room: int, *, is_stem: bool) -> str:
+    if not is_stem and row.sameness[row.steps.index(step)] is Sameness.SAME and room < _BRIEF:
+        return visible_line(step.call.name) if step.call.name else UNNAMED
+    if Sameness.CALL in row.sameness:
+        return visible_line(differing_call(step, row.steps, room - 6)[: 2 * room])
+    return call_brief(step.call, room)

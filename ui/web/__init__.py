@@ -1,0 +1,1 @@
+"""The web dashboard: Streamlit pages over the store, served on loopback behind a guard."""

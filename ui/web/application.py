@@ -1,0 +1,70 @@
+"""What Streamlit runs for every click: the pages' names, and the one that the address asks for."""
+
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import NamedTuple
+
+import streamlit as st
+
+from inspector.errors import WeaklinkError
+from ui.views.visible import visible_line
+from ui.web.markup import dress
+from ui.web.places import asked, keep, remember
+
+_ICON = Path(__file__).parent / "icon.png"
+_FILTER = "filter"
+_KEPT_FILTER = "weaklink_filter"
+
+
+class Entry(NamedTuple):
+    """A page: its path in the address, its title, its icon, and the module whose `show` draws it."""
+
+    path: str
+    title: str
+    icon: str
+    module: str
+
+
+PAGES: tuple[Entry, ...] = (
+    Entry("traces", "Traces", ":material/list:", "ui.web.pages.traces"),
+    Entry("trace", "Trace", ":material/account_tree:", "ui.web.pages.trace"),
+    Entry("rules", "Rules", ":material/rule:", "ui.web.pages.rules"),
+    Entry("sql", "SQL", ":material/database:", "ui.web.pages.sql"),
+)
+"""The pages in the order of the menu; the first is home."""
+
+
+def show() -> None:
+    """Draw the page that the address names; what the store refuses is a sentence and a button to try again."""
+    st.set_page_config(page_title="weaklink", page_icon=str(_ICON), layout="wide")
+    pages = {
+        entry.path: st.Page(
+            _drawing(entry), title=entry.title, icon=entry.icon, url_path=entry.path, default=index == 0
+        )
+        for index, entry in enumerate(PAGES)
+    }
+    remember(pages)
+    dress()
+    chosen = st.navigation(list(pages.values()))
+    _keep_filter()
+    chosen.run()
+
+
+def _drawing(entry: Entry) -> Callable[[], None]:
+    def draw() -> None:
+        try:
+            import_module(entry.module).show()
+        except WeaklinkError as error:
+            st.error(visible_line(str(error)).replace("`", "'"), icon=":material/error:")
+            st.button("Try again")
+
+    return draw
+
+
+def _keep_filter() -> None:
+    """The filter goes along from page to page, though a click in the menu empties the address."""
+    if asked(_FILTER):
+        st.session_state[_KEPT_FILTER] = asked(_FILTER)
+    elif st.session_state.get(_KEPT_FILTER):
+        keep(filter=st.session_state[_KEPT_FILTER])

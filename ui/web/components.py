@@ -1,0 +1,79 @@
+"""Our own elements of the page as components of Streamlit: inline, without a build step, their files in folders here.
+
+Each gives what the user did in this run, None where nothing was done.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+import streamlit as st
+
+from inspector.model import Json
+from ui.views.run import Line
+from ui.web.theme import colour_rules
+
+_FOLDER = Path(__file__).parent
+_DISSECTOR = ("offsets.js", "visible.js", "layout.js", "list.js", "drawing.js", "facts.js", "main.js")
+
+Cell: TypeAlias = Line
+
+
+class Column(NamedTuple):
+    """A column of a listing: its title, on which side its words stand, and whether in a fixed-width font."""
+
+    title: str
+    align: str = ""
+    mono: bool = False
+
+
+class Row(NamedTuple):
+    """A row of a listing: what it is known by, and a cell a column."""
+
+    key: str
+    cells: Sequence[Cell]
+
+
+class Done(NamedTuple):
+    """What was done in a listing: the key of the row that the user went to, or opened."""
+
+    picked: str | None = None
+    opened: str | None = None
+
+
+def dissector(data: dict[str, Json], *, key: str) -> dict[str, Any] | None:
+    """The stream of a trace and its values; the place that was clicked as `{"turn", "part", "start", "end"}`."""
+    drawn = _component("dissector", _DISSECTOR)(key=key, data=data, on_picked_change=_nothing)
+    return dict(drawn.picked) if drawn.picked else None
+
+
+def listing(columns: Sequence[Column], rows: Sequence[Row], *, key: str, selected: str | None = None) -> Done:
+    """A table whose rows can be walked by keys and opened by a double click or Enter."""
+    data: dict[str, Json] = {
+        "columns": [{"title": one.title, "align": one.align, "mono": one.mono} for one in columns],
+        "rows": [
+            {"key": row.key, "cells": [[[run.style.value, run.text] for run in cell] for cell in row.cells]}
+            for row in rows
+        ],
+        "selected": selected,
+    }
+    drawn = _component("listing", ("main.js",))(
+        key=key, data=data, on_picked_change=_nothing, on_opened_change=_nothing
+    )
+    return Done(drawn.picked, drawn.opened)
+
+
+@cache
+def _component(name: str, scripts: Sequence[str]) -> Callable[..., Any]:
+    folder = _FOLDER / name
+    return st.components.v2.component(
+        f"weaklink_{name}",
+        html=(folder / "frame.html").read_text(encoding="utf-8"),
+        css=colour_rules() + (folder / "style.css").read_text(encoding="utf-8"),
+        js="\n".join((folder / script).read_text(encoding="utf-8") for script in scripts),
+    )
+
+
+def _nothing() -> None:
+    """Streamlit offers a trigger's value only where somebody listens."""

@@ -1,0 +1,115 @@
+// The rows of a stream: every source line cut to the width, the faults' words below the row they end in.
+// All rows are equally high, so that a million of them cost no more than those on the screen.
+
+const HEAD = 0;
+const TEXT = 1;
+const SAID = 2;
+
+// Ready for the rows: units in place of code points, everything in the order of its places.
+function prepared(part, index) {
+  const offsets = new Offsets(part.text);
+  const odd = new Map(part.odd.map(([at, glyph]) => [offsets.toUnit(at), glyph]));
+  const spans = part.spans.map(([kind, start, end, innerStart, innerEnd, label]) => ({
+    kind,
+    label,
+    start: offsets.toUnit(start),
+    end: offsets.toUnit(end),
+    innerStart: offsets.toUnit(innerStart),
+    innerEnd: offsets.toUnit(innerEnd),
+  }));
+  const marks = part.marks.map(([start, end, severity, code, name, message, hint]) => ({
+    start: offsets.toUnit(start),
+    end: Math.max(offsets.toUnit(end), offsets.toUnit(start) + 1),
+    severity,
+    code,
+    name,
+    message,
+    hint,
+    part: index,
+  }));
+  return { ...part, index, offsets, odd, spans, marks };
+}
+
+// The rows of all parts for a width in cells.
+function rowsOf(parts, cells) {
+  const rows = [];
+  for (const part of parts) {
+    rows.push({ kind: HEAD, part, start: 0, end: 0 });
+    textRows(rows, part, Math.max(cells, 20));
+  }
+  return rows;
+}
+
+function textRows(rows, part, cells) {
+  const { text } = part;
+  const byEnd = [...part.marks].sort((a, b) => a.end - b.end || a.start - b.start);
+  let said = 0;
+  let number = 1;
+  let at = 0;
+  const until = (end) => {
+    for (; said < byEnd.length && byEnd[said].end <= end; said += 1) sayRows(rows, part, byEnd[said], cells);
+  };
+  do {
+    let end = text.indexOf("\n", at);
+    if (end < 0) end = text.length;
+    for (let start = at, isFirst = true; isFirst || start < end; isFirst = false) {
+      const next = cut(part, start, end, cells);
+      rows.push({ kind: TEXT, part, start, end: next, number: isFirst ? number : 0, feeds: next === end && end < text.length });
+      until(next === end ? end + 1 : next);
+      start = next;
+    }
+    at = end + 1;
+    number += 1;
+  } while (at < text.length);
+  until(Infinity);
+}
+
+// Where a row that begins at a place ends: at the last character that fits.
+function cut(part, start, end, cells) {
+  if (end - start <= cells && !/[^ -~]/.test(part.text.slice(start, end))) return end;
+  let room = cells;
+  let at = start;
+  while (at < end) {
+    const [wide, units] = cellsAt(part.text, at, part.odd);
+    if (wide > room && at > start) return at;
+    room -= wide;
+    at += units;
+  }
+  return end;
+}
+
+function sayRows(rows, part, mark, cells) {
+  const words = [`${mark.severity}[${mark.code}] ${mark.name}: ${mark.message}`];
+  if (mark.hint) words.push(`help: ${mark.hint}`);
+  for (const sentence of words) {
+    let rest = sentence;
+    while (rest) {
+      let length = rest.length;
+      if (length > cells - 4) {
+        length = rest.lastIndexOf(" ", cells - 4);
+        if (length < (cells - 4) / 2) length = cells - 4;
+      }
+      rows.push({ kind: SAID, part, start: mark.start, end: mark.end, mark, words: rest.slice(0, length) });
+      rest = rest.slice(length).trimStart();
+    }
+  }
+}
+
+// The first row that shows a place of a part.
+function rowAt(rows, partIndex, unit) {
+  let low = 0;
+  let high = rows.length - 1;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    const row = rows[middle];
+    const isBefore = row.part.index < partIndex || (row.part.index === partIndex && before(row, unit));
+    if (isBefore) low = middle;
+    else high = middle - 1;
+  }
+  while (low > 0 && rows[low].kind === SAID) low -= 1;
+  return low;
+}
+
+function before(row, unit) {
+  return row.kind === HEAD || (row.kind === TEXT ? row.start <= unit : row.mark.end <= unit);
+}

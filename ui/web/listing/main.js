@@ -1,0 +1,83 @@
+// A table whose rows can be walked and opened; every text in it only ever becomes `textContent`.
+
+function cell(tag, runs, column) {
+  const made = document.createElement(tag);
+  if (column.align) made.style.textAlign = column.align;
+  if (column.mono) made.classList.add("mono");
+  for (const [style, words] of runs) {
+    const run = document.createElement("span");
+    if (style) run.className = style;
+    run.textContent = words;
+    made.append(run);
+  }
+  made.title = made.textContent.length > 24 ? made.textContent : "";
+  return made;
+}
+
+class Listing {
+  constructor(root) {
+    this.root = root;
+    this.body = root.querySelector("tbody");
+    this.body.onkeydown = (event) => this.key(event);
+  }
+
+  take(data, tell) {
+    this.tell = tell;
+    const [red, green, blue] = (getComputedStyle(this.root).backgroundColor.match(/[\d.]+/g) || [255, 255, 255]).map(Number);
+    const isDark = 0.299 * red + 0.587 * green + 0.114 * blue < 128;
+    this.root.classList.toggle("dark", isDark);
+    this.root.classList.toggle("light", !isDark);
+    this.data = data;
+    const head = this.root.querySelector("thead tr");
+    head.replaceChildren(...data.columns.map((column) => cell("th", [["", column.title]], column)));
+    this.body.replaceChildren(...data.rows.map((row, index) => this.row(row, index)));
+    this.light(data.rows.findIndex((row) => row.key === data.selected), false);
+  }
+
+  row(row, index) {
+    const made = document.createElement("tr");
+    made.append(...row.cells.map((runs, at) => cell("td", runs, this.data.columns[at])));
+    made.onclick = () => this.light(index, true);
+    made.ondblclick = () => this.tell("opened", row.key);
+    return made;
+  }
+
+  light(index, isOurs) {
+    const rows = [...this.body.children];
+    if (rows[this.at]) {
+      rows[this.at].classList.remove("selected");
+      rows[this.at].removeAttribute("aria-current");
+    }
+    this.at = index;
+    if (!rows[index]) return;
+    rows[index].classList.add("selected");
+    rows[index].setAttribute("aria-current", "true");
+    if (isOurs) this.tell("picked", this.data.rows[index].key);
+  }
+
+  key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const last = this.data.rows.length - 1;
+    const here = this.at === undefined || this.at < 0 ? -1 : this.at;
+    const to = { j: here + 1, ArrowDown: here + 1, k: here - 1, ArrowUp: here - 1, g: 0, G: last, Home: 0, End: last }[event.key];
+    if (event.key === "Enter" && here >= 0) this.tell("opened", this.data.rows[here].key);
+    else if (to !== undefined && last >= 0) {
+      this.light(Math.min(Math.max(to, 0), last), false);
+      this.body.children[this.at].scrollIntoView({ block: "nearest" });
+      clearTimeout(this.soon);
+      this.soon = setTimeout(() => this.tell("picked", this.data.rows[this.at].key), 250);
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+}
+
+const shown = new WeakMap();
+
+export default function (component) {
+  const { parentElement, data, setTriggerValue } = component;
+  const root = parentElement.querySelector(".listing");
+  if (!shown.has(root)) shown.set(root, new Listing(root));
+  shown.get(root).take(data, setTriggerValue);
+  return () => {};
+}

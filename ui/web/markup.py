@@ -1,0 +1,28 @@
+"""Styled lines of the views as HTML of our own making: every text in it is escaped."""
+
+from collections.abc import Iterable
+
+import streamlit as st
+
+from ui.reports.html_text import runs_html
+from ui.views.run import Line
+from ui.web.theme import colour_rules
+
+_RULES = """
+.wl { font: 14px/1.6 ui-monospace, "DejaVu Sans Mono", monospace; white-space: pre; overflow-x: auto; }
+.stMainBlockContainer { padding-top: 3rem; padding-bottom: 2rem; }
+.stMainBlockContainer h1 { font-size: 1.6rem; padding: 0; }
+.wl .strong { font-weight: 700; }
+"""
+
+
+def dress() -> None:
+    """Put our rules into the page; once a run."""
+    st.html(f"<style>{colour_rules()}{_RULES}</style>")
+
+
+def put_lines(lines: Iterable[Line]) -> None:
+    """Draw lines below each other, in the styles of the palette."""
+    drawn = "\n".join(runs_html(line) for line in lines)
+    name = "dark" if st.context.theme.type == "dark" else "light"
+    st.html(f'<div class="wl {name}">{drawn}</div>')

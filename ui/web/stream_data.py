@@ -1,0 +1,199 @@
+"""What the dissector in the browser is given: a trace's texts with all that is known of their characters, as JSON."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from inspector.diagnostics import Diagnostic
+from inspector.inspection import Inspection, PartInspection
+from inspector.model import Json, Part, Trace
+from inspector.text import Range
+from ui.views.call import call_brief
+from ui.views.palette import GLYPHS
+from ui.views.status import outcome_words, step_glyph
+from ui.views.step_places import StepPlaces
+from ui.views.trace import model_of
+from ui.views.turn import answers, turn_facts
+from ui.views.visible import visible, visible_line
+
+MOST_CHARACTERS = 2_000_000
+"""What one page is given; of a longer trace it is the turns around the one that is looked at."""
+_MOST_CHUNKS = 100_000
+_MOST_MARKS = 2_000
+_IN_ROW = 120
+_LONE = re.compile(r"[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Which turns of a trace a page holds, from the first to the last, and whether a text of them is cut."""
+
+    first: int
+    last: int
+    is_whole: bool
+
+
+def window_of(trace: Trace, turn: int) -> Window:
+    """The turns around `turn` whose texts together fit into a page, at least that one."""
+    sizes = [sum(len(part.text) for part in one.parts) for one in trace.turns]
+    if not sizes:
+        return Window(1, 0, is_whole=True)
+    first = last = min(max(turn, 1), len(sizes)) - 1
+    room = MOST_CHARACTERS - sizes[first]
+    while True:
+        after = last + 1 < len(sizes) and sizes[last + 1] <= room
+        before = first > 0 and sizes[first - 1] <= room
+        if after and (not before or last - turn <= turn - first):
+            last += 1
+            room -= sizes[last]
+        elif before:
+            first -= 1
+            room -= sizes[first]
+        else:
+            break
+    return Window(first + 1, last + 1, is_whole=first == 0 and last == len(sizes) - 1 and room >= 0)
+
+
+def stream_data(trace: Trace, inspection: Inspection, window: Window) -> dict[str, Json]:
+    """The parts of the window's turns and the rows of steps and faults. Lone surrogates are told apart as `odd`."""
+    wrong: defaultdict[tuple[int, str], list[Diagnostic]] = defaultdict(list)
+    for diagnostic in inspection.diagnostics[:_MOST_MARKS]:
+        wrong[diagnostic.location.turn, diagnostic.location.part].append(diagnostic)
+    found = {(part.turn, part.part): part for part in inspection.parts}
+    chunks = sum(len(part.chunks.ends) for _, _, part in _parts(trace, window) if part.chunks is not None)
+    facts = _Facts(trace, inspection)
+    return {
+        "parts": [
+            {
+                "turn": number,
+                "role": role,
+                "part": part.name,
+                "title": f"{number} {role}{'' if part.name == 'text' else f' · {visible_line(part.name)}'}",
+                "facts": facts.of(number),
+                **_text(part.text[:MOST_CHARACTERS]),
+                "spans": _spans(found.get((number, part.name)), part.text[:MOST_CHARACTERS]),
+                "marks": [_mark(one, len(part.text)) for one in wrong.get((number, part.name), ())],
+                **(_arrivals(part) if chunks <= _MOST_CHUNKS else {}),
+            }
+            for number, role, part in _parts(trace, window)
+        ],
+        "steps": list(_steps(inspection)),
+        "faults": [_fault(one) for one in inspection.diagnostics[:_MOST_MARKS]],
+    }
+
+
+def place(turn: int, part: str, where: Range) -> dict[str, Json]:
+    """A location as the browser takes it: code points of one part."""
+    return {"turn": turn, "part": part, "start": where.start, "end": where.end}
+
+
+def runs(*pieces: tuple[str, str]) -> list[Json]:
+    """Styled words as the browser takes them."""
+    return [[style, words] for style, words in pieces if words]
+
+
+def _parts(trace: Trace, window: Window) -> Iterator[tuple[int, str, Part]]:
+    for number in range(window.first, window.last + 1):
+        turn = trace.turns[number - 1]
+        for part in turn.parts:
+            yield number, turn.role.value, part
+
+
+class _Facts:
+    """What is said of a turn beside its text."""
+
+    def __init__(self, trace: Trace, inspection: Inspection) -> None:
+        self._trace, self._model, self._steps = trace, model_of(trace), StepPlaces(inspection.chain)
+
+    def of(self, number: int) -> str:
+        turn = self._trace.turns[number - 1]
+        said = (*answers(turn, number, self._steps), *turn_facts(turn, self._model))
+        return " · ".join(map(visible_line, said))
+
+
+def _text(text: str) -> dict[str, Json]:
+    """The text as a browser can take it; `odd` are the places of lone surrogates, with what to show for them."""
+    odd: list[Json] = [[found.start(), visible(found[0])] for found in _LONE.finditer(text)]
+    return {"text": _LONE.sub("\ufffd", text) if odd else text, "odd": odd}
+
+
+def _spans(inspected: PartInspection | None, text: str) -> list[Json]:
+    """The top-level spans that tile the text, those within it."""
+    if inspected is None or not inspected.spans:
+        return [["text", 0, len(text), 0, len(text), ""]]
+    return [
+        [
+            span.kind.value,
+            span.range.start,
+            min(span.range.end, len(text)),
+            min(span.inner.start, len(text)),
+            min(span.inner.end, len(text)),
+            span.label if span.label != span.kind.value else "",
+        ]
+        for span in inspected.spans
+        if span.range.start < max(len(text), 1)
+    ]
+
+
+def _mark(diagnostic: Diagnostic, length: int) -> Json:
+    fault = diagnostic.fault
+    start, end = min(fault.range.start, length), min(fault.range.end, length)
+    said = [fault.rule.severity.value, fault.rule.code, fault.rule.name, visible_line(fault.message)]
+    return [start, end, *said, visible_line(fault.hint) if fault.hint else ""]
+
+
+def _arrivals(part: Part) -> dict[str, Json]:
+    chunks = part.chunks
+    if chunks is None:
+        return {}
+    return {
+        "ends": list(chunks.ends),
+        "times": None if chunks.offsets_s is None else list(chunks.offsets_s),
+        "ids": None if chunks.token_ids is None else [_list(ids) for ids in chunks.token_ids],
+        "logprobs": None if chunks.logprobs is None else [_list(logs) for logs in chunks.logprobs],
+    }
+
+
+def _list(values: Sequence[float] | None) -> Json:
+    return None if values is None else list(values)
+
+
+def _steps(inspection: Inspection) -> Iterator[Json]:
+    for step in inspection.chain.steps:
+        glyph = step_glyph(step)
+        at = step.location
+        yield {
+            **place(at.turn, at.part, at.range),
+            "depth": 0,
+            "step": step.number,
+            "runs": runs(
+                ("dim", f"{step.number} "),
+                (glyph.style.value, f"{glyph.text} "),
+                ("key", call_brief(step.call, _IN_ROW)),
+                ("dim", f"  {visible_line(outcome_words(step))}"),
+            ),
+        }
+
+
+def _fault(diagnostic: Diagnostic) -> Json:
+    fault, at = diagnostic.fault, diagnostic.location
+    severity = fault.rule.severity
+    return {
+        **place(at.turn, at.part, at.range),
+        "depth": 0,
+        "runs": runs(
+            (severity.value, f"{GLYPHS[severity]} {fault.rule.code} {fault.rule.name}"),
+            ("dim", f"  turn {at.turn}  "),
+            ("", visible_line(fault.message[:_IN_ROW])),
+        ),
+    }
+
+
+def turns_shown(window: Window, total: int) -> Iterable[str]:
+    """What a page that does not hold the whole trace says of itself."""
+    if not window.is_whole:
+        yield (
+            f"The texts of this trace do not fit into one page: turns {window.first} to {window.last} of {total} are "
+            "here. Another step brings its own turns."
+        )

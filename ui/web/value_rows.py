@@ -1,0 +1,38 @@
+"""The tree of a trace as rows for the browser: turns, spans, calls and every value, each with its exact characters."""
+
+from collections.abc import Iterable
+
+from inspector.model import Json
+from ui.views.dissect.dissection import Dissection
+from ui.views.dissect.trace_rows import turn_rows
+from ui.views.dissect.tree import HEAVY
+from ui.views.dissect.tree_row import TreeRow
+from ui.web.stream_data import Window, place, runs
+
+MOST_ROWS = 5_000
+
+
+def value_rows(dissection: Dissection, window: Window) -> list[Json]:
+    """The rows of the window's turns, everything expanded that is quickly read; at most `MOST_ROWS` of them."""
+    rows: list[Json] = []
+    waiting = [row for row in _reversed(turn_rows(dissection)) if window.first <= row.key[0] <= window.last]  # type: ignore[operator]  # a turn's key is its number
+    room = HEAVY
+    while waiting:
+        row = waiting.pop()
+        if len(rows) == MOST_ROWS:
+            return [*rows, {"depth": 0, "runs": runs(("dim", f"… {MOST_ROWS:,} rows are shown"))}]
+        rows.append(_row(row))
+        if row.grow is not None and row.heavy <= room:
+            room -= row.heavy
+            waiting += _reversed(row.grow())
+    return rows
+
+
+def _reversed(rows: Iterable[TreeRow]) -> list[TreeRow]:
+    return list(reversed(list(rows)))
+
+
+def _row(row: TreeRow) -> Json:
+    at = row.location
+    where = {} if at is None else place(at.turn, at.part, at.range)
+    return {**where, "depth": min(row.depth, 12), "runs": runs(*((run.style.value, run.text) for run in row.label))}
