@@ -15,10 +15,11 @@ import sample_traces
 from benchmarks.postgresql_server import new_database
 from inspector.chain.metrics_figures import TRACE_NUMBERS, TraceFigures
 from inspector.chain.metrics_groups import Aspect, GroupKey, Groups, Slices, TraceKeys
+from inspector.checks.schema_complexity import SchemaComplexity, schema_complexity
 from inspector.errors import UnreadableFileError
 from inspector.importers.reading import read_source
 from inspector.inspection import Inspection, inspect_trace
-from inspector.model import Part, Role, Trace, Turn
+from inspector.model import Generation, Part, Role, ToolDefinition, Trace, Turn
 from storage import FilterError, Store, open_store, upgrade_store
 from storage.engine import new_engine, writing
 from storage.figure_rows import figures_in
@@ -209,3 +210,13 @@ def test_a_prompt_is_known_by_its_first_words_and_its_tools(store: Store) -> Non
         ("You are helpful. x", 80, 2),
         ("", 0, 2),
     }
+
+
+def test_the_schemas_of_tools_are_measured_as_they_were_last_offered(store: Store) -> None:
+    store.save(inspected(trace("a", GOOD_CALL)))
+    newer = ToolDefinition("get_weather", "The weather", {"type": "object", "properties": {"city": {"type": "string"}}})
+    told = trace("b", GOOD_CALL)
+    turns = (*told.turns[:1], replace(told.turns[1], generation=Generation(tools=(newer,))))
+    store.save(inspected(replace(told, turns=turns)))
+    found = store.schemas(["get_weather", "get_time", "nobody"])
+    assert found == {"get_weather": schema_complexity(newer), "get_time": SchemaComplexity()}

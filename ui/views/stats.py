@@ -12,6 +12,7 @@ from ui.views.run import Line, Run, clipped
 from ui.views.stats_comparison import comparison_lines, comparison_sentence
 from ui.views.stats_groups import group_lines
 from ui.views.stats_report import Statistics
+from ui.views.stats_schemas import schema_lines
 from ui.views.stats_wording import bar, code_title, dim, percent, value_text
 from ui.views.table import table_lines
 from ui.views.visible import visible_line
@@ -36,6 +37,7 @@ def statistics_lines(found: Statistics, *, width: int, full: bool = False) -> It
         if not found.by
         else group_lines(found, width=width, full=full),
         comparison_lines(found, width=width),
+        schema_lines(found, width=width),
         _step_lines(found.steps, width),
         _code_lines("first fault", found.codes, width),
         _code_lines("cut off by", found.aborts, width),

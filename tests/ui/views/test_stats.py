@@ -8,6 +8,7 @@ from inspector.chain.metrics import added, tallies_of
 from inspector.chain.metrics_comparing import compared
 from inspector.chain.metrics_figures import TRACE_NUMBERS
 from inspector.chain.metrics_groups import GroupFigures, GroupKey, Slice
+from inspector.checks.schema_complexity import SchemaComplexity
 from storage import Prompt, Violations
 from ui.views.cells import cell_width
 from ui.views.run import plain
@@ -161,6 +162,16 @@ def test_groups_that_share_traces_are_not_taken_for_independent() -> None:
         baseline=groups[0],
     )
     assert "take p as a hint" in shown(found, 160)
+
+
+def test_compliance_is_told_by_the_depth_of_schemas() -> None:
+    groups = [group("flat", traces=9, broken=0), group("deep", traces=9, broken=8), group("told", traces=9, broken=0)]
+    schemas = {"flat": SchemaComplexity(2, 3), "deep": SchemaComplexity(4, 9, 2, 1)}
+    text = shown(whole(by=(GroupKey.TOOL,), groups=groups, schemas=schemas), 100)
+    assert re.search(r"^ +2 +1 +0 +18 +1\.00 \(0\.70–1\.00\)", text, re.MULTILINE)
+    assert re.search(r"^ +4 +1 +1 +18 +0\.56 \(", text, re.MULTILINE)
+    assert re.search(r"^deep +4 +9 +2 +1 +0\.56 \(", text, re.MULTILINE)
+    assert text.index("deep   ", text.index("most intricate")) < text.index("flat ", text.index("most intricate"))
 
 
 def test_json_has_every_key_for_traces_and_for_none() -> None:
