@@ -91,7 +91,9 @@ def slices(connection: sa.Connection, aspect: Aspect, by: Sequence[GroupKey], co
     ended = _trace.abort_reason if aspect is Aspect.ABORT else _trace.break_step
     select = sa.select(*keys, value, sa.func.count()).select_from(tables.trace).where(ended.is_not(None), *conditions)
     counted = sa.exists().where(tables.figures.c.trace_id == _trace.id)
-    rows: Sequence[Sequence[Any]] = connection.execute(select.where(counted).group_by(*keys, value)).all()
+    rows: list[tuple[Any, ...]] = [
+        tuple(row) for row in connection.execute(select.where(counted).group_by(*keys, value))
+    ]
     found = [
         Slice(tuple(_value(key, one) for key, one in zip(by, row, strict=False)), unescaped(row[-2]), row[-1])
         for row in rows
