@@ -63,7 +63,10 @@ def _stream(shown: ShownTrace) -> None:
     if picked is not None:
         keep(turn=picked["turn"], part=picked["part"], start=picked["start"], end=picked["end"])
         selected = _asked_place(shown)
-    side_views(dissection, None if selected is None else Location(*selected))
+    led = side_views(dissection, None if selected is None else Location(*selected))
+    if led is not None:
+        keep(turn=led.turn, part=led.part, start=led.range.start, end=led.range.end)
+        st.rerun()
 
 
 def _asked_place(shown: ShownTrace) -> tuple[int, str, Range] | None:
