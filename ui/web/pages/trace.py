@@ -16,9 +16,10 @@ from ui.web.places import asked, asked_number, go, keep
 from ui.web.shown_trace import ShownTrace, shown_trace
 from ui.web.side_views import side_views
 from ui.web.stream_data import place, stream_data, turns_shown, window_of
+from ui.web.trace_actions import trace_actions
 from ui.web.value_rows import value_rows
 
-_WIDTH = 110
+_WIDTH = 96
 
 
 def show() -> None:
@@ -32,6 +33,7 @@ def show() -> None:
         return
     shown = shown_trace(id_)
     _head(shown)
+    trace_actions(shown)
     _stream(shown)
 
 
