@@ -29,6 +29,7 @@ class Entry(NamedTuple):
 PAGES: tuple[Entry, ...] = (
     Entry("traces", "Traces", ":material/list:", "ui.web.pages.traces"),
     Entry("trace", "Trace", ":material/account_tree:", "ui.web.pages.trace"),
+    Entry("compare", "Compare", ":material/compare_arrows:", "ui.web.pages.compare"),
     Entry("rules", "Rules", ":material/rule:", "ui.web.pages.rules"),
     Entry("sql", "SQL", ":material/database:", "ui.web.pages.sql"),
 )
