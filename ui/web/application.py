@@ -27,6 +27,7 @@ class Entry(NamedTuple):
 
 
 PAGES: tuple[Entry, ...] = (
+    Entry("triage", "What breaks", ":material/troubleshoot:", "ui.web.pages.triage"),
     Entry("traces", "Traces", ":material/list:", "ui.web.pages.traces"),
     Entry("trace", "Trace", ":material/account_tree:", "ui.web.pages.trace"),
     Entry("compare", "Compare", ":material/compare_arrows:", "ui.web.pages.compare"),

@@ -20,7 +20,7 @@ from ui.web.shown_trace import ShownTrace, shown_trace
 from ui.web.stores import store
 
 MOST = 6
-_WIDTH = 150
+_WIDTH = 96
 _KEY = "weaklink_runs"
 _ALIKE = 50
 
@@ -30,9 +30,7 @@ def show() -> None:
     st.title("Compare")
     if st.session_state.get(_KEY) != asked("runs"):
         st.session_state[_KEY] = asked("runs")
-    st.text_input(
-        "Traces by their numbers, the first is what the others are held against", key=_KEY, on_change=_changed
-    )
+    st.text_input("Traces by number; others are held against the first", key=_KEY, on_change=_changed)
     ids = re.findall(r"\d+", asked("runs"))[:MOST]
     runs = [shown_trace(int(one)) for one in dict.fromkeys(ids)]
     if len(runs) > 1:
