@@ -1,7 +1,6 @@
 """A filter lets through what it says: the database agrees with plain Python, trace by trace."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
