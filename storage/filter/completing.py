@@ -115,11 +115,11 @@ def _offered(connection: sa.Connection, key: Key) -> Iterator[tuple[str, str]]:
     elif key in COLUMNS:
         column = COLUMNS[key]
         yield from _counted(connection, tables.trace, column, tables.trace.c.id, what)
-        yield from ((unescaped(one), what) for one in stored_values(connection, column, _MOST_STORED))
+        yield from ((unescaped(one), what) for one in stored_values(connection, column, _MOST_STORED) if one)
     elif key in TABLES:
         table, column = TABLES[key]
         yield from _counted(connection, table, column, table.c.trace_id, what)
-        yield from ((unescaped(one), what) for one in stored_values(connection, column, _MOST_STORED))
+        yield from ((unescaped(one), what) for one in stored_values(connection, column, _MOST_STORED) if one)
     elif key is Key.SESSION:
         external = tables.external_id
         names = _counted(connection, external, external.c.name, external.c.trace_id, "")

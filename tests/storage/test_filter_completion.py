@@ -74,5 +74,5 @@ def test_what_is_offered_can_be_read(filled: Store) -> None:
 
 
 def test_at_most_fifty_are_offered(store: Store) -> None:
-    store.save(inspected(*(trace(f"s{n}", model=f"model {n}") for n in range(60))))
+    store.save(inspected(*(trace(f"s{n}", "yes", model=f"model {n}") for n in range(60))))
     assert len(store.complete("model:")) == 50

@@ -1,13 +1,16 @@
 """Filters on the command line: as words, as an option, and where they go wrong."""
 
 import json
+import shlex
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from storage import open_store
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
-from tests.ui.conftest import Run
+from tests.ui.conftest import START, Run, environment
 
 
 @pytest.fixture
@@ -52,6 +55,40 @@ def test_an_error_stands_below_its_character(weaklink: Run, database: Path, argu
 
 
 @pytest.mark.parametrize(
+    ("line", "replies"),
+    [
+        ("weaklink list --db t.db model:he", ["hermes-4"]),
+        ("weaklink list --db t.db 'sun or model:he", ["sun or model:hermes-4"]),
+        ("weaklink list --db t.db sun model:hermes-4,q", ["hermes-4,qwen3"]),
+        ("weaklink list --db t.db arg:$.city=o", ["oslo"]),
+        ("weaklink list --db t.db mark", ["marked:"]),
+        ("weaklink li", ["list"]),
+    ],
+)
+def test_bash_puts_in_what_it_takes_for_the_last_word(
+    weaklink: Run, database: Path, tmp_path: Path, line: str, replies: list[str]
+) -> None:
+    bash = shutil.which("bash")
+    if bash is None:
+        pytest.skip("bash is not installed")
+    script = weaklink("completion", "bash").stdout.decode()
+    command = tmp_path / "weaklink"
+    command.write_text(f'#!/bin/sh\nexec {shlex.join(START)} "$@"\n')
+    command.chmod(0o755)
+    asked = f"COMP_LINE={shlex.quote(line)} COMP_POINT={len(line)}\n_weaklink_completion {command}\n"
+    done = subprocess.run(
+        [bash, "--norc"],
+        input=f'{script}\n{asked}printf "%s\\n" "${{COMPREPLY[@]}}"\n'.encode(),
+        capture_output=True,
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        check=False,
+        timeout=60,
+    )
+    assert done.stdout.decode().splitlines() == replies, done.stderr
+
+
+@pytest.mark.parametrize(
     ("line", "offered"),
     [
         ("weaklink list --db t.db mod", ["model:"]),
@@ -65,4 +102,5 @@ def test_a_shell_completes_filters(weaklink: Run, database: Path, line: str, off
     words = line.split()
     asked = {"_WEAKLINK_COMPLETE": "zsh_complete", "COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)}
     done = weaklink(**asked)
-    assert done.stdout.decode().splitlines()[1::3] == offered, done.stderr
+    found = done.stdout.decode().replace("\\:", ":").splitlines()[1::3]
+    assert found == offered, done.stderr
