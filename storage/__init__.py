@@ -7,8 +7,9 @@ from storage.location import Place, place_of
 from storage.marks import Mark
 from storage.running.following import Following
 from storage.schema import NoDatabaseYetError
-from storage.store import Store, open_store, upgrade_store
+from storage.store import Store, open_store
 from storage.summaries import Cursor, TraceSummary
+from storage.upgrading import upgrade_store
 from storage.upkeep import StoreStats
 from storage.writing import Saved, Verdict
 

@@ -28,7 +28,7 @@ from storage.running.following import Following
 from storage.running.recovery import broken_off, end_where_it_broke, read_open_turns
 from storage.running.rows import write_steps
 from storage.running.step import Step
-from storage.schema import check_file, ensure_current, upgrade
+from storage.schema import check_file, ensure_current
 from storage.search import index_some
 from storage.summaries import Cursor, TraceSummary, summaries
 from storage.toolsets import drop_unused_toolsets
@@ -58,18 +58,6 @@ def open_store(where: str | Path | None = None, *, create: bool = True, busy_tim
         engine.dispose()
         raise
     return Store(engine, place)
-
-
-def upgrade_store(where: str | Path | None = None) -> bool:
-    """Lift the database to this weaklink's version of the tables; whether that changed it. StoreError as above."""
-    place = place_of(where)
-    check_file(place, create=False)
-    engine = new_engine(place)
-    try:
-        with sentences(place):
-            return upgrade(engine, place)
-    finally:
-        engine.dispose()
 
 
 class Store:

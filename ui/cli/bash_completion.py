@@ -2,7 +2,6 @@
 
 import os
 import re
-from typing import Final
 
 from click.shell_completion import BashComplete, CompletionItem, split_arg_string
 
@@ -14,7 +13,7 @@ class WholeWords(BashComplete):
     """Click's, but it is told the line up to the cursor, and answers with what bash takes for the last word alone."""
 
     source_template = BashComplete.source_template.replace(_WORDS, _LINE)
-    name: Final = "bash"
+    name = "bash"
     _before = ""
 
     def get_completion_args(self) -> tuple[list[str], str]:

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Sequence
-from typing import Final
 
 import click
 from click.shell_completion import CompletionItem
@@ -41,7 +40,7 @@ def _check(text: str) -> None:
 class FilterType(click.ParamType[str]):
     """A filter, or one of the words that make one; the shell completes it from the database."""
 
-    name: Final = "filter"
+    name = "filter"
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """What the language and the database know; nothing where there is no database yet."""
