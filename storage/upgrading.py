@@ -9,7 +9,11 @@ from storage.schema import check_file, upgrade
 
 
 def upgrade_store(where: str | Path | None = None) -> bool:
-    """Lift the database to this weaklink's version of the tables; whether that changed it. StoreError as `open_store` raises it."""
+    """Lift the database to this weaklink's version of the tables; whether that changed it.
+
+    What older tables do not hold is filled in from the traces and inspections that are there, which takes some time.
+    StoreError as `open_store` raises it.
+    """
     place = place_of(where)
     check_file(place, create=False)
     engine = new_engine(place)
