@@ -46,6 +46,17 @@ _FILTERS = {
     "the oldest's and a status": f"{OLD} status:broken",
     "the oldest's and a common word": f"{OLD} {COMMON}",
     "a word that is not there": "zyzzyva",
+    "one of two": "status:aborted or tool:tool_19",
+    "one of two, twice, and a model": "(status:broken or code:S2) model:qwen3-32b (tool:tool_3 or tool:tool_4)",
+    "a rare word or none": f"{RARE} or zyzzyva",
+    "not a status": "not status:ok",
+    "not a common word": f"-{COMMON}",
+    "an argument": "arg:$.day=77",
+    "an argument, compared": "arg:$.day>500",
+    "tokens": "tokens:>250",
+    "a duration no trace has": "duration:>2h",
+    "a kind of span": "kind:tool_call",
+    "a session": "session:s77",
 }
 _AT_DEPTH = {"at depth": "", "at depth, a status": "status:broken", "at depth, a word": COMMON}
 

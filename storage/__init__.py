@@ -1,7 +1,7 @@
 """Traces and their inspections, kept in SQLite or PostgreSQL."""
 
 from storage.excerpts import SearchHit, SearchResults
-from storage.filter import FilterError
+from storage.filter import Completion, FilterError, check_filter
 from storage.live import StoreSink
 from storage.location import Place, place_of
 from storage.marks import Mark
@@ -10,12 +10,14 @@ from storage.running.following import Following
 from storage.schema import NoDatabaseYetError
 from storage.statistics import Violations
 from storage.statistics_keys import Prompt
-from storage.store import Store, open_store, upgrade_store
+from storage.store import Store, open_store
 from storage.summaries import Cursor, TraceSummary
+from storage.upgrading import upgrade_store
 from storage.upkeep import StoreStats
 from storage.writing import Saved, Verdict
 
 __all__ = [
+    "Completion",
     "Cursor",
     "FilterError",
     "Following",
@@ -35,6 +37,7 @@ __all__ = [
     "TraceSummary",
     "Verdict",
     "Violations",
+    "check_filter",
     "open_store",
     "place_of",
     "upgrade_store",
