@@ -4,13 +4,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from inspector.dataset.record_edits import between_quotes, edits_of_literal
 from inspector.dataset.record_slots import find_slots
 from inspector.dataset.repair import Change, Place, Repair, edited
 from inspector.diagnostics import Edit
 from inspector.json_scanner import JsonKind, JsonNode, decode_string, read_json
-from inspector.json_text import write_json
-from inspector.model import Decoded, Literal, Trace
-from inspector.text import Range, lone_surrogates
+from inspector.model import Literal, Trace
+from inspector.text import Range
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +37,10 @@ def rewrite_record(text: str, trace: Trace, repair: Repair) -> RewrittenRecord:
         by_place.setdefault(change.place, []).append(change)
     edits = [Edit(*_rewritten(text, slots[place], mine)) for place, mine in by_place.items()]
     edits.sort(key=lambda edit: edit.range)
-    return RewrittenRecord(
-        edited(text, edits), placed, tuple(change for change in changes if change.place not in slots)
-    )
+    rewritten = edited(text, edits)
+    if edits and not read_json(rewritten).strict:  # arguments that are no string were left half repaired
+        return RewrittenRecord(text, (), changes)
+    return RewrittenRecord(rewritten, placed, tuple(change for change in changes if change.place not in slots))
 
 
 def _rewritten(record: str, slot: JsonNode, changes: Iterable[Change]) -> tuple[Range, str]:
@@ -60,17 +61,11 @@ def _rewritten(record: str, slot: JsonNode, changes: Iterable[Change]) -> tuple[
 
 def _edited_string(raw: str, text: str, edits: Sequence[Edit], *, ascii_only: bool) -> tuple[str, str]:
     """A string's raw content and its value after edits of the value."""
-    decoded = Decoded([Literal(0, raw, text)])
-    raw_edits = [Edit(decoded.place(edit.range), _between_quotes(edit.text, ascii_only=ascii_only)) for edit in edits]
-    new_raw, new_text = edited(raw, raw_edits), edited(text, edits)
+    new_raw = edited(raw, edits_of_literal(Literal(0, raw, text), edits, ascii_only=ascii_only))
+    new_text = edited(text, edits)
     if decode_string(new_raw) != new_text:  # an edit has cut an escape, or a pair of surrogates
-        new_raw = _between_quotes(new_text, ascii_only=ascii_only)
+        new_raw = between_quotes(new_text, ascii_only=ascii_only)
     return new_raw, new_text
-
-
-def _between_quotes(text: str, *, ascii_only: bool) -> str:
-    """A text as a JSON string spells it; what no encoding can hold becomes an escape."""
-    return write_json(text, ascii_only=ascii_only or any(lone_surrogates(text)))[1:-1]
 
 
 def _edits_of(changes: Iterable[Change]) -> list[Edit]:
