@@ -101,7 +101,7 @@ def test_what_it_may_not_say_is_refused_with_file_key_and_nearest_name(
 
 def test_what_is_no_toml_is_refused(tmp_path: Path) -> None:
     path = config(tmp_path, "select = [")
-    with pytest.raises(WeaklinkError, match="weaklink.toml is not TOML"):
+    with pytest.raises(WeaklinkError, match=r"weaklink\.toml is not TOML"):
         find_config(path.parent)
 
 
