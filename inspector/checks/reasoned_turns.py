@@ -17,14 +17,17 @@ class InspectedPart(Protocol):
     @property
     def turn(self) -> int:
         """The number of its turn."""
+        ...
 
     @property
     def part(self) -> str:
         """The name of the part."""
+        ...
 
     @property
     def spans(self) -> tuple[Span, ...]:
         """Its spans, in order."""
+        ...
 
 
 class ReasoningMode(StrEnum):
