@@ -199,7 +199,7 @@ def test_reasoning_is_bounded_and_its_own() -> None:
     assert point["reasoning_place"] == {"turn": 4, "part": "text", "start": 8, "end": 608}
 
 
-@settings(max_examples=150)  # whole traces are inspected
+@settings(max_examples=60)  # whole traces are inspected
 @given(traces())
 def test_every_trace_can_be_annotated_and_every_place_is_in_it(trace: Trace) -> None:
     inspection = inspect_trace(trace, format="hermes")
