@@ -153,12 +153,16 @@ def _where_they_part(diff: RunDiff, width: int, *, full: bool) -> Iterator[Line]
 def _step_diff(steps: tuple[Step, Step], pair: tuple[int, int], width: int, *, full: bool) -> Iterator[Line]:
     calls = call_texts(*steps)
     if calls[0] != calls[1]:
-        places = [f"step {step.number}, turn {step.location.turn}" for step in steps]
+        places = [_call_place(step) for step in steps]
         yield from _text_diff("call", pair, places, calls, width, full=full)
     results = tuple(step.result.content if step.result is not None else "" for step in steps)
     if steps[0].call.name == steps[1].call.name and results[0] != results[1]:
         places = [_result_place(step) for step in steps]
         yield from _text_diff("result", pair, places, _laid_out(results), width, full=full)
+
+
+def _call_place(step: Step) -> str:
+    return f"step {step.number}, turn {step.location.turn}"
 
 
 def _result_place(step: Step) -> str:
@@ -184,7 +188,7 @@ def _indented(text: str) -> str:
 def _only(label: str, step: Step, width: int) -> Iterator[Line]:
     yield ()
     head = f"Only {label} makes this call"
-    yield (Run(head, Style.STRONG), Run(f"  step {step.number}, turn {step.location.turn}", Style.DIM))
+    yield clipped((Run(head, Style.STRONG), Run(f"  {_call_place(step)}", Style.DIM)), width)
     yield from text_diff_lines("", call_texts(step)[0], width)
 
 
@@ -194,5 +198,7 @@ def _text_diff(
     yield ()
     yield (Run(f"What differs in the {what}", Style.STRONG),)
     for sign, run, place, style in zip("-+", pair, places, (Style.REMOVED, Style.ADDED), strict=True):
-        yield (Run(f"    {sign} {run_label(run)}", style), Run(f"  {place}" if place else "", Style.DIM))
+        yield clipped(
+            (Run(f"    {sign} {run_label(run)}", style), Run(f"  {place}" if place else "", Style.DIM)), width
+        )
     yield from text_diff_lines(texts[0], texts[1], width, full=full)
