@@ -8,12 +8,18 @@ from contextlib import AbstractContextManager
 import sqlalchemy as sa
 
 from inspector.chain.metrics_groups import Aspect, GroupFigures, GroupKey, Slice
+from inspector.checks.schema_complexity import SchemaComplexity, schema_complexity
 from storage import tables
 from storage.failures import reading
 from storage.filter import Words, parse_filter
 from storage.filter.sql import condition_of
 from storage.filter.trees import inwards
+from storage.groups import in_groups
 from storage.location import Place
+from storage.packing.blobs import from_blob
+from storage.packing.escapes import key
+from storage.packing.records import tool_from
+from storage.packing.values import unpack
 from storage.reading import read_trace
 from storage.search import Phrase, holding
 from storage.statistics import Conditions, Violations, group_figures, slices, uncounted, violations
@@ -70,6 +76,18 @@ class AsksStatistics:
                 for id_ in connection.scalars(wanted):
                     with reading(self.place, f"trace {id_}"):
                         found[one] = prompt_of(read_trace(connection, id_))
+        return found
+
+    def schemas(self, tools: Sequence[str]) -> dict[str, SchemaComplexity]:
+        """How intricate the schemas of these tools are, as requests last offered them; those of texts alone lack."""
+        tool = tables.tool.c
+        named = {key(name): name for name in tools}
+        found: dict[str, SchemaComplexity] = {}
+        with self._reads() as connection, reading(self.place, "the definition of a tool"):
+            for group in in_groups(named):
+                rows = connection.execute(sa.select(tool.name, tool.body).where(tool.name.in_(group)).order_by(tool.id))
+                for name, body in dict(rows.all()).items():
+                    found[named[name]] = schema_complexity(tool_from(unpack(from_blob(body))))
         return found
 
 

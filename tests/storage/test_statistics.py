@@ -3,22 +3,28 @@
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
 from typing import TypeAlias
 
 import pytest
+from alembic import command
 
 import sample_traces
 from benchmarks.postgresql_server import new_database
 from inspector.chain.metrics_figures import TRACE_NUMBERS, TraceFigures
 from inspector.chain.metrics_groups import Aspect, GroupKey, Groups, Slices, TraceKeys
+from inspector.checks.schema_complexity import SchemaComplexity, schema_complexity
 from inspector.errors import UnreadableFileError
 from inspector.importers.reading import read_source
 from inspector.inspection import Inspection, inspect_trace
-from inspector.model import Trace
-from storage import FilterError, Store, open_store
+from inspector.model import Generation, Part, Role, ToolDefinition, Trace, Turn
+from storage import FilterError, Store, open_store, upgrade_store
+from storage.engine import new_engine, writing
 from storage.figure_rows import figures_in
+from storage.location import place_of
+from storage.migrating import config
 from storage.statistics_keys import keys_of
 from tests.storage.conftest import DATABASES
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
@@ -178,3 +184,39 @@ def test_what_cannot_be_grouped_at_once_is_refused(store: Store) -> None:
         store.breakdown(Aspect.STEP, by=[GroupKey.TOOL])
     with pytest.raises(FilterError):
         store.figures("colour:red")
+
+
+def test_a_database_of_older_tables_is_counted_when_it_is_lifted(database: str) -> None:
+    with open_store(database) as store:
+        store.save(inspected(trace("a", GOOD_CALL, BAD_CALL), trace("b", BAD_CALL)))
+        asked = [store.figures(by=by) for by in ((), (GroupKey.TOOL,), (GroupKey.MODEL,))]
+    engine = new_engine(place_of(database))
+    with writing(engine) as connection:
+        command.downgrade(config(connection), "v0004")
+    engine.dispose()
+    assert upgrade_store(database) is True
+    with open_store(database) as store:
+        assert [store.figures(by=by) for by in ((), (GroupKey.TOOL,), (GroupKey.MODEL,))] == asked
+
+
+def test_a_prompt_is_known_by_its_first_words_and_its_tools(store: Store) -> None:
+    told = trace("a", GOOD_CALL)
+    system = Turn(Role.SYSTEM, (Part("text", "You  are\nhelpful. " + "x" * 500),))
+    store.save(inspected(replace(told, turns=(system, *told.turns)), trace("b", GOOD_CALL)))
+    hashes = [group.keys[0] for group in store.figures(by=[GroupKey.PROMPT])]
+    found = store.prompts([*hashes, "0" * 12])
+    assert found.keys() == set(hashes)
+    assert {(one.words[:18], len(one.words), one.tools) for one in found.values()} == {
+        ("You are helpful. x", 80, 2),
+        ("", 0, 2),
+    }
+
+
+def test_the_schemas_of_tools_are_measured_as_they_were_last_offered(store: Store) -> None:
+    store.save(inspected(trace("a", GOOD_CALL)))
+    newer = ToolDefinition("get_weather", "The weather", {"type": "object", "properties": {"city": {"type": "string"}}})
+    told = trace("b", GOOD_CALL)
+    turns = (*told.turns[:1], replace(told.turns[1], generation=Generation(tools=(newer,))))
+    store.save(inspected(replace(told, turns=turns)))
+    found = store.schemas(["get_weather", "get_time", "nobody"])
+    assert found == {"get_weather": schema_complexity(newer), "get_time": SchemaComplexity()}

@@ -100,7 +100,7 @@ def stats(
                 store, expression, keys, sides=sides, compares=compares, expected=expected, fewest=fewest
             )
     _report(found, _nothing(expression, paths), as_json=as_json, full=full, color=color)
-    if not complete:
+    if not complete or (paths and found.whole is None):
         ctx.exit(_COULD_NOT_RUN)
 
 

@@ -1,14 +1,16 @@
 """Metrics over the traces of files, added up one trace at a time without a database."""
 
+import os
 from collections import Counter
 from collections.abc import Sequence
 
 from inspector.chain.metrics_groups import Aspect, GroupKey, Groups, Slices
+from inspector.checks.schema_complexity import SchemaComplexity, schema_complexity
 from inspector.errors import UnknownFormatError, UnreadableFileError
 from inspector.importers.reading import read_source
 from inspector.importers.source import Skipped
 from inspector.inspection import inspect_trace
-from inspector.model import Trace
+from inspector.model import ToolDefinition, Trace
 from storage import Prompt, Violations
 from storage.figure_rows import figures_in
 from storage.statistics_keys import keys_of, prompt_of
@@ -30,19 +32,24 @@ class FileFigures:
         self._steps, self._codes, self._aborts = (Slices(one) for one in (Aspect.STEP, Aspect.CODE, Aspect.ABORT))
         self._violations: dict[tuple[str, str, str], Violations] = {}
         self._prompts: dict[str, Prompt] = {}
+        self._schemas: dict[str, SchemaComplexity] = {}
+        self._measured: tuple[ToolDefinition, ...] = ()
         self.failed = False
 
     def read(self, file: PlacedFile, source: str | None) -> None:
-        """Count the traces of a file."""
+        """Count the traces of a file. One that is merely not for us is said, and did not fail."""
         skipped: Counter[str] = Counter()
+        is_ours = False
         try:
-            for record in read_source(file.path, source, name=file.name, size_bytes=file.size_bytes).records:
+            reading = read_source(file.path, source, name=file.name, size_bytes=file.size_bytes)
+            is_ours = True
+            for record in reading.records:
                 if isinstance(record, Trace):
                     self._add(record)
                 else:
                     self._skip(file, record, skipped)
         except UnreadableFileError as error:
-            self.failed = True
+            self.failed = self.failed or is_ours or not os.access(file.path, os.R_OK)
             say(str(error))
         left = skipped.total() - _MOST_SAID
         if left > 0:
@@ -59,6 +66,7 @@ class FileFigures:
             aborts=self._aborts.all(),
             violations=sorted(self._violations.values(), key=lambda one: (-one.times, one.tool, one.path, one.code)),
             prompts=self._prompts,
+            schemas=self._schemas,
             fewest=fewest,
             **shown_groups(self._groups.all() if self._by else [], sides, compares=compares, fewest=fewest),
         )
@@ -84,5 +92,13 @@ class FileFigures:
             place = (one.tool, one.path, one.code)
             so_far = self._violations.get(place, Violations(*place, 0, 0))
             self._violations[place] = Violations(*place, so_far.times + one.times, so_far.traces + 1)
+        for turn in trace.turns if GroupKey.TOOL in self._by else ():
+            self._measure(turn.generation.tools if turn.generation is not None else ())
         if keys.prompt and GroupKey.PROMPT in self._by and keys.prompt not in self._prompts:
             self._prompts[keys.prompt] = prompt_of(trace)
+
+    def _measure(self, tools: tuple[ToolDefinition, ...]) -> None:
+        """Remember how intricate the schemas of these tools are; most turns offer the very same."""
+        if tools is not self._measured:
+            self._measured = tools
+            self._schemas |= {tool.name: schema_complexity(tool) for tool in tools}

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from inspector.chain.metrics_groups import Aspect, GroupKey, Groups
+from inspector.chain.metrics_groups import Aspect, GroupFigures, GroupKey, Groups
 from storage import Cursor, Store, TraceSummary
 from storage.figure_rows import figures_in
 from storage.statistics_keys import keys_of
@@ -35,7 +35,6 @@ def stored_statistics(
         if GroupKey.TOOL not in by:
             groups = with_agreement(groups, in_groups)
     shown = shown_groups(groups, sides, compares=compares, fewest=fewest)
-    hashes = [group.keys[list(by).index(GroupKey.PROMPT)] for group in shown["groups"]] if GroupKey.PROMPT in by else []
     return Statistics(
         whole[0] if whole else None,
         tuple(by),
@@ -43,11 +42,20 @@ def stored_statistics(
         codes=store.breakdown(Aspect.CODE, expression),
         aborts=store.breakdown(Aspect.ABORT, expression),
         violations=store.violations(expression, limit=_MOST_VIOLATIONS),
-        prompts=store.prompts(list(dict.fromkeys(filter(None, hashes)))[:_MOST_PROMPTS]),
+        prompts=store.prompts(_values(shown["groups"], by, GroupKey.PROMPT)[:_MOST_PROMPTS]),
+        schemas=store.schemas(_values(shown["groups"], by, GroupKey.TOOL)),
         uncounted=store.uncounted(expression),
         fewest=fewest,
         **shown,
     )
+
+
+def _values(groups: Sequence[GroupFigures], by: Sequence[GroupKey], key: GroupKey) -> list[str]:
+    """The values that groups have of a key, each once; none where they are not grouped by it."""
+    if key not in by:
+        return []
+    at = list(by).index(key)
+    return list(dict.fromkeys(group.keys[at] for group in groups if group.keys[at]))
 
 
 def _expected_traces(store: Store, expression: str, expected: Expected) -> Iterator[TraceSummary]:

@@ -12,6 +12,7 @@ from ui.views.run import Line, Run, clipped
 from ui.views.stats_comparison import comparison_lines, comparison_sentence
 from ui.views.stats_groups import group_lines
 from ui.views.stats_report import Statistics
+from ui.views.stats_schemas import schema_lines
 from ui.views.stats_wording import bar, code_title, dim, percent, value_text
 from ui.views.table import table_lines
 from ui.views.visible import visible_line
@@ -36,6 +37,7 @@ def statistics_lines(found: Statistics, *, width: int, full: bool = False) -> It
         if not found.by
         else group_lines(found, width=width, full=full),
         comparison_lines(found, width=width),
+        schema_lines(found, width=width),
         _step_lines(found.steps, width),
         _code_lines("first fault", found.codes, width),
         _code_lines("cut off by", found.aborts, width),
@@ -126,7 +128,7 @@ def _code_lines(head: str, slices: Sequence[Slice], width: int) -> Iterator[Line
 
 def _bars(head: str, counts: Sequence[tuple[str, int]], width: int, *, adds_up: bool = False) -> Iterator[Line]:
     """A bar for each name; with `adds_up` also the share of this and all before it, as a Pareto chart has it."""
-    total, most = sum(n for _, n in counts), max(n for _, n in counts)
+    total, most = sum(n for _, n in counts), max(n for _, n in counts[:_MOST_CODES])
     sums = accumulate(n for _, n in counts)
     rows = [
         (

@@ -1,6 +1,7 @@
 """Metrics as JSON; every key is always there."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 
 from inspector.chain.metrics import estimate
 from inspector.chain.metrics_comparing import Comparison
@@ -40,9 +41,17 @@ def _group(found: Statistics, group: GroupFigures) -> JsonObject:
     return {
         "keys": keys,
         "prompt": {"words": prompt.words, "tools": prompt.tools} if prompt is not None else None,
+        "schema": _schema(found, group),
         "traces": group.traces,
         "measures": _measures(group, found.fewest),
     }
+
+
+def _schema(found: Statistics, group: GroupFigures) -> JsonObject | None:
+    """How intricate the schema of a group's tool is, where that is known."""
+    tools = [value for key, value in zip(found.by, group.keys, strict=True) if key is GroupKey.TOOL]
+    schema = found.schemas.get(tools[0]) if tools else None
+    return None if schema is None else asdict(schema)
 
 
 def _keys(by: Sequence[GroupKey], values: Sequence[str]) -> JsonObject:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from inspector.chain.metrics import FEWEST
 from inspector.chain.metrics_comparing import Comparison
 from inspector.chain.metrics_groups import GroupFigures, GroupKey, Slice
+from inspector.checks.schema_complexity import SchemaComplexity
 from storage import Prompt, Violations
 
 
@@ -15,7 +16,8 @@ class Statistics:
 
     `whole` is all of them in one group, None where there are none; `groups` are those that `by` makes. `steps`, `codes`
     and `aborts` tell how many traces broke at which step, by what, and why others were cut off. `comparisons` hold each
-    group against `baseline`. `prompts` says what the hashes of prompts stand for. `uncounted` traces are in none of the
+    group against `baseline`. `prompts` says what the hashes of prompts stand for, `schemas` how intricate the schema of
+    each tool is where it was offered in a request. `uncounted` traces are in none of the
     numbers. Groups of fewer than `fewest` traces have no intervals.
     """
 
@@ -29,5 +31,6 @@ class Statistics:
     comparisons: Sequence[Comparison] = ()
     baseline: GroupFigures | None = None
     prompts: Mapping[str, Prompt] = field(default_factory=dict)
+    schemas: Mapping[str, SchemaComplexity] = field(default_factory=dict)
     uncounted: int = 0
     fewest: int = FEWEST

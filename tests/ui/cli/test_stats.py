@@ -1,0 +1,179 @@
+"""`weaklink stats`, as its users run it."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from inspector.errors import StoreError
+from inspector.importers.reading import read_source
+from inspector.inspection import inspect_trace
+from inspector.model import Trace
+from storage import open_store
+from tests.ui.conftest import ROOT, Run
+from ui.cli.stats import stats
+
+SAMPLES = ROOT / "sample_traces"
+CALL = '<tool_call>\n{{"name": "get_weather", "arguments": {{"city": "{city}"{comma}}}}}\n</tool_call>'
+
+
+def row(number: int, model: str, *, is_broken: bool) -> dict[str, object]:
+    """A conversation of one call, in ShareGPT's shape."""
+    call = CALL.format(city="Oslo", comma="," if is_broken else "")
+    return {
+        "id": f"task-{number}",
+        "model": model,
+        "conversations": [
+            {"from": "human", "value": "Weather?"},
+            {"from": "gpt", "value": call},
+            {"from": "tool", "value": "<tool_response>\n4 degrees\n</tool_response>"},
+            {"from": "gpt", "value": "It is 4 degrees."},
+        ],
+    }
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    """Sixty traces of two models; of the first two in ten are broken, of the second eight."""
+    rows = [row(number, "hermes-4", is_broken=number % 10 < 2) for number in range(40)]
+    rows += [row(40 + number, "qwen3", is_broken=number % 10 < 8) for number in range(20)]
+    path = tmp_path / "run.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def database(logs: Path) -> Path:
+    """The same traces in a database."""
+    return filled(logs.parent / "t.db", logs)
+
+
+def filled(where: Path, *files: Path) -> Path:
+    with open_store(where) as store:
+        for file in files:
+            traces = [one for one in read_source(file).records if isinstance(one, Trace)]
+            store.save((one, inspect_trace(one)) for one in traces)
+        store.index_pending()
+    return where
+
+
+def answer(weaklink: Run, *words: str) -> dict[str, Any]:
+    done = weaklink("stats", "--json", *words, WEAKLINK_DB="t.db")
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def test_files_and_a_database_of_them_give_the_same(weaklink: Run, tmp_path: Path) -> None:
+    filled(tmp_path / "t.db", *(path for path in sorted(SAMPLES.iterdir()) if path.suffix in (".jsonl", ".sse")))
+    for words in (("--by", "tool", "--compare"), ("--by", "prompt", "--by", "code")):
+        stored, read = answer(weaklink, *words), answer(weaklink, str(SAMPLES), *words)
+        assert stored == read
+        assert stored["traces"] > 30
+        assert stored["violations"]
+
+
+def test_two_models_are_compared(weaklink: Run, database: Path) -> None:
+    assert database.exists()
+    found = answer(weaklink, "--compare", "model=hermes-4", "model=qwen3")
+    assert found["baseline"] == {"model": "hermes-4"}
+    broken = next(one for one in found["comparisons"] if one["measure"] == "broken")
+    assert broken["keys"] == {"model": "qwen3"}
+    assert broken["difference"] == pytest.approx(0.6)
+    assert broken["more_than_noise"] is True
+    said = weaklink("stats", "--by", "model", "--compare", COLUMNS="120", WEAKLINK_DB="t.db").stdout.decode()
+    assert "60 traces, 24 broken (40 %, 29–53)." in said
+    assert "more than noise" in said.splitlines()[1] + said.splitlines()[2]
+
+
+def test_a_filter_chooses_what_is_measured(weaklink: Run, database: Path) -> None:
+    assert database.exists()
+    assert answer(weaklink, "--filter", "model:qwen3")["measures"]["broken"]["hits"] == 16
+    done = weaklink("stats", "--filter", "model:nobody", WEAKLINK_DB="t.db")
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert b"no trace matches this filter" in done.stderr
+
+
+def test_the_least_number_of_traces_can_be_chosen(weaklink: Run, logs: Path) -> None:
+    found = answer(weaklink, str(logs), "--by", "model", "--min", "30")
+    lows = {one["keys"]["model"]: one["measures"]["broken"]["low"] for one in found["groups"]}
+    assert lows["qwen3"] is None
+    assert lows["hermes-4"] is not None
+
+
+@pytest.mark.parametrize("where", ["files", "database"])
+def test_expected_calls_tell_selection_and_parameters(weaklink: Run, logs: Path, tmp_path: Path, where: str) -> None:
+    rows = [
+        {"id": "task-5", "expected": [{"name": "get_weather", "arguments": {"city": "Oslo"}}]},
+        {"id": "task-6", "expected": [{"name": "get_weather", "arguments": {"city": "Rome"}}]},
+        {"id": "task-7", "expected": [{"name": "get_time", "arguments": {}}]},
+        {"id": "nobody", "expected": []},
+    ]
+    text = "\n".join(map(json.dumps, rows)) + "\nnonsense\n"
+    (tmp_path / "expected.jsonl").write_text(text, encoding="utf-8")
+    if where == "database":
+        filled(tmp_path / "t.db", logs)
+    words = [str(logs)] if where == "files" else []
+    found = answer(weaklink, *words, "--expected", "expected.jsonl", "--by", "model")
+    for measures in (found["measures"], found["groups"][0]["measures"]):
+        told = [(measures[name]["hits"], measures[name]["trials"]) for name in ("tool_selection", "parameter_accuracy")]
+        assert told == [(2, 3), (1, 2)]
+    assert found["groups"][1]["measures"]["tool_selection"]["value"] is None
+
+
+def test_expected_calls_that_cannot_be_read_are_said(weaklink: Run, logs: Path, tmp_path: Path) -> None:
+    (tmp_path / "expected.jsonl").write_text('{"id": 1}\n', encoding="utf-8")
+    done = weaklink("stats", str(logs), "--expected", "expected.jsonl")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"expected.jsonl, line 1: the row tells no expected calls" in done.stderr
+    assert b"no line tells expected calls" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--by", "modle"), "did you mean `model`?"),
+        (("--by", "tool,code"), "by tool or by code"),
+        (("--compare",), "--compare wants groups"),
+        (("--compare", "model=a"), "wants another group"),
+        (("--compare", "model=a", "source=b"), "by the same keys"),
+        (("--compare", "model=a", "model=b", "--by", "model"), "leave one of both out"),
+        (
+            ("--compare", "model=hermes", "model=qwen3", "run.jsonl"),
+            "no trace has model=hermes; did you mean `hermes-4`?",
+        ),
+        (("run.jsonl", "--filter", "status:ok"), "a filter asks the database"),
+        (("--source", "sharegpt"), "no PATH is named"),
+        (("--db", "none.db"), "there is no database"),
+    ],
+)
+def test_what_cannot_be_meant_says_why(
+    monkeypatch: pytest.MonkeyPatch, logs: Path, words: tuple[str, ...], said: str
+) -> None:
+    monkeypatch.chdir(logs.parent)
+    with pytest.raises((click.UsageError, StoreError), match=re.escape(said)):
+        stats.main(list(words), standalone_mode=False)
+
+
+def test_a_file_that_is_not_there_is_named(weaklink: Run) -> None:
+    done = weaklink("stats", "nowhere.jsonl")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"nowhere.jsonl: there is no such file" in done.stderr
+
+
+def test_an_empty_database_says_what_to_do(weaklink: Run, tmp_path: Path) -> None:
+    filled(tmp_path / "t.db")
+    done = weaklink("stats", WEAKLINK_DB="t.db")
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert b"`weaklink import PATH` or `weaklink demo`" in done.stderr
+    assert answer(weaklink)["traces"] == 0
+
+
+def test_a_folder_with_files_that_are_no_logs_is_measured_all_the_same(weaklink: Run, logs: Path) -> None:
+    (logs.parent / "notes.txt").write_text("nothing of ours\n", encoding="utf-8")
+    done = weaklink("stats", str(logs), "notes.txt", "--json")
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["traces"] == 60
