@@ -97,6 +97,18 @@ class Story:
         return next(iter(sure or self.lost), None)
 
     @property
+    def caused(self) -> list[int]:
+        """The steps that use what the broken one returned, and those that use theirs."""
+        tainted, caused = {self.broken}, []
+        for number, one in enumerate(self.steps, 1):
+            if self.broken is not None and one.retry_of == self.broken:
+                tainted.add(number)
+            elif one.uses & tainted:
+                tainted.add(number)
+                caused.append(number)
+        return caused
+
+    @property
     def status(self) -> str:
         if self.lost:
             return "broken"
@@ -138,7 +150,7 @@ class _Teller:
         first = len(self.story.steps) + 1
         self.story.turns.append(calls)
         for number, one in enumerate(calls, first):
-            if one.outcome == "ok" and one.result and (found := _made(one.result)):
+            if one.retry_of is None and one.result and (found := _made(one.result)):
                 self.made.append((number, found))
             self.own += [value for value in one.arguments.values() if str(value).startswith("inv-")]
 
@@ -232,6 +244,8 @@ class _Teller:
             arguments["count"] = "many"
         elif kind == "unanswered":
             return Known(tool, arguments, kind, None)
+        if result.startswith("Error") and self.draw(st.booleans()):
+            result += f", see res-{self.number()}"
         raw = f"{{'a_id': '{sought}'}}" if kind == "malformed" else ""
         return Known(tool, arguments, kind, result, certainty=certainty, is_flagged=is_flagged, raw=raw)
 

@@ -7,7 +7,6 @@ from inspector.inspection import Inspection, inspect_trace
 from tests.chain.building import codes
 from tests.chain.known_chains import Story, stories, told
 
-
 _PROFILE = settings()
 # Each draws a whole trace: some hundreds in the gate, all that were asked for in `make fuzz`.
 FEW = settings(max_examples=min(300, _PROFILE.max_examples) if _PROFILE.derandomize else _PROFILE.max_examples)
@@ -32,6 +31,8 @@ def test_a_known_chain_comes_back_as_it_was_planned(story: Story) -> None:
     assert [step.recovered_by for step in steps] == made_good_by
     assert found.chain.status == story.status
     assert (found.chain.broken.step if found.chain.broken else None) == story.broken
+    if found.chain.broken is None or found.chain.broken.reaction != "concealed":
+        assert [number for number in found.chain.caused if number <= len(planned)] == story.caused
     _takes_it_as_planned(story, found)
     _finds_the_planted_arguments(story, found)
 
