@@ -7,6 +7,7 @@ import pytest
 from inspector.inspection import inspect_trace
 from inspector.model import BodyState, ErrorPhase, Generation, GenerationError, Part, Role, Trace, Turn
 from tests.chain.building import inspection_of, trace_of
+from ui.views.break_story import break_lines
 from ui.views.run import plain, width_of
 from ui.views.trace import trace_lines
 from ui.views.turn import turn_facts
@@ -89,6 +90,13 @@ def test_the_break_is_told_with_its_place_its_rule_and_what_helps() -> None:
     assert "help: The call reads well: look at the tool first" in said
     malformed = told('call: get_weather {"city": "Oslo",}', "say: Hm.")
     assert '--> turn 1, call:0, line 1 column 16 | 1 | {"city": "Oslo",} | ^ rule: J104 trailing-comma' in malformed
+
+
+def test_where_carets_would_not_stand_under_their_text_the_place_is_told_in_words() -> None:
+    lines = (CALL, ERROR, "say: I could not get it.")
+    said = [plain(line) for line in break_lines(trace_of(*lines), inspection_of(*lines), 100, with_carets=False)]
+    assert "  at: turn 2, text, line 1 column 1" in said
+    assert not any("^" in line for line in said)
 
 
 NEXT = (
