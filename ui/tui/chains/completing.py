@@ -4,8 +4,7 @@ import re
 from collections.abc import Sequence
 
 from inspector.chain.steps import Status
-from storage import FilterError
-from storage.filter import KEYS, Words, parse_filter
+from storage.filter import KEYS
 from ui.tui.chains.filter_bar import Suggestion
 from ui.tui.store_access import StoreAccess
 
@@ -22,11 +21,3 @@ async def suggestions(access: StoreAccess, text: str, cursor: int) -> Sequence[S
     if key == "status":
         return [Suggestion(start, cursor, f"status:{one}") for one in Status if one.startswith(value)]
     return []
-
-
-def has_words(wanted: str) -> bool:
-    """Whether a filter asks the text index; False for one that cannot be read."""
-    try:
-        return any(isinstance(term, Words) for term in parse_filter(wanted))
-    except FilterError:
-        return False

@@ -11,11 +11,12 @@ from inspector.errors import WeaklinkError
 from storage import FilterError, Pulse, Store, TraceSummary
 from ui.tui.chains.chain_list import ChainList
 from ui.tui.chains.commands import CHAIN_COMMANDS
-from ui.tui.chains.completing import has_words, suggestions
+from ui.tui.chains.completing import suggestions
 from ui.tui.chains.deeds import ChainDeeds
 from ui.tui.chains.detail import ChainDetail
 from ui.tui.chains.filter_bar import FilterBar
-from ui.tui.chains.sentences import nothing_lines, shown_of, status_spots, toggled
+from ui.tui.chains.sentences import nothing_lines, shown_of, status_spots
+from ui.tui.chains.wanted import has_words, narrowed, toggled
 from ui.tui.commands import Command, bindings
 from ui.tui.footer import KeyFooter
 from ui.tui.line_bar import LineBar
@@ -308,7 +309,7 @@ class ChainsScreen(ChainDeeds):
 
 
 def _next_broken(store: Store, *, wanted: str, current: TraceSummary | None) -> TraceSummary | None:
-    filter_ = f"{wanted} status:broken".strip()
+    filter_ = narrowed(wanted, "status:broken")
     after = current.cursor if current else None
     found = store.traces(filter_, limit=1, after=after) or store.traces(filter_, limit=1)
     return found[0] if found else None

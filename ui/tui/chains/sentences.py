@@ -1,6 +1,5 @@
 """What the home screen says: counts by status, where there is nothing to show, and what of a chain can be copied."""
 
-import re
 import shlex
 from collections.abc import Mapping, Sequence
 
@@ -17,8 +16,6 @@ from ui.views.status import RUNNING, status_run
 from ui.views.trace_list import trace_title
 from ui.views.visible import visible_line
 from ui.views.wording import quoted, wrapped
-
-_STATUS_TERM = re.compile(r"(?<!\S)status:[\w*]+(?!\S)")
 
 
 def status_spots(counts: Mapping[str, int], running: int, wanted: str) -> list[Spot]:
@@ -43,13 +40,6 @@ def shown_of(pages: Pages, wanted: str, counts: Mapping[str, int]) -> Line:
     total = sum(counts.values())
     of = f" of {total:,}" if wanted and total else ""
     return (Run(f"{pages.count:,}{more}", Style.STRONG), Run(f"{of} chains"))
-
-
-def toggled(wanted: str, term: str) -> str:
-    """A filter with a `status:` term in the place of the one it has, or without it where it is the same."""
-    found = _STATUS_TERM.findall(wanted)
-    rest = " ".join(_STATUS_TERM.sub(" ", wanted).split())
-    return rest if term in found else f"{rest} {term}".strip()
 
 
 def nothing_lines(place: str, wanted: str, problem: WeaklinkError | None, width: int) -> list[Line]:

@@ -9,7 +9,7 @@ from storage import open_store
 from tests.storage.samples import inspected, trace
 from tests.ui.tui.apps import LONG_AGO_S, at_home, filled, home, names, press, running, settled, shown, told
 from ui.tui.chains.filter_bar import FilterBar, FilterInput
-from ui.tui.chains.sentences import toggled
+from ui.tui.chains.wanted import has_words, toggled
 from ui.tui.line_bar import LineBar
 from ui.tui.trace_screens import PlainTraceScreen
 
@@ -62,6 +62,12 @@ async def test_a_click_on_a_status_filters_by_it(tmp_path: Path) -> None:
 def test_another_status_takes_the_place_of_the_one_there_is() -> None:
     assert toggled("model:x status:ok words", "status:broken") == "model:x words status:broken"
     assert toggled("model:x status:broken", "status:broken") == "model:x"
+    assert toggled("model:x or model:y", "status:broken") == "(model:x or model:y) status:broken"
+
+
+@pytest.mark.parametrize(("wanted", "asks"), [("not (a or model:x)", True), ("model:x calls:>3", False), ("x:", False)])
+def test_a_filter_asks_the_text_index_where_it_holds_words(wanted: str, asks: bool) -> None:
+    assert has_words(wanted) is asks
 
 
 async def test_a_filter_is_checked_as_it_is_typed_and_the_list_follows(tmp_path: Path) -> None:
