@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from storage import open_store
-from tests.storage.samples import inspected, trace
+from tests.storage.samples import BAD_CALL, inspected, trace
 from tests.ui.tui.apps import LONG_AGO_S, at_home, filled, home, names, press, running, settled, shown, told
 from ui.tui.chains.filter_bar import FilterBar, FilterInput
 from ui.tui.chains.wanted import has_words, toggled
@@ -104,6 +104,19 @@ async def test_tab_completes_what_is_typed(tmp_path: Path) -> None:
         assert home(app).chains.wanted == "status:broken"
 
 
+async def test_the_list_is_sorted_by_what_is_chosen(tmp_path: Path) -> None:
+    where = filled(tmp_path / "runs.db", traces=5)
+    with open_store(where) as store:
+        store.save(inspected(trace("worst", *[BAD_CALL] * 3, started_s=LONG_AGO_S - 1_000)))
+    async with running(where) as (app, pilot):
+        assert names(app)[-1] == "worst"
+        await press(pilot, "s", "G", "enter")
+        assert names(app)[0] == "worst"
+        assert "the most errors first" in shown(app)
+        await press(pilot, "s", "enter")
+        assert names(app)[-1] == "worst"
+
+
 async def test_words_are_searched_and_shown_where_they_stand(tmp_path: Path) -> None:
     where = filled(tmp_path / "runs.db")
     with open_store(where) as store:
@@ -161,7 +174,7 @@ async def test_a_database_that_is_not_there_yet_is_opened_when_it_comes(tmp_path
         assert "There is no database at" in shown(app)
         assert "weaklink demo" in shown(app)
         filled(tmp_path / "runs.db")
-        await home(app)._beat()
+        await home(app).beat()
         await settled(pilot)
         assert len(names(app)) == 6
         assert app.focused is home(app).chains
@@ -173,7 +186,7 @@ async def test_an_empty_database_says_how_to_fill_it(tmp_path: Path) -> None:
         assert "holds no traces yet" in shown(app)
         with open_store(where) as store:
             store.save(inspected(trace("first", "Hello.")))
-        await home(app)._beat()
+        await home(app).beat()
         await settled(pilot)
         assert names(app) == ["first"]
 
@@ -182,7 +195,7 @@ async def test_a_database_that_vanishes_is_said_and_found_again(tmp_path: Path) 
     where = Path(filled(tmp_path / "runs.db"))
     async with running(str(where)) as (app, pilot):
         where.rename(tmp_path / "away.db")
-        await home(app)._beat()
+        await home(app).beat()
         await settled(pilot)
         assert "There is no database" in shown(app)
         assert len(names(app)) == 6
