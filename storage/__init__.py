@@ -1,7 +1,7 @@
 """Traces and their inspections, kept in SQLite or PostgreSQL."""
 
 from storage.excerpts import SearchHit, SearchResults
-from storage.filter import FilterError
+from storage.filter import Completion, FilterError, check_filter
 from storage.live import StoreSink
 from storage.location import Place, place_of
 from storage.marks import Mark
@@ -14,6 +14,7 @@ from storage.upkeep import StoreStats
 from storage.writing import Saved, Verdict
 
 __all__ = [
+    "Completion",
     "Cursor",
     "FilterError",
     "Following",
@@ -33,6 +34,7 @@ __all__ = [
     "Stretch",
     "TraceSummary",
     "Verdict",
+    "check_filter",
     "open_store",
     "place_of",
     "upgrade_store",
