@@ -1,6 +1,6 @@
 """The home screen: places list, counts, filter bar and detail, and does what its commands say."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import ClassVar
 
@@ -8,10 +8,9 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 
 from inspector.errors import WeaklinkError
-from storage import Cursor, FilterError, Order, Store, TraceSummary
+from storage import Completion, Cursor, FilterError, Order, Store, TraceSummary
 from ui.tui.chains.chain_list import ChainList
 from ui.tui.chains.commands import CHAIN_COMMANDS
-from ui.tui.chains.completing import suggestions
 from ui.tui.chains.detail import ChainDetail
 from ui.tui.chains.filter_bar import FilterBar
 from ui.tui.chains.sentences import COLUMN_OF, ORDERS, nothing_lines, shown_of, status_spots
@@ -64,7 +63,7 @@ class ChainsScreen(WatchedChains):
         yield ChainList(self._access)
         yield LineBar(id="nothing")
         yield ChainDetail(self._access)
-        yield FilterBar(partial(suggestions, self._access))
+        yield FilterBar(self._complete)
         yield KeyFooter()
 
     def on_mount(self) -> None:
@@ -197,6 +196,12 @@ class ChainsScreen(WatchedChains):
         finally:
             if mine == self._work:
                 status.working = ""
+
+    async def _complete(self, text: str, cursor: int) -> Sequence[Completion]:
+        try:
+            return await self._access.ask(lambda store: store.complete(text, cursor))
+        except WeaklinkError:
+            return ()  # what is wrong with the store is said in the status line
 
     async def _index(self) -> None:
         """Read what the text index still lacks, and say how much that is."""
