@@ -5,7 +5,7 @@ from storage.filter import Completion, FilterError, check_filter
 from storage.live import StoreSink
 from storage.location import Place, place_of
 from storage.marks import Mark
-from storage.paging import Paging, Pulse, Stretch
+from storage.paging import Listed, Order, Paging, Pulse, Stretch
 from storage.running.following import Following
 from storage.schema import NoDatabaseYetError
 from storage.statistics import Violations
@@ -21,8 +21,10 @@ __all__ = [
     "Cursor",
     "FilterError",
     "Following",
+    "Listed",
     "Mark",
     "NoDatabaseYetError",
+    "Order",
     "Paging",
     "Place",
     "Prompt",
