@@ -38,13 +38,15 @@ DISSECTOR_COMMANDS = (
     Command("dissector.export", "Export", "Writes this trace to a file.", ("x",), in_footer=True),
     Command("dissector.follow", "Follow", "Stays at the end of a running trace, or lets it go.", ("F",)),
     Command("dissector.reload", "Reload", "Reads the trace anew.", ("ctrl+r",)),
-    Command("dissector.back", "Back", "Shows all panes again, or goes back to the list.", ("escape", "q"), in_footer=True),
+    Command(
+        "dissector.back", "Back", "Shows all panes again, or goes back to the list.", ("escape", "q"), in_footer=True
+    ),
 )
 """The scope `dissector`: they act whatever pane has the keys."""
 
 TREE_COMMANDS = (
     *(_OF_LINES[f"lines.{name}"] for name in ("down", "up", "page-down", "page-up", "first", "last")),
-    Command("tree.toggle", "Unfold", "Shows what lies in the row, or hides it.", ("enter", "space"), in_footer=True),
+    Command("tree.turn-over", "Unfold", "Shows what lies in the row, or hides it.", ("enter", "space"), in_footer=True),
     Command("tree.unfold", "Unfold", "Shows what lies in the row; goes in where that is shown.", ("right",)),
     Command("tree.fold", "Fold", "Hides what lies in the row; goes out where that is hidden.", ("left", "h")),
 )

@@ -22,11 +22,14 @@ from ui.tui.dissector.commands import STREAM_COMMANDS
 from ui.tui.dissector.stream_bar import StreamBar
 from ui.tui.line_view import settled
 from ui.tui.palette import Paint, paint_of
+from ui.views.dissect.dissection import Dissection
+from ui.views.dissect.options import StreamOptions
 from ui.views.dissect.stream import Spot, StreamLayout
 from ui.views.dissect.stream_rows import GUTTER, RowKind, StreamRow
 
 _MARGIN = 2  # rows that are kept in sight around the cursor
 _WHEEL = 3
+_UNSEEN = 80  # the width of a pane that is not shown
 
 
 class StreamView(Widget, can_focus=True):
@@ -48,6 +51,7 @@ class StreamView(Widget, can_focus=True):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
+        self._options = StreamOptions()
         self._layout: StreamLayout | None = None
         self._top = self._spot = Spot(0, 0)
         self._offset = 0
@@ -58,6 +62,11 @@ class StreamView(Widget, can_focus=True):
         self._bar = StreamBar()
 
     @property
+    def options(self) -> StreamOptions:
+        """How the stream is shown."""
+        return self._options
+
+    @property
     def place(self) -> Location | None:
         """The character under the cursor; None where there is no text."""
         row = self._row()
@@ -65,25 +74,25 @@ class StreamView(Widget, can_focus=True):
             return None
         return self._layout.dissection.parts[row.part].location(Range(self._offset, self._offset + 1))
 
-    def show(self, layout: StreamLayout | None) -> None:
-        """Show a layout from its beginning; None for nothing."""
-        self._layout = layout
+    def show(self, dissection: Dissection | None) -> None:
+        """Show a trace from its beginning; None for nothing."""
+        self._layout = None if dissection is None else self._laid_out(dissection)
         self._top = self._spot = Spot(0, 0)
         self._offset, self._goal, self._left, self._lit = 0, GUTTER, 0, None
         self._bar = StreamBar()
         self._draw()
 
-    def replace(self, layout: StreamLayout) -> None:
-        """Show another layout of the same trace, with the same character at the same height."""
-        place, height = self.place, self._height_of_cursor()
-        self._layout = layout
-        self._bar = StreamBar()
-        self._left = 0
-        spot = layout.find(place) if place is not None else None
-        self._spot = spot if spot is not None else layout.spot(0)
-        self._top = layout.moved(self._spot, -height)
-        self._goal = self._cell()
-        self._settle()
+    def change(self, options: StreamOptions) -> None:
+        """Show the trace in another way, with the same character at the same height."""
+        self._options = options
+        self._lay_out_anew()
+
+    def grow(self, dissection: Dissection) -> None:
+        """Show a longer version of the trace, with the same character at the same height."""
+        if self._layout is None:
+            self.show(dissection)
+        else:
+            self._lay_out_anew(dissection)
 
     def go(self, location: Location, *, centred: bool = True) -> None:
         """Put the cursor on the first character of a place, without telling."""
@@ -103,19 +112,22 @@ class StreamView(Widget, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         """One line of the screen: a row, and a cell of the bar."""
-        width, base = self.size.width, self.rich_style
-        paint = paint_of(self.app)
+        width, base, paint = self.size.width, self.rich_style, paint_of(self.app)
         rows = self._visible()
-        strip = Strip.blank(width - 1, base)
-        if y < len(rows):
-            strip = self._drawn(*rows[y], paint, base)
-        top = self._layout.number(self._top) if self._layout is not None else 0
-        bar = self._bar.cell(self._layout, y, self.size.height, top, paint, base)
-        return Strip.join([strip.crop_extend(0, width - 1, base), Strip([bar])])
+        if self._layout is None or not rows:
+            return Strip.blank(width, base)
+        strip = self._drawn(*rows[y], paint, base) if y < len(rows) else Strip.blank(width - 1, base)
+        bar = self._bar.cell(self._layout, y, self.size.height, self._layout.number(self._top))
+        return Strip.join(
+            [strip.crop_extend(0, width - 1, base), Strip([Segment(bar.text, base + paint.of[bar.style])])]
+        )
 
     def on_resize(self, event: events.Resize) -> None:
-        """The owner lays out anew where the width changed; here the top is kept in bounds."""
-        self._settle()
+        """Rows are made for a width."""
+        if self._layout is not None and event.size.width and self._layout.width != self._room:
+            self._lay_out_anew()
+        else:
+            self._settle()
 
     def on_focus(self) -> None:
         """The cursor looks alive."""
@@ -208,6 +220,25 @@ class StreamView(Widget, can_focus=True):
         row = self._row()
         if row is not None and row.place is not None:
             self._at(max(row.place.end - 1, row.place.start))
+
+    @property
+    def _room(self) -> int:
+        return max(self.size.width - 1, 24) if self.size.width else _UNSEEN
+
+    def _laid_out(self, dissection: Dissection) -> StreamLayout:
+        return StreamLayout(dissection, self._room, self._options)
+
+    def _lay_out_anew(self, dissection: Dissection | None = None) -> None:
+        if self._layout is None:
+            return
+        place, height = self.place, self._height_of_cursor()
+        self._layout = layout = self._laid_out(dissection or self._layout.dissection)
+        self._bar, self._left, self._rows = StreamBar(), 0, None
+        spot = layout.find(place) if place is not None else None
+        self._spot = spot if spot is not None else layout.spot(0)
+        self._top = layout.moved(self._spot, -height)
+        self._goal = self._cell()
+        self._settle()
 
     def _row(self) -> StreamRow | None:
         return self._layout.row(self._spot) if self._layout is not None else None

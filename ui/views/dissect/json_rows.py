@@ -13,9 +13,6 @@ from ui.views.run import Line, Run
 from ui.views.visible import visible_line
 from ui.views.wording import counted
 
-
-
-
 _LONGEST = 200
 _STYLES = {
     JsonKind.STRING: Style.ADDED,
