@@ -53,7 +53,9 @@ def _brief(dissection: Dissection, parts: Sequence[DissectedPart]) -> Iterator[R
     if calls > 4:
         yield Run(f"… {counted(calls, 'call')}", Style.DIM)
     if not calls and parts:
-        yield Run(_words(parts[0], Range(0, len(parts[0].text))), Style.DIM)
+        part = parts[0]
+        telling = next((span for span in part.found.spans if span.kind is not SpanKind.MARKUP and len(span.inner)), None)
+        yield Run(_words(part, telling.inner if telling else Range(0, len(part.text))), Style.DIM)
 
 
 def _of_turn(dissection: Dissection, parts: Sequence[DissectedPart], key: tuple[str | int, ...]) -> Iterator[TreeRow]:
