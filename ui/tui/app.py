@@ -1,5 +1,6 @@
 """The terminal debugger as an application: its themes, its keys, and which screen is opened by what."""
 
+from functools import partial
 from typing import ClassVar
 
 from textual.app import App
@@ -19,6 +20,7 @@ from ui.tui.line_commands import LINE_COMMANDS
 from ui.tui.palette import THEMES, chosen_theme, themes
 from ui.tui.store_access import StoreAccess
 from ui.tui.trace_screens import TRACE_SCREEN
+from ui.tui.work import begin
 from ui.views.visible import visible_line
 
 APP_COMMANDS = (
@@ -62,7 +64,7 @@ class WeaklinkApp(App[None]):
         for problem in keymap.problems:
             self.notify(visible_line(problem), title="keymap", severity="warning", timeout=20, markup=False)
         if self._first_trace is not None:
-            self.run_worker(self._open_named(self._first_trace))
+            begin(self, partial(self._open_named, self._first_trace), "open")
 
     def open_trace(self, id: int, step: int | None = None) -> None:
         """Open a trace, on a step (from 1) or, without one, on its break."""

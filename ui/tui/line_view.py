@@ -28,6 +28,7 @@ from ui.views.run import Line
 
 _STRIPS = 1_024  # as many drawn lines are kept: some screens of the largest terminals
 _ASIDE = 8  # cells that one key goes to the side
+_NOTHING = RichStyle()
 _LONGEST = 4_096  # cells of a line that are ever drawn
 # Some terminals draw these within the character before them, others behind it: no column would be true.
 _UNCERTAIN = dict.fromkeys((0x200C, 0x200D, 0xFE0E, 0xFE0F))
@@ -183,7 +184,7 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
         index = top + y
         if index >= self._source.count:
             return Strip.blank(width, base)
-        return self._strip(index, base).crop_extend(left, left + width, self._ground(index, base))
+        return self._strip(index, base).crop_extend(left, left + width, base + self._ground(index))
 
     def notify_style_update(self) -> None:
         """Forget what was drawn in another theme."""
@@ -274,7 +275,7 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
 
     def _drawn(self, index: int, base: RichStyle) -> Strip:
         paint = paint_of(self.app)
-        ground = self._ground(index, base)
+        ground = self._ground(index)
         line = self._source.line(index, self._room)
         strip = Strip([Segment(settled(run.text), base + paint.of[run.style] + ground) for run in line])
         for cells in self._lit.get(index, ()):
@@ -282,12 +283,12 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
             strip = Strip.join([before, lit.apply_style(paint.lit), behind])
         return strip.crop(0, _LONGEST)
 
-    def _ground(self, index: int, base: RichStyle) -> RichStyle:
-        """What lies behind a line: the cursor's line stands out, less so while another widget has the focus."""
+    def _ground(self, index: int) -> RichStyle:
+        """What is laid over a line: the cursor's line stands out, less so while another widget has the focus."""
         if index != self._cursor or not self._source.count:
-            return base
+            return _NOTHING
         cursor = paint_of(self.app).cursor
-        return base + (cursor if self.has_focus else RichStyle(bgcolor=cursor.bgcolor, underline=cursor.reverse))
+        return cursor if self.has_focus else RichStyle(bgcolor=cursor.bgcolor, underline=cursor.reverse)
 
 
 def settled(text: str) -> str:

@@ -14,6 +14,7 @@ from ui.tui.commands import Command, bindings
 from ui.tui.line_commands import LINE_COMMANDS
 from ui.tui.line_view import LineView
 from ui.tui.store_access import StoreAccess
+from ui.tui.work import begin
 from ui.views.chain_list import MARKED, NOTED, chain_columns, missing_row
 from ui.views.run import Line, Run
 
@@ -126,7 +127,7 @@ class ChainList(LineView, inherit_bindings=False):
             return missing_row(width, "this trace is no longer in the database")
         if not self._filling:
             self._filling = True
-            self.run_worker(self._fill(), group="pages")
+            begin(self, self._fill, "pages", supersedes=False)
         return missing_row(width, "…")
 
     async def _fill(self) -> None:

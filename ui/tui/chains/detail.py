@@ -8,6 +8,7 @@ from storage import Cursor, Store, TraceSummary
 from storage.filter import Words, parse_filter
 from ui.tui.line_bar import LineBar
 from ui.tui.store_access import StoreAccess
+from ui.tui.work import begin
 from ui.views.minimap import minimap
 from ui.views.palette import Style
 from ui.views.run import Line, Run
@@ -43,7 +44,7 @@ class ChainDetail(LineBar):
             self.say(self._known[key])
             self.workers.cancel_group(self, "detail")
         else:
-            self.run_worker(self._read(summary, wanted, key), group="detail", exclusive=True)
+            begin(self, partial(self._read, summary, wanted, key), "detail")
 
     async def _read(self, summary: TraceSummary, wanted: str, key: tuple[object, ...]) -> None:
         await asyncio.sleep(_PATIENCE_S)

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from rich.highlighter import Highlighter
@@ -17,6 +18,7 @@ from storage import FilterError
 from storage.filter import parse_filter
 from ui.tui.commands import Command, bindings
 from ui.tui.line_bar import LineBar, Spot
+from ui.tui.work import begin
 from ui.views.palette import Style
 from ui.views.run import Run
 from ui.views.visible import visible_line
@@ -201,7 +203,7 @@ class FilterBar(Vertical):
             self.remove_class("wrong")
             self.query_one(LineBar).say([])
         if text != self._completing:
-            self.run_worker(self._typed(text), group="typed", exclusive=True)
+            begin(self, partial(self._typed, text), "typed")
 
     async def _typed(self, text: str) -> None:
         line = self.query_one(FilterInput)

@@ -21,6 +21,7 @@ from ui.tui.footer import KeyFooter
 from ui.tui.line_bar import LineBar
 from ui.tui.status_line import Said, StatusLine
 from ui.tui.store_access import StoreAccess, sentence
+from ui.tui.work import begin
 from ui.views.chain_list import chain_columns
 from ui.views.palette import Style
 from ui.views.run import Line, Run
@@ -184,8 +185,8 @@ class ChainsScreen(ChainDeeds):
 
     def _load(self, wanted: str, *, keep: TraceSummary | None = None, prefer_broken: bool = False) -> None:
         self._problem = None
-        loading = self._loaded(wanted, keep=keep, prefer_broken=prefer_broken)
-        self.run_worker(loading, group="load", exclusive=True)
+        loading = partial(self._loaded, wanted, keep=keep, prefer_broken=prefer_broken)
+        begin(self, loading, "load")
 
     async def _loaded(self, wanted: str, *, keep: TraceSummary | None, prefer_broken: bool) -> None:
         status = self.query_one(StatusLine)
@@ -217,7 +218,9 @@ class ChainsScreen(ChainDeeds):
                 done += read
                 status.working = f"read {counted(done, 'trace')} into the text index"
         except WeaklinkError as error:
-            self.tell(f"What waits for the text index is not searched: {sentence(error)}", is_error=True)
+            self.tell(
+                f"What waits for the text index is not searched: {sentence(error, self._access.name)}", is_error=True
+            )
 
     async def _beat(self) -> None:
         """See whether the store has changed, and what."""
@@ -266,8 +269,8 @@ class ChainsScreen(ChainDeeds):
             self._failed(error)
 
     def _failed(self, error: WeaklinkError) -> None:
-        said = sentence(error)
-        if self._problem is None or sentence(self._problem) != said:
+        said = sentence(error, self._access.name)
+        if self._problem is None or sentence(self._problem, self._access.name) != said:
             self._problem = error
             if self.chains.pages.count:
                 self.tell(said, is_error=True)
@@ -280,14 +283,16 @@ class ChainsScreen(ChainDeeds):
         """Say everything that the lines above the list say."""
         pages, wanted = self.chains.pages, self.chains.wanted
         about: Line = (Run("f: ", Style.DIM), Run(visible_line(wanted), Style.KEY)) if wanted else ()
-        problem = sentence(self._problem) if self._problem and pages.count else ""
+        problem = sentence(self._problem, self._access.name) if self._problem and pages.count else ""
         right = (*shown_of(pages, wanted, self._counts), *self._mood())
         self.query_one(StatusLine).said = Said(("weaklink", self._place, "chains"), about, right, problem)
         spots = status_spots(self._counts, len(self._pulse.running), wanted)
         self.query_one("#statuses", LineBar).offer(spots)
         self.set_class(not pages.count, "nothing")
         if not pages.count and (self._problem or pages.is_complete):
-            self.query_one("#nothing", LineBar).say(nothing_lines(self._access.name, wanted, self._problem))
+            self.query_one("#nothing", LineBar).say(
+                nothing_lines(self._access.name, wanted, self._problem, self.size.width)
+            )
         elif self.focused is None:
             self.chains.focus()
 

@@ -16,7 +16,7 @@ from ui.views.run import Line, Run
 from ui.views.status import RUNNING, status_run
 from ui.views.trace_list import trace_title
 from ui.views.visible import visible_line
-from ui.views.wording import quoted
+from ui.views.wording import quoted, wrapped
 
 _STATUS_TERM = re.compile(r"(?<!\S)status:[\w*]+(?!\S)")
 
@@ -52,19 +52,24 @@ def toggled(wanted: str, term: str) -> str:
     return rest if term in found else f"{rest} {term}".strip()
 
 
-def nothing_lines(place: str, wanted: str, problem: WeaklinkError | None) -> list[Line]:
+def nothing_lines(place: str, wanted: str, problem: WeaklinkError | None, width: int) -> list[Line]:
     """What stands in the place of a list without lines, and what to do about it."""
+    said = _nothing(place, wanted, problem)
+    return [(), *((Run("  "), *line) for one in said for line in wrapped(quoted(one), width - 4))]
+
+
+def _nothing(place: str, wanted: str, problem: WeaklinkError | None) -> Sequence[str]:
     if isinstance(problem, NoDatabaseYetError):
-        return _centred(
+        return (
             f"There is no database at `{place}` yet.",
             "`weaklink demo` shows samples, `weaklink import PATH` reads logs, `weaklink record` records agents.",
             "What they bring appears here by itself. `weaklink tui --db PATH` opens another database.",
         )
     if problem is not None:
-        return _centred(sentence(problem), "`ctrl+r` tries again, `q` quits.")
+        return (sentence(problem), "`ctrl+r` tries again, `q` quits.")
     if wanted:
-        return _centred(f"No chain matches the filter `{wanted}`.", "`esc` clears it, `f` changes it.")
-    return _centred(
+        return (f"No chain matches the filter `{wanted}`.", "`esc` clears it, `f` changes it.")
+    return (
         f"The database `{place}` holds no traces yet.",
         "`weaklink import PATH` reads logs, `weaklink record` records agents; what they bring appears here by itself.",
     )
@@ -84,7 +89,3 @@ def copies_of(summary: TraceSummary, place: str | None, step: int | None = None)
     if summary.file:
         found.append(Choice("file", f"{summary.file} {summary.record}".strip(), visible_line(summary.file)))
     return found
-
-
-def _centred(*sentences: str) -> list[Line]:
-    return [(), *((Run("  "), *quoted(one)) for one in sentences)]
