@@ -16,6 +16,7 @@ from ui.tui.dissector.opened import Opened
 from ui.tui.dissector.panes import Panes
 from ui.tui.exporting import FORMS, export_trace, proposed_name, wrong_with
 from ui.tui.store_access import StoreAccess, sentence
+from ui.tui.work import begin
 from ui.views.dissect.selection import step_at
 from ui.views.visible import visible_line
 
@@ -39,6 +40,16 @@ class TraceDeeds(Screen[None]):
         self._doors = doors
         self._opened: Opened | None = None
         self._place: Location | None = None
+
+    @property
+    def found(self) -> Opened | None:
+        """The opened trace; None where there is none (yet)."""
+        return self._opened
+
+    @property
+    def place(self) -> Location | None:
+        """What is selected."""
+        return self._place
 
     @property
     def panes(self) -> Panes:
@@ -79,7 +90,8 @@ class TraceDeeds(Screen[None]):
         if mark is not None and mark.note:
             self.tell("There is a note here: empty it with `;` to take the mark away.")
         else:
-            self.run_worker(self._changed(partial(_marked, self._opened.id, number, mark)), group="mark")
+            question = partial(_marked, self._opened.id, number, mark)
+            begin(self, partial(self._changed, question), "mark", supersedes=False)
 
     def action_note(self) -> None:
         """Ask for a note on the selected step, or on the trace, and keep it."""
@@ -115,26 +127,26 @@ class TraceDeeds(Screen[None]):
 
     def _note(self, id: int, step: int | None, note: str | None) -> None:
         if note is not None:
-            self.run_worker(self._changed(partial(_noted, id, step, note.strip())), group="mark")
+            begin(self, partial(self._changed, partial(_noted, id, step, note.strip())), "mark", supersedes=False)
 
     async def _changed(self, question: Callable[[Store], tuple[str, tuple[Mark, ...]]]) -> None:
         try:
             said, marks = await self.access.ask(question)
         except WeaklinkError as error:
-            self.tell(sentence(error), is_error=True)
+            self.tell(sentence(error, self.access.name), is_error=True)
         else:
             self.panes.side.show_marks(marks)
             self.tell(said)
 
     def _export(self, id: int, path: str | None) -> None:
         if path is not None:
-            self.run_worker(partial(self._exported, id, path), group="export")
+            begin(self, partial(self._exported, id, path), "export", supersedes=False)
 
     async def _exported(self, id: int, path: str) -> None:
         try:
             written = await self.access.ask(partial(export_trace, id=id, path=path))
         except WeaklinkError as error:
-            self.tell(sentence(error), is_error=True)
+            self.tell(sentence(error, self.access.name), is_error=True)
         else:
             self.tell(f"Trace {id} is written to {written}.")
 

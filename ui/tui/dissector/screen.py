@@ -1,46 +1,35 @@
 """The screen of one trace: opens it where it broke, keeps its panes together, and does what its commands say."""
 
-import asyncio
 from functools import partial
 from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
-from inspector.chain.data_flow import trace_values
 from inspector.diagnostics import Location
 from inspector.errors import WeaklinkError
-from inspector.text import Range
 from ui.tui.commands import Command, bindings
-from ui.tui.dialogs import LineDialog
 from ui.tui.dissector.commands import DISSECTOR_COMMANDS
 from ui.tui.dissector.deeds import Doors
+from ui.tui.dissector.moves import TraceMoves
 from ui.tui.dissector.opened import Opened, opened
 from ui.tui.dissector.panes import Panes
 from ui.tui.dissector.siblings import Siblings
 from ui.tui.dissector.side_pane import SidePane
 from ui.tui.dissector.stream_view import StreamView
-from ui.tui.dissector.switches import StreamSwitches
 from ui.tui.dissector.tree_view import TreeView
 from ui.tui.footer import KeyFooter
 from ui.tui.line_bar import LineBar
 from ui.tui.line_view import LineView
 from ui.tui.status_line import Said, StatusLine
 from ui.tui.store_access import StoreAccess, sentence
-from ui.views.dissect.moving import find, next_fault, next_step
-from ui.views.dissect.origins import origin_of, origin_words
-from ui.views.dissect.place_words import place_line, trace_line
-from ui.views.dissect.selection import step_at
+from ui.tui.work import begin
 from ui.views.dissect.tree import Tree
-from ui.views.palette import Style
-from ui.views.run import Run
-from ui.views.trace_list import trace_title
-from ui.views.visible import visible_line
 
 _BEAT_S = 1.0  # how often a running trace is asked whether it has grown
 
 
-class DissectorScreen(StreamSwitches):
+class DissectorScreen(TraceMoves):
     """A trace as tree, stream and side views. The trace opens on `step`, on its break, or on its first fault."""
 
     ACTIONS: ClassVar[tuple[Command, ...]] = DISSECTOR_COMMANDS
@@ -57,9 +46,6 @@ class DissectorScreen(StreamSwitches):
         self._trace_id = id
         self._step = step
         self._siblings = siblings
-        self._follows = False
-        self._words = ""
-        self._jumped_from: list[Location] = []
 
     def compose(self) -> ComposeResult:
         """From top to bottom."""
@@ -93,27 +79,11 @@ class DissectorScreen(StreamSwitches):
 
     def on_side_pane_flow_wanted(self) -> None:
         """Look where the values came from."""
-        self.run_worker(self._look_for_origins, group="flow", exclusive=True)
+        begin(self, self._look_for_origins, "flow")
 
     def on_tree_view_reading(self, event: TreeView.Reading) -> None:
         """What lies in a row takes a while to be read."""
         self.query_one(StatusLine).working = "" if event.done else "reading the arguments"
-
-    def action_next_fault(self) -> None:
-        """Go to the next fault."""
-        self._to_fault(back=False)
-
-    def action_previous_fault(self) -> None:
-        """Go to the fault before."""
-        self._to_fault(back=True)
-
-    def action_next_step(self) -> None:
-        """Go to the next call."""
-        self._to_step(back=False)
-
-    def action_previous_step(self) -> None:
-        """Go to the call before."""
-        self._to_step(back=True)
 
     async def action_next_trace(self) -> None:
         """Open the next chain of the list."""
@@ -122,30 +92,6 @@ class DissectorScreen(StreamSwitches):
     async def action_previous_trace(self) -> None:
         """Open the chain before in the list."""
         await self._open_beside(-1)
-
-    def action_search(self) -> None:
-        """Ask for words and go where they stand."""
-        about = "Words without capitals are found in any spelling; `n` and `N` go on from there."
-        self.app.push_screen(LineDialog("search in this trace", about=about, typed=self._words), self._search)
-
-    def action_next_match(self) -> None:
-        """Go to where the words stand next."""
-        self.run_worker(partial(self._find, back=False), group="find", exclusive=True)
-
-    def action_previous_match(self) -> None:
-        """Go to where the words stand before."""
-        self.run_worker(partial(self._find, back=True), group="find", exclusive=True)
-
-    def action_origin(self) -> None:
-        """Go to where the selected value stood first."""
-        self.run_worker(self._to_origin, group="flow", exclusive=True)
-
-    def action_return(self) -> None:
-        """Go back to where the last jump began."""
-        if self._jumped_from:
-            self._go(self._jumped_from.pop())
-        else:
-            self.tell("There was no jump to return from.")
 
     def action_next_pane(self) -> None:
         """Give the keys to the next pane."""
@@ -204,7 +150,7 @@ class DissectorScreen(StreamSwitches):
 
     def _open(self, id: int, step: int | None) -> None:
         self._trace_id = id
-        self.run_worker(partial(self._read, id, step), group="trace", exclusive=True)
+        begin(self, partial(self._read, id, step), "trace")
 
     async def _read(self, id: int, step: int | None) -> None:
         status = self.query_one(StatusLine)
@@ -212,7 +158,8 @@ class DissectorScreen(StreamSwitches):
         try:
             found = await self.access.ask(partial(opened, id=id))
         except WeaklinkError as error:
-            self._show_nothing(sentence(error))
+            self._show_nothing()
+            self._say_problem(error)
         else:
             self._show(found, found.landing(step))
         finally:
@@ -229,13 +176,12 @@ class DissectorScreen(StreamSwitches):
         self.panes.side.refresh_view()
         self._say()
 
-    def _show_nothing(self, problem: str) -> None:
+    def _show_nothing(self) -> None:
         self._opened = self._place = None
         self.panes.branches.show_nothing()
         self.panes.stream.show(None)
         self.panes.side.show(None)
         self.query_one("#place", LineBar).say([])
-        self.query_one(StatusLine).said = Said(("chains", f"trace {self._trace_id}"), problem=problem)
 
     async def _open_beside(self, by: int) -> None:
         beside = await self._siblings.beside(self._trace_id, by)
@@ -243,87 +189,6 @@ class DissectorScreen(StreamSwitches):
             self.tell("There is no further chain in this direction.")
         else:
             self._open(beside, None)
-
-    def _go(self, place: Location) -> None:
-        """Go to a place: stream, tree and side views show it."""
-        self.panes.stream.go(place)
-        row = self.panes.branches.reveal_place(place)
-        self._selected(place, place if len(place.range) else row.location if row is not None else None)
-
-    def _jump(self, place: Location) -> None:
-        if self._place is not None:
-            self._jumped_from = [*self._jumped_from[-99:], self._place]
-        self._go(place)
-
-    def _selected(self, place: Location, lit: Location | None) -> None:
-        self._place = place
-        self.panes.stream.light(lit)
-        self.panes.side.look_at(place)
-        self._say()
-
-    def _to_fault(self, *, back: bool) -> None:
-        if self._opened is None:
-            return
-        here = self._place or Location(0, "", Range(0, 0))
-        found = next_fault(self._opened.dissection, here, back=back)
-        if found is None:
-            self.tell(f"There is no fault {'before' if back else 'behind'} this place.")
-        else:
-            self._jump(found.location)
-
-    def _to_step(self, *, back: bool) -> None:
-        if self._opened is None:
-            return
-        here = self._place or Location(0, "", Range(0, 0))
-        found = next_step(self._opened.dissection, here, back=back)
-        if found is None:
-            self.tell(f"There is no call {'before' if back else 'behind'} this place.")
-        else:
-            self._jump(found.location)
-
-    def _search(self, words: str | None) -> None:
-        if words:
-            self._words = words
-            self.action_next_match()
-
-    async def _find(self, *, back: bool) -> None:
-        """Search in a thread: the trace may be long."""
-        if self._opened is None:
-            return
-        if not self._words:
-            self.action_search()
-            return
-        dissection, here = self._opened.dissection, self._place or Location(1, "", Range(0, 0))
-        found = await asyncio.to_thread(find, dissection, self._words, here, back=back)
-        if found is None:
-            self.tell(f"`{self._words}` stands nowhere in this trace.")
-        else:
-            self._jump(found)
-
-    async def _look_for_origins(self) -> None:
-        found = self._opened
-        if found is None or self.panes.side.flow is not None:
-            return
-        trace, steps = found.dissection.trace, found.dissection.inspection.chain.steps
-        flow = await asyncio.to_thread(trace_values, trace, steps)
-        if found is self._opened:
-            self.panes.side.flow = flow
-            self.panes.side.refresh_view()
-
-    async def _to_origin(self) -> None:
-        row = self.panes.branches.row
-        step = self.selected_step()
-        if row is None or row.pointer is None or step is None:
-            self.tell("Select an argument of a call: its origin is where its value stood first.")
-            return
-        await self._look_for_origins()
-        flow = self.panes.side.flow
-        origin = origin_of(flow, step.number, row.pointer) if flow is not None else None
-        if origin is None:
-            self.tell(f"The value of `{row.pointer or 'arguments'}` stood nowhere before: the model made it up.")
-            return
-        self._jump(origin.location)
-        self.tell(f"`{row.pointer or 'arguments'}` came from {origin_words(origin)}.")
 
     async def _beat(self) -> None:
         """Look whether a running trace has grown."""
@@ -336,7 +201,9 @@ class DissectorScreen(StreamSwitches):
                 return
             grown = await self.access.ask(partial(opened, id=found.id))
         except WeaklinkError as error:
-            self.query_one(StatusLine).said = Said(("chains", f"trace {self._trace_id}"), problem=sentence(error))
+            self.query_one(StatusLine).said = Said(
+                ("chains", f"trace {self._trace_id}"), problem=sentence(error, self.access.name)
+            )
             return
         if found is self._opened:
             self._grow(grown)
@@ -353,20 +220,6 @@ class DissectorScreen(StreamSwitches):
         self._follows = self._follows and grown.summary.running
         self._say()
 
-    def _say(self) -> None:
-        """What the lines above and below the panes say."""
-        found = self._opened
-        if found is None:
-            return
-        place, dissection = self._place, found.dissection
-        title = f"{found.id} {visible_line(trace_title(found.summary))}"
-        about = trace_line(dissection, place, running=found.summary.running)
-        turns, steps = len(dissection.trace.turns), len(dissection.inspection.chain.steps)
-        right = [Run("F following  ", Style.INFO)] if self._follows else []
-        if place is not None:
-            step = step_at(dissection, place)
-            right.append(Run(f"turn {place.turn}/{turns}"))
-            right += [Run(f"  step {step.number}/{steps}")] if step is not None else []
-            line = place_line(dissection, place, self.panes.branches.row, step)
-            self.query_one("#place", LineBar).say([(Run(" "), *line)])
-        self.query_one(StatusLine).said = Said(("chains", title), about=about, right=tuple(right))
+    def _say_problem(self, error: WeaklinkError) -> None:
+        problem = sentence(error, self.access.name)
+        self.query_one(StatusLine).said = Said(("chains", f"trace {self._trace_id}"), problem=problem)

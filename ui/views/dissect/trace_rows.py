@@ -54,7 +54,9 @@ def _brief(dissection: Dissection, parts: Sequence[DissectedPart]) -> Iterator[R
         yield Run(f"… {counted(calls, 'call')}", Style.DIM)
     if not calls and parts:
         part = parts[0]
-        telling = next((span for span in part.found.spans if span.kind is not SpanKind.MARKUP and len(span.inner)), None)
+        telling = next(
+            (span for span in part.found.spans if span.kind is not SpanKind.MARKUP and len(span.inner)), None
+        )
         yield Run(_words(part, telling.inner if telling else Range(0, len(part.text))), Style.DIM)
 
 
