@@ -37,7 +37,7 @@ class TraceDeeds(Screen[None]):
     def __init__(self, access: StoreAccess, doors: Doors) -> None:
         super().__init__()
         self.access = access
-        self._doors = doors
+        self.doors = doors
         self._opened: Opened | None = None
         self._place: Location | None = None
 
@@ -62,7 +62,7 @@ class TraceDeeds(Screen[None]):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """What no screen can do is not offered."""
-        doors = {"diff": self._doors.diff, "reread": self._doors.reread}
+        doors = {"diff": self.doors.diff, "reread": self.doors.reread}
         return super().check_action(action, parameters) if action not in doors else doors[action] is not None
 
     def selected_step(self) -> Step | None:
@@ -106,13 +106,13 @@ class TraceDeeds(Screen[None]):
 
     def action_diff(self) -> None:
         """Compare this trace with the marked one."""
-        if self._doors.diff is not None and self._opened is not None:
-            self._doors.diff(self._opened.id, self._place)
+        if self.doors.diff is not None and self._opened is not None:
+            self.doors.diff(self._opened.id, self._place)
 
     def action_reread(self) -> None:
         """Read the stream with another format."""
-        if self._doors.reread is not None and self._opened is not None:
-            self._doors.reread(self._opened.id, self._place)
+        if self.doors.reread is not None and self._opened is not None:
+            self.doors.reread(self._opened.id, self._place)
 
     def action_export(self) -> None:
         """Ask for a file and write the trace to it."""

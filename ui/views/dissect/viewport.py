@@ -103,9 +103,9 @@ class Viewport:
         self._land(self.layout.moved(self.spot, by), down=by > 0)
 
     def first(self) -> None:
-        """To the first row of text."""
-        self.top = self.layout.first()
-        self._land(self.top)
+        """To the first character of the text."""
+        self._goal = GUTTER
+        self._land(self.layout.first())
         self.top = self.layout.first()
         self._settle()
 
