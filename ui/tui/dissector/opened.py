@@ -50,7 +50,7 @@ def opened(store: Store, *, id: int) -> Opened:
         trace = _continued(trace, begun)
         inspection = inspect_trace(trace)
     dissection = Dissection(trace, inspection)
-    _ = dissection.parts  # made here, where nobody waits for it
+    _ = dissection.parts, dissection.fault_orders, dissection.step_orders, dissection.steps  # while nobody waits
     return Opened(summary, dissection, marks, len(begun))
 
 
