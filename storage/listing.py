@@ -27,7 +27,6 @@ def newest_ids(connection: sa.Connection, wanted: Filter, *, limit: int, after: 
     now_s = time.time()
     ways = [_ids(connection, one, now_s, limit=limit, after=after) for one in branches(wanted)]
     return ways[0] if len(ways) == 1 else _together(connection, ways)[:limit]
-    return list(ways[0]) if len(ways) == 1 else _together(connection, ways)[:limit]
 
 
 def _ids(connection: sa.Connection, wanted: Filter, now_s: float, *, limit: int, after: Cursor | None) -> list[int]:

@@ -13,6 +13,7 @@ from ui.tui.chains.filter_bar import FILTER_COMMANDS
 from ui.tui.chains.screen import ChainsScreen
 from ui.tui.command_palette import OfferedCommands
 from ui.tui.commands import Command, bindings, key_names, offered
+from ui.tui.dissector.commands import SIDE_COMMANDS, STREAM_COMMANDS, TREE_COMMANDS
 from ui.tui.footer import KeyFooter
 from ui.tui.help_screen import HelpScreen
 from ui.tui.keymap import keymap_path, read_keymap
@@ -107,6 +108,7 @@ class WeaklinkApp(App[None]):
 def every_command() -> tuple[Command, ...]:
     """Every command of every screen: what a keymap can give keys to."""
     screens = (CHAIN_COMMANDS, ChainList.ACTIONS, FILTER_COMMANDS, LINE_COMMANDS, HelpScreen.ACTIONS, APP_COMMANDS)
-    every = {command.id: command for commands in screens for command in commands}
+    panes = (TREE_COMMANDS, STREAM_COMMANDS, SIDE_COMMANDS)
+    every = {command.id: command for commands in (*screens, *panes) for command in commands}
     trace_screen = getattr(TRACE_SCREEN, "ACTIONS", ())
     return (*every.values(), *(one for one in trace_screen if one.id not in every))

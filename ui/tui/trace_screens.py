@@ -11,6 +11,7 @@ from textual.screen import Screen
 from inspector.errors import WeaklinkError
 from storage import Store
 from ui.tui.commands import Command, bindings
+from ui.tui.dissector.screen import DissectorScreen
 from ui.tui.footer import KeyFooter
 from ui.tui.line_view import Lines, LineView
 from ui.tui.status_line import Said, StatusLine
@@ -93,7 +94,7 @@ class PlainTraceScreen(Screen[None]):
             status.working = ""
 
 
-TRACE_SCREEN: TraceScreenMaker = PlainTraceScreen
+TRACE_SCREEN: TraceScreenMaker = DissectorScreen
 """What opens a trace."""
 
 

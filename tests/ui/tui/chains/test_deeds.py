@@ -10,14 +10,14 @@ from tests.storage.samples import BAD_CALL, inspected, trace
 from tests.ui.tui.apps import LONG_AGO_S, at_home, filled, home, names, press, running, settled, shown, told
 from ui.tui.chains.filter_bar import FilterBar, FilterInput
 from ui.tui.chains.wanted import has_words, toggled
+from ui.tui.dissector.screen import DissectorScreen
 from ui.tui.line_bar import LineBar
-from ui.tui.trace_screens import PlainTraceScreen
 
 
 async def test_enter_opens_a_chain_and_escape_comes_back(tmp_path: Path) -> None:
     async with running(filled(tmp_path / "runs.db")) as (app, pilot):
         await press(pilot, "enter")
-        assert isinstance(app.screen, PlainTraceScreen)
+        assert isinstance(app.screen, DissectorScreen)
         assert "session 5" in shown(app)
         await press(pilot, "}")
         assert "session 4" in shown(app)
@@ -236,7 +236,7 @@ async def test_a_database_that_another_program_holds_locked_is_said(
 
 async def test_a_trace_named_at_the_start_lies_above_the_list(tmp_path: Path) -> None:
     async with running(filled(tmp_path / "runs.db"), named="3") as (app, pilot):
-        assert isinstance(app.screen, PlainTraceScreen)
+        assert isinstance(app.screen, DissectorScreen)
         await press(pilot, "escape")
         assert at_home(app)
 
@@ -245,7 +245,7 @@ async def test_keys_at_the_bottom_can_be_clicked_and_hidden(tmp_path: Path) -> N
     async with running(filled(tmp_path / "runs.db")) as (app, pilot):
         await pilot.click("KeyFooter", offset=(2, 0))
         await settled(pilot)
-        assert isinstance(app.screen, PlainTraceScreen)
+        assert isinstance(app.screen, DissectorScreen)
         await press(pilot, "escape", "H")
         assert "Next break" not in shown(app)
         assert app.screen.query(LineBar)
