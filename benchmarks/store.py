@@ -20,7 +20,7 @@ from storage import Cursor, Store, open_store
 
 FOLDER = Path(__file__).parents[1] / "build" / "bench-store"
 _PAGE = 100
-_SMALL, _LARGE = 1_000, int(os.environ.get("WEAKLINK_BENCH_TRACES", "1000000"))
+_SMALL, LARGE = 1_000, int(os.environ.get("WEAKLINK_BENCH_TRACES", "1000000"))
 _LARGE_POSTGRESQL = int(os.environ.get("WEAKLINK_BENCH_PG_TRACES", "100000"))
 _AT_MOST = 3.0
 _FILTERS = {
@@ -46,6 +46,17 @@ _FILTERS = {
     "the oldest's and a status": f"{OLD} status:broken",
     "the oldest's and a common word": f"{OLD} {COMMON}",
     "a word that is not there": "zyzzyva",
+    "one of two": "status:aborted or tool:tool_19",
+    "one of two, twice, and a model": "(status:broken or code:S2) model:qwen3-32b (tool:tool_3 or tool:tool_4)",
+    "a rare word or none": f"{RARE} or zyzzyva",
+    "not a status": "not status:ok",
+    "not a common word": f"-{COMMON}",
+    "an argument": "arg:$.day=77",
+    "an argument, compared": "arg:$.day>500",
+    "tokens": "tokens:>250",
+    "a duration no trace has": "duration:>2h",
+    "a kind of span": "kind:tool_call",
+    "a session": "session:s77",
 }
 _AT_DEPTH = {"at depth": "", "at depth, a status": "status:broken", "at depth, a word": COMMON}
 
@@ -60,8 +71,8 @@ def store() -> None:
 
 def pages() -> None:
     """The first page of every kind of filter, and a page at depth, over many traces and over few, on SQLite."""
-    say(f"SQLite, CPU time: pages over {_LARGE:,} traces, against {_SMALL:,}; the stores are made once, in {FOLDER}")
-    with open_store(made_store(_SMALL, FOLDER)) as small, open_store(made_store(_LARGE, FOLDER)) as large:
+    say(f"SQLite, CPU time: pages over {LARGE:,} traces, against {_SMALL:,}; the stores are made once, in {FOLDER}")
+    with open_store(made_store(_SMALL, FOLDER)) as small, open_store(made_store(LARGE, FOLDER)) as large:
         _Pair(small, large, process_time).compare()
 
 

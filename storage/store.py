@@ -17,7 +17,7 @@ from storage.drafts import Draft, draft
 from storage.engine import new_engine, prepare_file, snapshot, vacuum, writing
 from storage.excerpts import SearchResults, first_words, hit
 from storage.failures import reading, sentences
-from storage.filter import parse_filter
+from storage.filter import Completion, complete_filter, parse_filter
 from storage.groups import in_groups
 from storage.inserting import delete_traces
 from storage.listing import page
@@ -29,7 +29,7 @@ from storage.running.following import Following
 from storage.running.recovery import broken_off, end_where_it_broke, read_open_turns
 from storage.running.rows import write_steps
 from storage.running.step import Step
-from storage.schema import check_file, ensure_current, upgrade
+from storage.schema import check_file, ensure_current
 from storage.search import index_some
 from storage.statistics_asked import AsksStatistics
 from storage.summaries import Cursor, TraceSummary, summaries
@@ -60,18 +60,6 @@ def open_store(where: str | Path | None = None, *, create: bool = True, busy_tim
         engine.dispose()
         raise
     return Store(engine, place)
-
-
-def upgrade_store(where: str | Path | None = None) -> bool:
-    """Lift the database to this weaklink's version of the tables; whether that changed it. StoreError as above."""
-    place = place_of(where)
-    check_file(place, create=False)
-    engine = new_engine(place)
-    try:
-        with sentences(place):
-            return upgrade(engine, place)
-    finally:
-        engine.dispose()
 
 
 class Store(AsksStatistics):
@@ -248,6 +236,11 @@ class Store(AsksStatistics):
         """The marks of these traces, the oldest first, by the trace's number; traces without one are left out."""
         with self._reads() as connection:
             return read_marks(connection, [find_id(connection, one) for one in ids])
+
+    def complete(self, filter: str, cursor: int | None = None) -> list[Completion]:  # noqa: A002  # as in `traces`
+        """What could stand at the cursor in a filter, or at its end, the likeliest first; 50 at most."""
+        with self._reads() as connection:
+            return complete_filter(connection, filter, len(filter) if cursor is None else cursor)
 
     def index_pending(self, *, limit: int | None = None) -> int:
         """Read traces that the text index does not hold yet, all or at most `limit` of them; how many were read."""

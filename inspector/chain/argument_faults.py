@@ -19,11 +19,16 @@ _PLACEHOLDER = re.compile(
     r"|\{\{[^{}]{1,80}\}\}"  # {{user_id}}
     r"|\$\{?[A-Za-z_]\w*(?:\[\d+\]|\.[A-Za-z_]\w*)+(?:\[\d+\])*\}?"  # $results[0].url
     r"|\$\{?(?:step|prev|previous|result|results|output)(?:_?\w+)?\}?"  # $step1_output
-    r"|\[(?:insert|enter|your|previous|result of|output of|to be)\b[^\[\]]{0,60}\]"  # [insert name here]
-    r"|(?:your|insert|replace|enter)[_-](?:\w+[_-])*(?:here|id|key|token|name|value|email|url|number)"  # YOUR_API_KEY
+    r"|\[(?:insert|enter|your|previous|result of|output of|to be)\b[^\[\]]{0,60}\]",  # [insert name here]
+    re.IGNORECASE,
+)
+# A user may speak of `your_dataset_name` and mean it: only where the user's words are there, and do not hold it.
+_PLACEHOLDER_WORD = re.compile(
+    r"(?:your|insert|replace|enter)[_-](?:\w+[_-])*(?:here|id|key|token|name|value|email|url|number)"  # YOUR_API_KEY
     r"|(?:TODO|TBD|FIXME|PLACEHOLDER)",
     re.IGNORECASE,
 )
+_LONGEST_PLACEHOLDER = 90
 _IDENTIFYING = re.compile(
     r"(?:^|_)(?:ids?|uuid|guid|number|no|code|ref|reference|account|invoice|ticket|tracking|sku|token|email|phone|"
     r"iban|isbn|vin|hash|sha)$"
@@ -47,7 +52,7 @@ def argument_diagnostics(trace: Trace, steps: Sequence[Step], flow: DataFlow) ->
             continue
         text = str(one.value)
         given = any(origin.kind is not OriginKind.ARGUMENT for origin in one.origins)
-        if not given and len(text) <= 90 and _PLACEHOLDER.fullmatch(text.strip()):
+        if not given and _is_placeholder(text.strip(), may_be_a_word=may_know_all):
             message = f"`{_name(one)}` is {quoted(text)}: a placeholder that nothing filled in."
             yield _at(step, one, Fault(rules.PLACEHOLDER_ARGUMENT, step.location.range, message, _FILL))
         elif may_know_all and not one.origins and _names_something(step, one, text):
@@ -60,6 +65,12 @@ def argument_diagnostics(trace: Trace, steps: Sequence[Step], flow: DataFlow) ->
 
 _FILL = "Make this call after the one whose result it needs, with the value from there."
 _ASK = "Look the value up with a tool, or ask for it."
+
+
+def _is_placeholder(text: str, *, may_be_a_word: bool) -> bool:
+    if len(text) > _LONGEST_PLACEHOLDER:
+        return False
+    return bool(_PLACEHOLDER.fullmatch(text) or (may_be_a_word and _PLACEHOLDER_WORD.fullmatch(text)))
 
 
 def _is_whole(trace: Trace) -> bool:

@@ -171,6 +171,6 @@ def _text_of(value: Any, depth: int = 4) -> str:
     if depth and isinstance(value, list) and value:
         return _text_of(value[0], depth - 1)
     if depth and isinstance(value, dict):
-        named = (value[key] for key in ("message", "error", "detail", "reason", "type", "code") if key in value)
+        named = (value[key] for key in ("message", "error", "detail", "reason", "text", "type", "code") if key in value)
         return next((said for one in named if (said := _text_of(one, depth - 1))), "")
     return ""

@@ -1,7 +1,7 @@
 """Where values stood before they were used: an index over all that an agent could read, and over what it wrote."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -118,22 +118,28 @@ class OriginIndex:
 
 
 class _Reading:
-    """One text word by word. In a short one a word is looked for, in a long one its places are filed at once."""
+    """One text word by word. A short one is searched as it is, in a long one the places of words are filed at once."""
 
     def __init__(self, text: str, held: frozenset[str]) -> None:
         self._text = text
-        self._words = folded_words(text)
-        self._places = self._filed(held) if len(self._words) > _SHORT else None
+        words = folded_words(text)
+        self._is_short = len(words) <= _SHORT
+        self._words = [] if self._is_short else words
+        self._line = f" {' '.join(words)} " if self._is_short else ""
+        self._places = {} if self._is_short else _filed(words, held)
 
     def find(self, words: Sequence[str], rarest: str) -> int | None:
         """The first word of the first place where `words` stand one after the other."""
+        if self._is_short:
+            at = self._line.find(f" {' '.join(words)} ")
+            return None if at < 0 else self._line.count(" ", 0, at)
         offset, wanted = words.index(rarest), list(words)
-        starts = (at - offset for at in self._at(rarest))
+        starts = (at - offset for at in self._places[rarest])
         return next((at for at in starts if at >= 0 and self._words[at : at + len(wanted)] == wanted), None)
 
     def range_of(self, first: int, length: int) -> Range:
         """Where so many words stand, from this one on."""
-        if self._places is None:
+        if self._is_short:
             spans = list(islice(word_spans(self._text), first, first + length))
         else:
             spans = self._spans[first : first + length]
@@ -143,18 +149,10 @@ class _Reading:
     def _spans(self) -> list[tuple[int, int]]:
         return list(word_spans(self._text))
 
-    def _at(self, word: str) -> Iterator[int]:
-        if self._places is not None:
-            yield from self._places[word]
-            return
-        at = -1
-        for _ in range(min(self._words.count(word), _MOST_PLACES)):
-            at = self._words.index(word, at + 1)
-            yield at
 
-    def _filed(self, held: frozenset[str]) -> dict[str, list[int]]:
-        places: dict[str, list[int]] = {word: [] for word in held}
-        for at, word in enumerate(self._words):
-            if word in held and len(places[word]) < _MOST_PLACES:
-                places[word].append(at)
-        return places
+def _filed(words: Sequence[str], held: frozenset[str]) -> dict[str, list[int]]:
+    places: dict[str, list[int]] = {word: [] for word in held}
+    for at, word in enumerate(words):
+        if word in held and len(places[word]) < _MOST_PLACES:
+            places[word].append(at)
+    return places

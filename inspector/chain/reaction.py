@@ -48,7 +48,8 @@ class Aftermath:
         went_on = bisect_right(self._step_turns, tried) < len(self._steps)
         if not went_on and (not said or said[-1].turn <= tried):
             return None
-        if said and admits(said[-1].text):
+        answer = self._answer if self._answer is not None and self._answer.turn > known else None
+        if (said and admits(said[-1].text)) or (answer is not None and admits(answer.text)):
             return Reaction.REPORTED
         if self.invented(failed) is not None:
             return Reaction.CONCEALED

@@ -7,9 +7,10 @@ from operator import attrgetter
 import msgspec
 
 from inspector.diagnostics import Diagnostic, Fault
-from inspector.model import Turn
+from inspector.model import Part, Turn
 from inspector.rules.recording import SEQUENCE_GAP, STALLED_STREAM
 from inspector.text import Range
+from inspector.wire.events import WIRE_PREFIX
 
 STALL_S = 10.0
 """How long nothing may come in the middle of a stream, in seconds."""
@@ -25,8 +26,9 @@ class _Arrival(msgspec.Struct, frozen=True, gc=False):
 def check_arrivals(turn: Turn, number: int) -> Iterator[Diagnostic]:
     """The gaps and stalls in the stream of turn `number` (from 1), each at the chunk that came after it."""
     arrivals = sorted(_arrivals(turn), key=attrgetter("sequence"))
+    is_counted = all(part.chunks is not None or _may_be_uncounted(part) for part in turn.parts)
     for before, after in pairwise(arrivals):
-        message = _gap(before.sequence, after.sequence)
+        message = _gap(before.sequence, after.sequence) if is_counted else None
         if message is not None:
             yield Fault(SEQUENCE_GAP, after.place, message).at(number, after.part)
         elif before.offset_s is not None and after.offset_s is not None:
@@ -34,6 +36,11 @@ def check_arrivals(turn: Turn, number: int) -> Iterator[Diagnostic]:
             if waited > STALL_S:
                 message = f"Nothing came for {waited:.1f} s before this, from {before.offset_s:.1f} s on."
                 yield Fault(STALLED_STREAM, after.place, message).at(number, after.part)
+
+
+def _may_be_uncounted(part: Part) -> bool:
+    """Whether a part without chunks leaves no gap in the numbers of the others."""
+    return not part.text or part.name.startswith(WIRE_PREFIX)
 
 
 def _gap(before: int, after: int) -> str | None:

@@ -20,7 +20,7 @@ def check_context(trace: Trace, window: int) -> Iterator[Diagnostic]:
     is_reported = any(_reported(turn) is not None for turn in trace.turns)
     was_full = False
     for number, turn, taken in _reports(trace) if is_reported else _estimates(trace):
-        is_full = taken >= window * _NEARLY
+        is_full = 0 < taken >= window * _NEARLY
         if is_full and not was_full:
             how = "" if is_reported else "about "
             source = "by the server's count" if is_reported else "estimated from its length"

@@ -17,14 +17,17 @@ class InspectedPart(Protocol):
     @property
     def turn(self) -> int:
         """The number of its turn."""
+        ...
 
     @property
     def part(self) -> str:
         """The name of the part."""
+        ...
 
     @property
     def spans(self) -> tuple[Span, ...]:
         """Its spans, in order."""
+        ...
 
 
 class ReasoningMode(StrEnum):
@@ -98,8 +101,8 @@ def reasoned_turns(trace: Trace, parts: Iterable[InspectedPart]) -> Iterator[Rea
     """Every assistant turn of `trace`, whose inspected `parts` come in the order of turns; in linear time."""
     found: dict[int, list[ReasoningSpan]] = {}
     for inspected in parts:
-        source = trace.turns[inspected.turn - 1].part(inspected.part)
-        spans = (span for span in inspected.spans if span.kind is SpanKind.REASONING)
+        spans = [span for span in inspected.spans if span.kind is SpanKind.REASONING]
+        source = trace.turns[inspected.turn - 1].part(inspected.part) if spans else None
         if source is not None:
             found.setdefault(inspected.turn, []).extend(ReasoningSpan(source, span) for span in spans)
     before = Role.USER

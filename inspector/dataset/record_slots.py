@@ -1,6 +1,7 @@
 """Where in a record of training data the texts of its trace stand, in whichever shape it has them."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from inspector.dataset.repair import Place
 from inspector.json_scanner import JsonKind, JsonNode
@@ -12,19 +13,31 @@ _TEXTS = ("text", "completion", "output", "response", "generated_text", "result"
 _BLOCKS = frozenset({"text", "input_text", "output_text"})
 
 
-def find_slots(row: JsonNode, trace: Trace) -> dict[Place, JsonNode]:
-    """The value that holds each part's text, as far as one does: a string, or an object of arguments.
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """The value that holds a part's text: a string, or an object of arguments.
 
-    `row` is the record, `trace` what its importer made of it. A value counts only where its text is the part's, so a
-    part that an importer has put together of several values has none.
+    `before` code points of the part stand elsewhere: a completion goes on where a prompt in a chat template ends.
     """
-    found: dict[Place, JsonNode] = {}
+
+    node: JsonNode
+    before: int = 0
+
+
+def find_slots(row: JsonNode, trace: Trace) -> dict[Place, Slot]:
+    """The value of each part, as far as there is one.
+
+    `row` is the record, `trace` what its importer made of it. A value counts only where its text is the part's, or the
+    end of it, so a part that an importer has put together of several values has none.
+    """
+    found: dict[Place, Slot] = {}
     for number, message in _messages(row, trace):
         turn = trace.turns[number - 1]
         for name, value in _values(message):
             part = turn.part(name)
-            if part is not None and _says(value, part.text):
-                found[number, name] = value
+            before = _before(value, part.text, is_end=number == len(trace.turns)) if part is not None else None
+            if before is not None:
+                found[number, name] = Slot(value, before)
     return found
 
 
@@ -100,7 +113,11 @@ def _bare_calls(listed: JsonNode) -> Iterator[tuple[str, JsonNode]]:
     yield from ((f"call:{at}", value) for at, value in enumerate(calls))
 
 
-def _says(value: JsonNode, text: str) -> bool:
-    if value.kind is JsonKind.STRING:
-        return value.scalar == text
-    return value.kind is JsonKind.OBJECT and compact_json(value.value()) == text
+def _before(value: JsonNode, text: str, *, is_end: bool) -> int | None:
+    """How much of a part's text stands before what a value says; None where the value does not say the part's text."""
+    if value.kind is JsonKind.OBJECT:
+        return 0 if compact_json(value.value()) == text else None
+    said = value.scalar if value.kind is JsonKind.STRING else None
+    if not isinstance(said, str) or not (text.endswith(said) if is_end and said else text == said):
+        return None
+    return len(text) - len(said)

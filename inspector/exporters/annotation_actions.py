@@ -26,6 +26,7 @@ class Action(StrEnum):
     """What the agent did next."""
 
     RETRY_IDENTICAL_CALL = "retry_identical_call"
+    RETRY_CORRECTED_CALL = "retry_corrected_call"  # the same call, written otherwise than the one that was malformed
     RETRY_WITH_BROADER_QUERY = "retry_with_broader_query"  # arguments left out, or words of one, and none added
     RETRY_WITH_OTHER_ARGUMENTS = "retry_with_other_arguments"  # the same tool, after the same thing
     TRY_OTHER_TARGET = "try_other_target"  # the same tool, after something else
@@ -50,7 +51,7 @@ class Reasoning:
 class Next:
     """What came after a step: the action, the steps that it consists of, and the words before it.
 
-    `action` is None where the trace ends first.
+    `action` is None where the agent did nothing before the trace ended or the user spoke.
     """
 
     action: Action | None
@@ -155,6 +156,8 @@ def _call_action(step: Step, chosen: Step) -> Action:
         return Action.GIVE_UP
     if call_key(step.call) == call_key(chosen.call):
         return Action.RETRY_IDENTICAL_CALL
+    if not step.call.valid and step.call.name == name and step.call.arguments == chosen.call.arguments:
+        return Action.RETRY_CORRECTED_CALL
     if step.call.name is not None and step.call.name != name:
         return Action.USE_OTHER_TOOL
     if _is_broader(step.call, chosen.call):

@@ -27,7 +27,8 @@ def number_in(text: str, position: int, units: dict[str, float]) -> float:
     found = _NUMBER.match(text)
     if found is None or len(found[0]) > _LONGEST_NUMBER:
         example = "2s" if units is SECONDS else "4k" if units is COUNTS else "3"
-        raise FilterError(f"here stands a number, like `{example}` or `>{example}`, not `{text[:40]}`", position)
+        other = f", not `{text[:40]}`" if text else ", and there is none"
+        raise FilterError(f"here stands a number, like `{example}` or `>{example}`{other}", position)
     unit = text[found.end() :].strip()
     if unit and unit.lower() not in units:
         known = f"one of {', '.join(units)}" if units else "none"

@@ -87,6 +87,8 @@ def _key(word: str, position: int) -> Key:
 def _example(key: Key) -> str:
     if key in WORDS_OF:
         return f": {one_of(WORDS_OF[key])}"
+    if key is Key.ARG:
+        return ", like `$.city=Oslo` or `city~osl`"
     return ", like `>2s`" if UNITS.get(key) is SECONDS else ", like `>4`" if key in UNITS else ""
 
 

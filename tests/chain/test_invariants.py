@@ -91,6 +91,9 @@ def test_the_work_is_linear_in_the_steps() -> None:
         "turns": ['call: get {"city": "Oslo %d"}', "result: Error: no", 'call: get {"city": "Paris %d"}', "result: 4"],
         "unanswered": ["call: get", "say: Hm %d"],
         "results": ["call: get", "result: 1", "result: 2"],
+        "values": ['call: get {"id": "k-%d", "n": 4711}', 'result: {"id": "k-%d", "next": "n-%d", "xs": [4711, 812]}'],
+        "echoes": ['call: get {"id": "k-4711 of u-%d"}', "result: Error: no k-4711"],
+        "texts": ['call: run {"command": "cat a/%d.txt b/1.txt | wc"}', "result: a/%d.txt b/1.txt c/1.txt"],
         "parallel": ['also: get {"city": "Oslo"}'],
     }
     for name, lines in shapes.items():

@@ -43,6 +43,8 @@ def test_the_break_prefers_the_more_certain() -> None:
         ((CALL, ERROR, "say: Oslo is nice."), "ignored"),
         ((CALL, ERROR, "say: The service is down."), "reported"),
         (("say: I fixed the problem, Oslo is nice.",), "ignored"),
+        (('call: finish {"message": "I could not get the weather."}',), "reported"),
+        (('call: finish {"message": "Oslo is nice."}',), "ignored"),
         (("say: Oslo is nice. Tell me if you have any trouble.",), "ignored"),
         (("say: Scroll down for more of Oslo.",), "ignored"),
         (("say: Das Wetter konnte ich leider nicht abrufen.",), "reported"),

@@ -187,6 +187,18 @@ def test_faulty_calls_are_conditions_unless_they_were_answered_all_the_same() ->
     assert decided("user: Go.", "call: a {bad", "result: fine", "say: Done.") == []
 
 
+def test_a_malformed_call_that_is_written_anew_is_a_corrected_one() -> None:
+    lines = (
+        "user: Go.",
+        "call: a {'x': 1}",
+        "result: Error: no JSON",
+        'call: a {"x": 1}',
+        "result: fine",
+        "say: Done.",
+    )
+    assert decided(*lines) == [('a.call == "single-quoted-json"', "retry_corrected_call", None)]
+
+
 def test_reasoning_is_bounded_and_its_own() -> None:
     long = "I think. " * 200
     turns = (
@@ -199,7 +211,7 @@ def test_reasoning_is_bounded_and_its_own() -> None:
     assert point["reasoning_place"] == {"turn": 4, "part": "text", "start": 8, "end": 608}
 
 
-@settings(max_examples=150)  # whole traces are inspected
+@settings(max_examples=60)  # whole traces are inspected
 @given(traces())
 def test_every_trace_can_be_annotated_and_every_place_is_in_it(trace: Trace) -> None:
     inspection = inspect_trace(trace, format="hermes")

@@ -160,6 +160,10 @@ def _figures() -> st.SearchStrategy[Said]:
         ends = [generation.ended.at_s for generation in generations if generation.ended]
         return max(ends) - min(starts) if starts and ends else None
 
+    def broken_at(one: Made) -> float | None:
+        broken = one.inspection.chain.broken
+        return None if broken is None else broken.step
+
     keys: dict[str, tuple[tuple[str, float], Callable[[Made], float | None]]] = {
         "duration:": (("1500ms", 1.5), duration),
         "tokens:": (("3.01k", 3010.0), usage),
@@ -170,7 +174,7 @@ def _figures() -> st.SearchStrategy[Said]:
         "warnings:": (("1", 1.0), lambda one: one.severities("warning")),
         "turns:": (("3", 3.0), lambda one: len(one.trace.turns)),
         "calls:": (("1", 1.0), lambda one: sum(len(part.calls) for part in one.inspection.parts)),
-        "step:": (("1", 1.0), lambda one: one.inspection.chain.broken and one.inspection.chain.broken.step),
+        "step:": (("1", 1.0), broken_at),
     }
 
     def said(key: str, sign: str) -> Said:

@@ -15,11 +15,12 @@ from inspector.inspection import Inspection, inspect_trace
 from inspector.json_text import write_json
 from inspector.model import Trace
 from storage import Cursor, Store, open_store
-from ui.cli.import_places import PlacedFile, placed_files
+from ui.cli.import_places import placed_files
 from ui.cli.named_traces import is_path, records_of
 from ui.cli.options import database_option
 from ui.cli.outputs import open_output
 from ui.cli.upkeep import PATIENCE_S, end_broken_off, fill_text_index, say
+from ui.importing.placed_file import PlacedFile
 from ui.views.wording import counted
 
 _COULD_NOT_RUN = 2

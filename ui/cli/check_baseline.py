@@ -85,7 +85,9 @@ def read_baseline(path: str) -> Baseline:
     if not isinstance(value, dict) or value.get("weaklink_baseline") != _VERSION:
         raise UnreadableFileError(f"{path} is no baseline of this version: `weaklink_baseline` is not {_VERSION}")
     faults = value.get("faults")
-    return Baseline(tuple(_fault(path, one) for one in (faults if isinstance(faults, list) else [])))
+    if not isinstance(faults, list):
+        raise UnreadableFileError(f"{path} is no baseline: it has no list `faults`")
+    return Baseline(tuple(_fault(path, one) for one in faults))
 
 
 def write_baseline(path: str, faults: Iterable[KnownFault]) -> None:

@@ -12,6 +12,7 @@ from inspector.inspection import inspect_trace
 from inspector.model import Trace
 from inspector.segmentation import AUTO
 from ui.cli.check_baseline import Baseline
+from ui.cli.check_records import RecordLines
 from ui.reports.check_report import CheckedFile, CheckedTrace, CheckReport, findings_of
 from ui.views.trace import title_of
 
@@ -42,6 +43,8 @@ def check_file(path: str, wanted: Wanted, baseline: Baseline, report: CheckRepor
             tally.count(record, source)
     except UnreadableFileError as error:
         refused = str(error)
+    finally:
+        tally.close()
     return CheckedFile(
         path,
         source,
@@ -60,6 +63,7 @@ class _Tally:
 
     def __init__(self, path: str, wanted: Wanted, baseline: Baseline, report: CheckReport) -> None:
         self._path, self._wanted, self._baseline, self._report = path, wanted, baseline, report
+        self._lines = RecordLines(path)
         self.traces = self.skipped = self.known = 0
         self.first_skipped: list[Skipped] = []
         self.diagnostics: Counter[str] = Counter()
@@ -75,12 +79,16 @@ class _Tally:
             self._skip(Skipped(record.provenance.record, str(error)))
             return
         self.traces += 1
-        findings = list(findings_of(self._path, source, record, found))
+        line = self._lines.of(record) if found.diagnostics else None
+        findings = list(findings_of(self._path, source, record, found, line))
         new = tuple(finding for finding in findings if not self._baseline.knows(finding))
         self.known += len(findings) - len(new)
         self.diagnostics.update(finding.diagnostic.rule.code for finding in new)
         place, title = record.provenance.record, title_of(record)
         self._report.trace(CheckedTrace(self._path, place, title, new, found.chain.broken))
+
+    def close(self) -> None:
+        self._lines.close()
 
     def _skip(self, skipped: Skipped) -> None:
         self.skipped += 1

@@ -13,11 +13,11 @@ from inspector.chain.steps import Status
 from inspector.errors import StoreError
 from inspector.redaction.redactor import Redactor
 from storage import Store, TraceSummary, open_store
-from ui.cli.import_files import import_file
 from ui.cli.import_places import files_below
 from ui.cli.list_traces import minimaps
 from ui.cli.options import color_option, database_option
 from ui.cli.paint import put, screen_width
+from ui.importing.files import import_file
 from ui.views.minimap import LEGEND
 from ui.views.palette import Style
 from ui.views.run import Line, Run

@@ -13,11 +13,12 @@ from inspector.inspection import inspect_trace
 from inspector.json_text import write_json
 from inspector.model import Trace
 from storage import open_store
-from ui.cli.import_places import PlacedFile, placed_files
+from ui.cli.import_places import placed_files
 from ui.cli.named_traces import is_path, records_of
 from ui.cli.options import color_option, database_option, json_option
 from ui.cli.paint import put, screen_width
 from ui.cli.upkeep import PATIENCE_S, say
+from ui.importing.placed_file import PlacedFile
 from ui.views.run_diff import ComparedRun, compare, diff_lines
 from ui.views.run_diff_json import diff_object
 

@@ -6,12 +6,15 @@ from importlib import import_module
 from io import TextIOWrapper
 
 import click
-from click.shell_completion import CompletionItem
+from click.shell_completion import CompletionItem, add_completion_class
 
 from inspector.errors import WeaklinkError
 from inspector.version import __version__
+from ui.cli.bash_completion import WholeWords
 from ui.cli.commands import COMMANDS
 from ui.views.visible import visible_line
+
+add_completion_class(WholeWords)
 
 _COULD_NOT_RUN = 2
 _INTERRUPTED = 130

@@ -17,9 +17,9 @@ from pathlib import Path
 from queue import Queue
 from threading import Thread
 
-from ui.cli.import_files import ReadItem, read_file
-from ui.cli.import_places import PlacedFile
 from ui.cli.redaction_options import redactor_of
+from ui.importing.files import ReadItem, read_file
+from ui.importing.placed_file import PlacedFile
 from ui.reports.import_report import FileReport
 
 _AHEAD = 64

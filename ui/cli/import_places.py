@@ -7,31 +7,13 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from inspector.importers.together import put_together
 from ui.cli.inputs import STDIN, open_binary
+from ui.importing.placed_file import PlacedFile
 
 _HEAD_BYTES = 4_096
-
-
-@dataclass(frozen=True, slots=True)
-class PlacedFile:
-    """A file to read: where it lies, what its user calls it where that is something else, and how much of it.
-
-    `size_bytes` is None where all of it is to be read. `with_it` are further files that are read with it as one log.
-    """
-
-    path: str
-    called: str | None = None
-    size_bytes: int | None = None
-    with_it: tuple[str, ...] = ()
-
-    @property
-    def name(self) -> str:
-        """What reports call it."""
-        return self.path if self.called is None else self.called
 
 
 def files_below(paths: Iterable[str]) -> Iterator[str]:

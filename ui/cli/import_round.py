@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from storage import Store
-from ui.cli.import_files import report_only, save_file
 from ui.cli.import_jobs import Wanted, jobs_for, readings
-from ui.cli.import_places import PlacedFile
 from ui.cli.import_progress import import_progress
 from ui.cli.import_watching import Watch
 from ui.cli.upkeep import say
+from ui.importing.files import report_only, save_file
+from ui.importing.placed_file import PlacedFile
 from ui.reports.import_report import FileReport
 
 _EVERY_S = 1.0

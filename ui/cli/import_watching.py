@@ -7,7 +7,8 @@ from pathlib import Path
 
 from inspector.importers.rows import layout_of
 from inspector.importers.source import HEAD_BYTES
-from ui.cli.import_places import PlacedFile, files_below
+from ui.cli.import_places import files_below
+from ui.importing.placed_file import PlacedFile
 
 _AT_REST_S = 1.0
 _PATIENCE = 4

@@ -8,8 +8,8 @@ from inspector.importers.reading import read_source
 from inspector.importers.source import Skipped
 from inspector.importers.together import read_together
 from inspector.model import Trace
-from ui.cli.import_places import PlacedFile
 from ui.cli.inputs import STDIN
+from ui.importing.placed_file import PlacedFile
 
 
 def is_path(word: str) -> bool:

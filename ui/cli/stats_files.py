@@ -14,10 +14,10 @@ from inspector.model import ToolDefinition, Trace
 from storage import Prompt, Violations
 from storage.figure_rows import figures_in
 from storage.statistics_keys import keys_of, prompt_of
-from ui.cli.import_places import PlacedFile
 from ui.cli.stats_asked import Sides, shown_groups
 from ui.cli.stats_expected import Expected, id_among, with_expected
 from ui.cli.upkeep import say
+from ui.importing.placed_file import PlacedFile
 from ui.views.stats_report import Statistics
 
 _MOST_SAID = 5

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 
+from inspector.dataset.record_edits import edits_in_record, place_in_record
+from inspector.dataset.record_slots import find_slots
 from inspector.diagnostics import Diagnostic, Edit
+from inspector.json_scanner import read_json
 from inspector.model import RecognisedBy, Trace
 from inspector.text import LineIndex, Range
 
@@ -39,13 +42,15 @@ def in_repository(path: str) -> str:
 class FilePlaces:
     """The places of one trace's faults.
 
-    A file of raw text is its trace, character for character. A record that is a line gives that line; one that many
-    lines make up gives none, since the fault may stand in any of them. `source` is what the file was read as: a trace
-    that came out of a trace file tells the places of another file.
+    A file of raw text is its trace, character for character. In a record that is a line, the fault stands where the
+    line holds its text in one string, else somewhere on that line; a trace that many lines make up gives none.
+    `source` is what the file was read as: a trace that came out of a trace file tells the places of another file.
+    `line` is the text of the line that the record names, None where there is none.
     """
 
-    def __init__(self, trace: Trace, source: str) -> None:
+    def __init__(self, trace: Trace, source: str, line: str | None = None) -> None:
         self._line: int | None = None
+        self._record: _Record | None = None
         self._lines: LineIndex | None = None
         self._starts: tuple[int, ...] = ()
         if trace.provenance.source != source:
@@ -54,19 +59,56 @@ class FilePlaces:
             texts = [part.text for turn in trace.turns for part in turn.parts]
             self._starts = (0, *accumulate(map(len, texts)))
             self._lines = LineIndex("".join(texts))
-        elif trace.recognised_by is RecognisedBy.RECORD:
-            match = _LINE.fullmatch(trace.provenance.record)
-            self._line = int(match[1]) if match else None
+            return
+        number = line_number(trace)
+        if number is not None and line is not None:
+            self._record = _Record(number, line, trace)
+        if trace.recognised_by is RecognisedBy.RECORD:
+            self._line = number
 
     def place(self, diagnostic: Diagnostic) -> FilePlace | None:
         """Where the fault stands, None where that is not known."""
         if self._lines is None:
-            return None if self._line is None else FilePlace(self._line)
+            exact = self._record.place(diagnostic) if self._record is not None else None
+            return exact or (None if self._line is None else FilePlace(self._line))
         start = self._starts[min(diagnostic.location.turn, len(self._starts) - 1) - 1]
         fix = diagnostic.fault.fix
         edits = fix.moved(start).edits if fix is not None and fix.safe else ()
         line, column, end_line, end_column = _corners(self._lines, diagnostic.range.moved(start))
         return FilePlace(line, column, end_line, end_column, tuple(_edit(self._lines, edit) for edit in edits))
+
+
+def line_number(trace: Trace) -> int | None:
+    """The number of the line that a trace's record names, from 1; None where it names none."""
+    match = _LINE.fullmatch(trace.provenance.record)
+    return int(match[1]) if match else None
+
+
+class _Record:
+    """A record that is one line of JSON, and where in it the texts of its trace stand."""
+
+    def __init__(self, number: int, text: str, trace: Trace) -> None:
+        self._number, self._text = number, text
+        reading = read_json(text)
+        self._slots = find_slots(reading.nodes[0], trace) if reading.strict and reading.nodes else {}
+
+    def place(self, diagnostic: Diagnostic) -> FilePlace | None:
+        slot = self._slots.get((diagnostic.location.turn, diagnostic.location.part))
+        place = place_in_record(self._text, slot, diagnostic.range) if slot is not None else None
+        if slot is None or place is None:
+            return None
+        fix = diagnostic.fault.fix
+        edits = edits_in_record(self._text, slot, fix.edits) if fix is not None and fix.safe else ()
+        return FilePlace(
+            self._number,
+            place.start + 1,
+            self._number,
+            place.end + 1,
+            tuple(self._edit(edit) for edit in edits),
+        )
+
+    def _edit(self, edit: Edit) -> tuple[int, int, int, int, str]:
+        return self._number, edit.range.start + 1, self._number, edit.range.end + 1, edit.text
 
 
 def _edit(lines: LineIndex, edit: Edit) -> tuple[int, int, int, int, str]:

@@ -1,5 +1,6 @@
 """The terminal debugger as an application: its themes, its keys, and which screen is opened by what."""
 
+from functools import partial
 from typing import ClassVar
 
 from textual.app import App
@@ -12,6 +13,7 @@ from ui.tui.chains.filter_bar import FILTER_COMMANDS
 from ui.tui.chains.screen import ChainsScreen
 from ui.tui.command_palette import OfferedCommands
 from ui.tui.commands import Command, bindings, key_names, offered
+from ui.tui.dissector.commands import SIDE_COMMANDS, STREAM_COMMANDS, TREE_COMMANDS
 from ui.tui.footer import KeyFooter
 from ui.tui.help_screen import HelpScreen
 from ui.tui.keymap import keymap_path, read_keymap
@@ -19,6 +21,7 @@ from ui.tui.line_commands import LINE_COMMANDS
 from ui.tui.palette import THEMES, chosen_theme, themes
 from ui.tui.store_access import StoreAccess
 from ui.tui.trace_screens import TRACE_SCREEN
+from ui.tui.work import begin
 from ui.views.visible import visible_line
 
 APP_COMMANDS = (
@@ -62,7 +65,7 @@ class WeaklinkApp(App[None]):
         for problem in keymap.problems:
             self.notify(visible_line(problem), title="keymap", severity="warning", timeout=20, markup=False)
         if self._first_trace is not None:
-            self.run_worker(self._open_named(self._first_trace))
+            begin(self, partial(self._open_named, self._first_trace), "open")
 
     def open_trace(self, id: int, step: int | None = None) -> None:
         """Open a trace, on a step (from 1) or, without one, on its break."""
@@ -105,6 +108,7 @@ class WeaklinkApp(App[None]):
 def every_command() -> tuple[Command, ...]:
     """Every command of every screen: what a keymap can give keys to."""
     screens = (CHAIN_COMMANDS, ChainList.ACTIONS, FILTER_COMMANDS, LINE_COMMANDS, HelpScreen.ACTIONS, APP_COMMANDS)
-    every = {command.id: command for commands in screens for command in commands}
+    panes = (TREE_COMMANDS, STREAM_COMMANDS, SIDE_COMMANDS)
+    every = {command.id: command for commands in (*screens, *panes) for command in commands}
     trace_screen = getattr(TRACE_SCREEN, "ACTIONS", ())
     return (*every.values(), *(one for one in trace_screen if one.id not in every))

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from textual.binding import Binding
 from textual.dom import DOMNode
-from textual.keys import key_to_character
+from textual.keys import REPLACED_KEYS, key_to_character
 from textual.screen import Screen
 
 
@@ -57,7 +58,7 @@ def commands_of(node: DOMNode | type[DOMNode]) -> tuple[Command, ...]:
     return found
 
 
-def offered(screen: Screen[object]) -> Iterator[Offered]:
+def offered(screen: Screen[Any]) -> Iterator[Offered]:
     """What can be done on a screen now: with what has the focus, with what holds it, the screen, the application."""
     nodes: list[DOMNode] = list(screen.focused.ancestors_with_self) if screen.focused else [screen, screen.app]
     if screen.is_modal:
@@ -70,7 +71,7 @@ def offered(screen: Screen[object]) -> Iterator[Offered]:
                 yield Offered(command, node)
 
 
-def key_names(screen: Screen[object]) -> dict[str, tuple[str, ...]]:
+def key_names(screen: Screen[Any]) -> dict[str, tuple[str, ...]]:
     """The keys that reach each command of a screen now, by its id, as people read them; keymaps are heeded.
 
     What is typed into a line that has the focus reaches nothing else.
@@ -78,7 +79,8 @@ def key_names(screen: Screen[object]) -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     focused = screen.focused
     for key, active in screen.active_bindings.items():
-        if active.binding.id and not (focused and focused.check_consume_key(key, key_to_character(key))):
+        typed = focused is not None and focused.check_consume_key(key, key_to_character(REPLACED_KEYS.get(key, key)))
+        if active.binding.id and not typed:
             shown = screen.app.get_key_display(active.binding)
             found[active.binding.id] = (*found.get(active.binding.id, ()), shown)
     return found

@@ -22,7 +22,7 @@ VARIABLE = "WEAKLINK_KEYMAP"
 """The environment variable that names the keymap file where it is not `keymap.toml` in the config folder."""
 
 _MODIFIERS = ("ctrl", "shift", "alt", "super")
-_NAMED = frozenset(key.value for key in Keys) | KEY_ALIASES.keys() | frozenset(KEY_NAME_REPLACEMENTS)
+_NAMED = frozenset(key.value for key in Keys) | KEY_ALIASES.keys() | frozenset(KEY_NAME_REPLACEMENTS.values())
 _MOST_BYTES = 1 << 20
 
 

@@ -277,7 +277,7 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
         paint = paint_of(self.app)
         ground = self._ground(index)
         line = self._source.line(index, self._room)
-        strip = Strip([Segment(_settled(run.text), base + paint.of[run.style] + ground) for run in line])
+        strip = Strip([Segment(settled(run.text), base + paint.of[run.style] + ground) for run in line])
         for cells in self._lit.get(index, ()):
             before, lit, behind = strip.divide([cells.start, cells.end, max(strip.cell_length, cells.end)])
             strip = Strip.join([before, lit.apply_style(paint.lit), behind])
@@ -291,7 +291,7 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
         return cursor if self.has_focus else RichStyle(bgcolor=cursor.bgcolor, underline=cursor.reverse)
 
 
-def _settled(text: str) -> str:
+def settled(text: str) -> str:
     """`text` as wide for Textual as the views took it for: they differ on some marks that follow a letter."""
     if text.isascii():
         return text

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from threading import Lock, Thread
 from typing import TypeVar
 
-from inspector.errors import StoreError
+from inspector.errors import StoreError, WeaklinkError
 from storage import Store, open_store
 from storage.location import place_of
 
@@ -80,9 +80,8 @@ class StoreAccess:
             return self._store
 
 
-def sentence(error: BaseException) -> str:
-    """What went wrong with the store, and what to do about it, in a sentence or two."""
-    said = str(error) or type(error).__name__
-    if isinstance(error, StoreError) and "`" not in said:
-        said = f"{said[:1].upper()}{said[1:].rstrip('.')}. Try again with ctrl+r."
-    return said
+def sentence(error: WeaklinkError, place: str = "") -> str:
+    """What went wrong, and what to do about it; the database need not be named where it is the one at `place`."""
+    said = str(error).removeprefix(f"{place}: ").rstrip(".")
+    again = "" if "`" in said or not isinstance(error, StoreError) else " `ctrl+r` tries again."
+    return f"{said[:1].upper()}{said[1:]}.{again}"

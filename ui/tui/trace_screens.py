@@ -11,10 +11,12 @@ from textual.screen import Screen
 from inspector.errors import WeaklinkError
 from storage import Store
 from ui.tui.commands import Command, bindings
+from ui.tui.dissector.screen import DissectorScreen
 from ui.tui.footer import KeyFooter
 from ui.tui.line_view import Lines, LineView
 from ui.tui.status_line import Said, StatusLine
 from ui.tui.store_access import StoreAccess, sentence
+from ui.tui.work import begin
 from ui.views.run import Line
 from ui.views.trace import trace_lines
 
@@ -78,7 +80,7 @@ class PlainTraceScreen(Screen[None]):
             self.notify("There is no further chain in this direction.")
             return
         self._trace = id
-        self.run_worker(self._read(id), group="trace", exclusive=True)
+        begin(self, partial(self._read, id), "trace")
 
     async def _read(self, id: int) -> None:
         status = self.query_one(StatusLine)
@@ -87,12 +89,12 @@ class PlainTraceScreen(Screen[None]):
             lines = await self._access.ask(partial(_lines, id=id, width=max(self.size.width - 1, 40)))
             self.query_one(LineView).show(Lines(lines))
         except WeaklinkError as error:
-            status.said = Said(("chains", f"trace {id}"), problem=sentence(error))
+            status.said = Said(("chains", f"trace {id}"), problem=sentence(error, self._access.name))
         finally:
             status.working = ""
 
 
-TRACE_SCREEN: TraceScreenMaker = PlainTraceScreen
+TRACE_SCREEN: TraceScreenMaker = DissectorScreen
 """What opens a trace."""
 
 

@@ -44,10 +44,10 @@ _LONGEST = 160
 _MOST_NAMED = 8
 
 
-def break_lines(trace: Trace, inspection: Inspection, width: int) -> Iterator[Line]:
+def break_lines(trace: Trace, inspection: Inspection, width: int, *, with_carets: bool = True) -> Iterator[Line]:
     """The step and what is wrong with it, the place, the rule, what was expected, what helps and what came of it.
 
-    None without a break.
+    None without a break. `with_carets` quotes the line of the place, for fonts whose characters are equally wide.
     """
     broken = inspection.chain.broken
     if broken is None:
@@ -57,7 +57,12 @@ def break_lines(trace: Trace, inspection: Inspection, width: int) -> Iterator[Li
     head = (Run(f"{glyph} broke at step {broken.step}", Style.ERROR), Run(f" (turn {broken.turn}): "))
     yield from wrapped((*head, *quoted(broken.message)), width, indent=2)
     cause = cause_of(broken, step, inspection)
-    yield from _place(trace, cause.location if cause else step.result_location or step.location, width)
+    place = cause.location if cause else step.result_location or step.location
+    index = _lines_at(trace, place)
+    if with_carets:
+        yield from _excerpt(place, index, width)
+    else:
+        yield from _facts("at", (Run(place_words(place, index)),), width)
     if cause is not None:
         yield from _facts("rule", quoted(f"{cause.rule} (`weaklink rule {cause.rule.code}` explains it)"), width)
     yield from _facts("expected", (Run(_EXPECTED[broken.outcome]),), width)
@@ -100,9 +105,12 @@ def _named(numbers: Sequence[int]) -> str:
     return f"Steps {', '.join(shown)} and {last}"
 
 
-def _place(trace: Trace, place: Location, width: int) -> Iterator[Line]:
+def _lines_at(trace: Trace, place: Location) -> LineIndex:
     part = trace.turns[place.turn - 1].part(place.part) if place.turn <= len(trace.turns) else None
-    index = LineIndex(part.text if part else "")
+    return LineIndex(part.text if part else "")
+
+
+def _excerpt(place: Location, index: LineIndex, width: int) -> Iterator[Line]:
     excerpt = Excerpt(index, len(str(index.position(place.range.end)[0])), width)
     yield (Run(f"{'':{excerpt.digits}}--> ", Style.GUTTER), Run(place_words(place, index)))
     if index.text:

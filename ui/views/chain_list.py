@@ -16,21 +16,21 @@ MARKED, NOTED = Run("●", Style.KEY), Run("✎", Style.KEY)
 """What stands beside a trace that the user marked, and beside one with a note."""
 _GAP = 2
 _LONGEST = 400  # code points of a name that are looked at
-_NUMBERS = ("calls", "tokens", "dur")
+_NUMBERS = ("turns", "calls", "tok", "dur")
 # Which columns there are from which width on, and how wide; those of None share what is left, by their shares.
 _LAYOUTS: tuple[tuple[int, Mapping[str, int | None]], ...] = (
     (
         190,
         {"st": 2, "id": 7, "time": 12, "name": None, "model": 28, "format": 14, "source": 16, "turns": 5, "calls": 9},
     ),
-    (110, {"st": 2, "time": 12, "name": None, "model": 18, "format": 10, "turns": 5, "calls": 7}),
+    (110, {"st": 2, "time": 12, "name": None, "model": 16, "format": 8, "turns": 5, "calls": 7}),
     (90, {"st": 2, "time": 12, "name": None, "model": 14, "calls": 7}),
     (70, {"st": 2, "time": 8, "name": None, "model": 12, "calls": 5}),
     (0, {"st": 2, "name": None}),
 )
 _BEHIND: tuple[tuple[int, Mapping[str, int | None]], ...] = (
-    (110, {"break": None, "tokens": 6, "dur": 5}),
-    (90, {"break": None, "tokens": 6}),
+    (110, {"break": None, "tok": 5, "dur": 5}),
+    (90, {"break": None, "tok": 5}),
     (0, {"break": None}),
 )
 _HEADS = {"st": "", "time": "when", "dur": "time"}
@@ -128,6 +128,6 @@ _CELLS: Mapping[str, Callable[[TraceSummary], Line]] = {
     "source": lambda one: _text(one.source),
     "turns": _turns,
     "break": _ending,
-    "tokens": _tokens,
+    "tok": _tokens,
     "dur": lambda one: (Run(short_duration(one.duration_s)),) if one.duration_s is not None else (Run("-", Style.DIM),),
 }

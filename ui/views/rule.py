@@ -33,7 +33,7 @@ def rule_lines(rule: Rule, bad: Example | None, good: Example | None, *, width: 
     for example, heading in ((bad, Run("fails", Style.REMOVED)), (good, Run("passes", Style.ADDED))):
         if example is not None:
             yield ()
-            yield (heading,)
+            yield (heading, Run(f"  in the format {rule.format}", Style.DIM))
             yield from example_lines(example, width=readable)
 
 

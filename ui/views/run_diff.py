@@ -1,5 +1,6 @@
 """Runs of one task side by side: where they first part, how they were asked, and what differs in that step."""
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -8,7 +9,8 @@ from inspector.chain.alignment_asked import AskedDifference, asked_differently, 
 from inspector.chain.steps import Step
 from inspector.inspection import Inspection
 from inspector.json_text import write_json
-from inspector.model import Role, SpanKind, Trace
+from inspector.model import Role, SpanKind, ToolCall, Trace
+from inspector.wire.json_text import parse_json
 from ui.views.chain import ending
 from ui.views.palette import Style
 from ui.views.run import Line, Run, clipped
@@ -19,6 +21,8 @@ from ui.views.status import status_run
 from ui.views.trace import model_of
 from ui.views.visible import visible_line
 from ui.views.wording import quoted, wrapped
+
+_LONGEST_LAID_OUT = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,22 +78,19 @@ def diff_lines(diff: RunDiff, width: int, *, full: bool = False) -> Iterator[Lin
     yield from _where_they_part(diff, width, full=full)
 
 
-def call_text(step: Step) -> str:
-    """A call as lines: the tool, then its arguments with one member a line; as it was written where it is broken."""
-    arguments = step.call.arguments
-    if not isinstance(arguments, dict):
-        return f"{step.call.name or ''}\n{step.call.raw_arguments}"
-    members = (f"  {key}: {_member(value)}" for key, value in arguments.items())
-    return "\n".join([step.call.name or "", *members])
+def call_texts(*steps: Step) -> list[str]:
+    """Calls as lines: the tool, then its arguments with one member a line; all as written where one is broken."""
+    is_sound = all(step.call.valid and isinstance(step.call.arguments, dict) for step in steps)
+    return [_members(step.call) if is_sound else f"{step.call.name or ''}\n{step.call.raw_arguments}" for step in steps]
 
 
 def last_words(run: ComparedRun) -> str:
-    """What the agent said at the end, without calls and reasoning; empty where it said nothing after its last call."""
+    """What the agent said after the turn of its last call, without its reasoning; empty where it said nothing."""
     after = run.steps[-1].location.turn if run.steps else 0
     said: list[str] = []
     for part in run.inspection.parts:
         turn = run.trace.turns[part.turn - 1]
-        source = turn.part(part.part) if part.turn >= after and part.part == "text" else None
+        source = turn.part(part.part) if part.turn > after and part.part == "text" else None
         if source is not None and turn.role is Role.ASSISTANT:
             said += (span.inner.of(source.text) for span in part.spans if span.kind is SpanKind.TEXT)
     return "".join(said).strip()
@@ -104,6 +105,11 @@ def differing_pair(diff: RunDiff) -> tuple[int, int] | None:
     stem = next(index for index, step in enumerate(row.steps) if step is not None)
     other = next(index for index, one in enumerate(row.sameness) if one is not Sameness.SAME)
     return min(stem, other), max(stem, other)
+
+
+def _members(call: ToolCall) -> str:
+    members = call.arguments.items() if isinstance(call.arguments, dict) else ()
+    return "\n".join([call.name or "", *(f"  {key}: {_member(value)}" for key, value in members)])
 
 
 def _member(value: object) -> str:
@@ -141,20 +147,49 @@ def _where_they_part(diff: RunDiff, width: int, *, full: bool) -> Iterator[Line]
         assert step is not None
         yield from _only(run_label(run), step, width)
         return
-    places = tuple(f"step {step.number}, turn {step.location.turn}" for step in steps if step is not None)
-    calls = call_text(steps[0]), call_text(steps[1])
+    yield from _step_diff((steps[0], steps[1]), pair, width, full=full)
+
+
+def _step_diff(steps: tuple[Step, Step], pair: tuple[int, int], width: int, *, full: bool) -> Iterator[Line]:
+    calls = call_texts(*steps)
     if calls[0] != calls[1]:
+        places = [_call_place(step) for step in steps]
         yield from _text_diff("call", pair, places, calls, width, full=full)
-    results = tuple(step.result.content if step.result is not None else "" for step in (steps[0], steps[1]))
+    results = tuple(step.result.content if step.result is not None else "" for step in steps)
     if steps[0].call.name == steps[1].call.name and results[0] != results[1]:
-        yield from _text_diff("result", pair, places, results, width, full=full)
+        places = [_result_place(step) for step in steps]
+        yield from _text_diff("result", pair, places, _laid_out(results), width, full=full)
+
+
+def _call_place(step: Step) -> str:
+    return f"step {step.number}, turn {step.location.turn}"
+
+
+def _result_place(step: Step) -> str:
+    turn = f"turn {step.result_location.turn}" if step.result_location is not None else "no result"
+    return f"step {step.number}, {turn}"
+
+
+def _laid_out(results: tuple[str, ...]) -> tuple[str, ...]:
+    """JSON results with a member a line, where that shows what differs; any others as they are."""
+    values = [_indented(text) for text in results]
+    return tuple(value for value in values if value) if all(values) and values[0] != values[1] else results
+
+
+def _indented(text: str) -> str:
+    if len(text) > _LONGEST_LAID_OUT or text.lstrip()[:1] not in ("{", "["):
+        return ""
+    try:
+        return json.dumps(parse_json(text), indent=2, ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return ""
 
 
 def _only(label: str, step: Step, width: int) -> Iterator[Line]:
     yield ()
     head = f"Only {label} makes this call"
-    yield (Run(head, Style.STRONG), Run(f"  step {step.number}, turn {step.location.turn}", Style.DIM))
-    yield from text_diff_lines("", call_text(step), width)
+    yield clipped((Run(head, Style.STRONG), Run(f"  {_call_place(step)}", Style.DIM)), width)
+    yield from text_diff_lines("", call_texts(step)[0], width)
 
 
 def _text_diff(
@@ -163,5 +198,7 @@ def _text_diff(
     yield ()
     yield (Run(f"What differs in the {what}", Style.STRONG),)
     for sign, run, place, style in zip("-+", pair, places, (Style.REMOVED, Style.ADDED), strict=True):
-        yield (Run(f"    {sign} {run_label(run)}", style), Run(f"  {place}" if place else "", Style.DIM))
+        yield clipped(
+            (Run(f"    {sign} {run_label(run)}", style), Run(f"  {place}" if place else "", Style.DIM)), width
+        )
     yield from text_diff_lines(texts[0], texts[1], width, full=full)

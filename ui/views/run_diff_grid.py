@@ -12,7 +12,7 @@ from ui.views.run import Line, Run, clipped, padded
 from ui.views.run_diff_call import differing_call
 from ui.views.status import step_glyph
 from ui.views.visible import visible_line
-from ui.views.wording import counted
+from ui.views.wording import counted, wrapped
 
 _NARROWEST = 14
 _BRIEF = 40
@@ -37,7 +37,7 @@ def grid_lines(alignment: Alignment, runs: int, width: int, *, full: bool = Fals
         if columns[-1] != runs - 1 or columns[1:2] not in ((1,), ()):
             yield ()
         yield from _grid(alignment, columns, width, full=full)
-    yield (Run(f"    {_LEGEND}", Style.DIM),)
+    yield from wrapped((Run("    "), Run(_LEGEND, Style.DIM)), width, indent=4)
 
 
 def _groups(runs: int, width: int) -> Iterator[tuple[int, ...]]:

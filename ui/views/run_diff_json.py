@@ -6,7 +6,7 @@ from inspector.chain.alignment_text import text_pieces
 from inspector.chain.steps import Step
 from inspector.diagnostics import Location
 from inspector.model import Json
-from ui.views.run_diff import ComparedRun, RunDiff, call_text, differing_pair, last_words
+from ui.views.run_diff import ComparedRun, RunDiff, call_texts, differing_pair, last_words
 from ui.views.segment_json import JsonObject
 from ui.views.trace import model_of
 
@@ -88,9 +88,10 @@ def _text_diff(diff: RunDiff) -> Json:
     if pair is None or parted is None:
         return None
     one, other = parted.steps[pair[0]], parted.steps[pair[1]]
+    texts = iter(call_texts(*(step for step in (one, other) if step is not None)))
     return {
         "runs": [run_label(run) for run in pair],
-        "call": _pieces(call_text(one) if one else "", call_text(other) if other else ""),
+        "call": _pieces(next(texts) if one else "", next(texts) if other else ""),
         "result": _pieces(_result(one), _result(other)),
     }
 

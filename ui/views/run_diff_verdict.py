@@ -18,7 +18,9 @@ def run_verdict(alignment: Alignment, chains: Sequence[Chain], last_words: Seque
         answers = ", and what they say at the end differs" if differ else ""
         if not alignment.rows:
             return f"No run calls a tool{answers}; {ended}."
-        same = f"The runs make the same {counted(len(alignment.rows), 'step')} with the same results"
+        steps = len(alignment.rows)
+        made = "step with the same result" if steps == 1 else f"{counted(steps, 'step')} with the same results"
+        same = f"The runs make the same {made}"
         return f"{same}{answers}; {ended}."
     return f"Runs differ first at {_where(parted)}: {_what(parted)}; {ended}."
 

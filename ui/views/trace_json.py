@@ -73,8 +73,7 @@ def trace_object(
         "warnings": found.count(Severity.WARNING),
         "status": chain.status.value,
         "abort_reason": chain.abort_reason,
-        "break": _break_object(chain.broken),
-        "caused": list(chain.caused),
+        "break": _break_in_full(chain),
         "turns": _turn_objects(trace, inspection),
         "chain": _chain_objects(chain),
         "diagnostics": _diagnostic_objects(trace, inspection.diagnostics),
@@ -135,6 +134,15 @@ def _break_object(broken: Break | None) -> JsonObject | None:
         "outcome": broken.outcome.value,
         "message": broken.message,
     }
+
+
+def _break_in_full(chain: Chain) -> JsonObject | None:
+    broken = chain.broken
+    said = _break_object(broken)
+    if broken is None or said is None:
+        return None
+    reaction = broken.reaction.value if broken.reaction else None
+    return {**said, "reaction": reaction, "caused": list(chain.caused)}
 
 
 def _turn_objects(trace: Trace, inspection: Inspection) -> list[Json]:

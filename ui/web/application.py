@@ -27,10 +27,14 @@ class Entry(NamedTuple):
 
 
 PAGES: tuple[Entry, ...] = (
+    Entry("triage", "What breaks", ":material/troubleshoot:", "ui.web.pages.triage"),
     Entry("traces", "Traces", ":material/list:", "ui.web.pages.traces"),
     Entry("trace", "Trace", ":material/account_tree:", "ui.web.pages.trace"),
+    Entry("compare", "Compare", ":material/compare_arrows:", "ui.web.pages.compare"),
+    Entry("tools", "Tools", ":material/build:", "ui.web.pages.tools"),
     Entry("rules", "Rules", ":material/rule:", "ui.web.pages.rules"),
     Entry("sql", "SQL", ":material/database:", "ui.web.pages.sql"),
+    Entry("imports", "Imports", ":material/upload:", "ui.web.pages.imports"),
 )
 """The pages in the order of the menu; the first is home."""
 

@@ -12,6 +12,7 @@ import streamlit as st
 
 from inspector.model import Json
 from ui.views.run import Line
+from ui.web.shapes import Picture
 from ui.web.theme import colour_rules
 
 _FOLDER = Path(__file__).parent
@@ -62,6 +63,12 @@ def listing(columns: Sequence[Column], rows: Sequence[Row], *, key: str, selecte
         key=key, data=data, on_picked_change=_nothing, on_opened_change=_nothing
     )
     return Done(drawn.picked, drawn.opened)
+
+
+def picture(drawn: Picture, *, key: str, selected: str | None = None) -> str | None:
+    """A picture; the key of what was clicked."""
+    done = _component("picture", ("main.js",))(key=key, data=drawn.data(selected), on_picked_change=_nothing)
+    return str(done.picked) if done.picked else None
 
 
 @cache

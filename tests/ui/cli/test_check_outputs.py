@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import unquote
 from xml.etree import ElementTree as ET
 
-import jsonschema
+import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
 
 from inspector.rules.catalogue import RULES
@@ -77,11 +77,26 @@ def test_sarif_names_file_line_turn_and_part(weaklink: Run, logs: Path) -> None:
     assert COMMA[told["charOffset"] : told["charOffset"] + told["charLength"]] == told["snippet"] == ","
 
 
-def test_sarif_fixes_lie_where_the_file_has_the_fault(weaklink: Run, logs: Path) -> None:
-    found = [one for one in sarif(weaklink, "logs/raw.txt")["results"] if one["ruleId"] == "J104"]
-    (change,) = found[0]["fixes"][0]["artifactChanges"]
-    text = (logs / "raw.txt").read_text(encoding="utf-8")
-    assert applied(text, change["replacements"]) == text.replace(COMMA, SOUND)
+@pytest.mark.parametrize("name", ["raw.txt", "rows.jsonl", "talks.jsonl"])
+def test_sarif_fixes_lie_where_the_file_has_the_fault(weaklink: Run, logs: Path, name: str) -> None:
+    (logs / "rows.jsonl").write_text("\n" + rows("é\t" + SOUND, "é\t\U0001f600" + COMMA))
+    talk = {"messages": [{"role": "user", "content": COMMA}, {"role": "assistant", "content": COMMA}]}
+    (logs / "talks.jsonl").write_text(json.dumps({"session_id": "a", **talk}) + "\n")
+    found = [one for one in sarif(weaklink, f"logs/{name}")["results"] if one["ruleId"] == "J104"]
+    (change,) = found[-1]["fixes"][0]["artifactChanges"]
+    text = (logs / name).read_text(encoding="utf-8")
+    before, after = (COMMA, SOUND) if name == "raw.txt" else (json.dumps(COMMA)[1:-1], json.dumps(SOUND)[1:-1])
+    at = text.rindex(before)
+    assert applied(text, change["replacements"]) == text[:at] + after + text[at + len(before) :]
+
+
+def test_a_trace_file_points_at_no_line_of_its_own(weaklink: Run, logs: Path) -> None:
+    assert weaklink("import", "logs/raw.txt", "--db", "w.db").returncode == 0
+    exported = weaklink("export", "1", "--db", "w.db")
+    (logs / "t.jsonl").write_bytes(exported.stdout)
+    places = [one["locations"][0]["physicalLocation"] for one in sarif(weaklink, "logs/t.jsonl")["results"]]
+    assert places
+    assert not any("region" in place for place in places)
 
 
 def applied(text: str, replacements: list[dict[str, Any]]) -> str:
@@ -161,9 +176,9 @@ def test_github_annotations_are_one_line_each_and_escaped(weaklink: Run, logs: P
     assert done.returncode == 1
     lines = done.stdout.decode().splitlines()
     assert lines[0] == (
-        "::error file=logs/a b%2Cc%3Aü%25.jsonl,line=2,title=J104 trailing-comma::A comma stands before `}`, but "
-        "nothing follows it.%0Ahelp: Delete the comma.%0Aat line 2 t2, turn 1, text 2:43"
-    ) or lines[0].startswith("::error file=logs/a b%2Cc%3Aü%25.jsonl,line=2,")
+        "::error file=logs/a b%2Cc%3Aü%25.jsonl,line=2,endLine=2,col=88,endColumn=89,title=J104 trailing-comma::"
+        "A comma stands before `}`, but nothing follows it.%0Ahelp: Delete the comma.%0Aat line 2 t2, turn 1, text 2:43"
+    )
     assert all(re.fullmatch(r"::(error|warning|notice) file=[^:]*::[^\r\n\x00-\x1f]*", line) for line in lines)
     assert lines[1].startswith("::warning ")
     said = done.stderr.decode().splitlines()

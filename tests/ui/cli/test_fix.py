@@ -92,6 +92,13 @@ def test_arguments_in_fields_of_their_own_are_repaired(weaklink: Run, tmp_path: 
     assert result == row
 
 
+def test_a_completion_that_goes_on_where_its_prompt_ends_is_repaired(weaklink: Run, tmp_path: Path) -> None:
+    prompt = "<|im_start|>user\nGo.<|im_end|>\n<|im_start|>assistant\n"
+    row = {"prompt": prompt, "completion": f"\u00e9 {COMMA}<|im_end|>", "model": "hermes-3"}
+    result = json.loads(fixed(weaklink, tmp_path, json.dumps(row).encode()))
+    assert result == row | {"completion": f"\u00e9 {SOUND}<|im_end|>"}
+
+
 def test_a_pretty_printed_list_keeps_its_shape(weaklink: Run, tmp_path: Path) -> None:
     rows = [
         {"conversations": [{"from": "human", "value": "Go."}, {"from": "gpt", "value": text}]}

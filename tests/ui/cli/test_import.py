@@ -15,9 +15,10 @@ import pytest
 from storage import open_store
 from tests.ui.conftest import ROOT, START, Run, environment
 from ui.cli import import_jobs
-from ui.cli.import_files import ReadItem
 from ui.cli.import_jobs import Wanted, jobs_for, readings
-from ui.cli.import_places import PlacedFile, files_below
+from ui.cli.import_places import files_below
+from ui.importing.files import ReadItem
+from ui.importing.placed_file import PlacedFile
 from ui.reports.import_report import FileReport
 
 CASES = ROOT / "tests" / "cases" / "importers"

@@ -12,8 +12,8 @@ from typing import Any
 
 from storage import open_store
 from tests.ui.conftest import START, Run, environment
-from ui.cli.import_places import PlacedFile
 from ui.cli.import_watching import Watch
+from ui.importing.placed_file import PlacedFile
 
 LINE = '{"role": "user", "content": "Hi"}\n'
 

@@ -7,6 +7,7 @@ import pytest
 from inspector.inspection import inspect_trace
 from inspector.model import BodyState, ErrorPhase, Generation, GenerationError, Part, Role, Trace, Turn
 from tests.chain.building import inspection_of, trace_of
+from ui.views.break_story import break_lines
 from ui.views.run import plain, width_of
 from ui.views.trace import trace_lines
 from ui.views.turn import turn_facts
@@ -91,6 +92,13 @@ def test_the_break_is_told_with_its_place_its_rule_and_what_helps() -> None:
     assert '--> turn 1, call:0, line 1 column 16 | 1 | {"city": "Oslo",} | ^ rule: J104 trailing-comma' in malformed
 
 
+def test_where_carets_would_not_stand_under_their_text_the_place_is_told_in_words() -> None:
+    lines = (CALL, ERROR, "say: I could not get it.")
+    said = [plain(line) for line in break_lines(trace_of(*lines), inspection_of(*lines), 100, with_carets=False)]
+    assert "  at: turn 2, text, line 1 column 1" in said
+    assert not any("^" in line for line in said)
+
+
 NEXT = (
     'call b1: open {"ticket": "T-4711"}',
     "result b1: closed",
@@ -144,6 +152,15 @@ def test_an_answer_that_was_not_stored_is_told_from_an_empty_one(text: str, said
     empty = replace(lost, generation=Generation())
     assert list(turn_facts(lost, "")) == [said]
     assert list(turn_facts(empty, "")) == []
+
+
+def test_a_trace_whose_last_answer_was_not_stored_is_good_only_as_far_as_it_was_kept() -> None:
+    asked = Turn(Role.USER, (Part("text", "Go."),))
+    answer = Turn(Role.ASSISTANT, (Part("text", ""),), generation=Generation(body=BodyState.NOT_STORED))
+    for turns, said in (((asked, answer), True), ((asked, answer, replace(answer, generation=None)), False)):
+        trace = Trace(turns)
+        lines = [plain(line) for line in trace_lines(trace, inspect_trace(trace, format="hermes"), id=1, width=100)]
+        assert any("✔ ok as far as it was kept: the last answer was not" in line for line in lines) == said
 
 
 def test_a_fault_of_an_answer_without_text_stands_beside_its_text() -> None:

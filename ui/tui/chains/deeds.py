@@ -12,6 +12,7 @@ from ui.tui.chains.sentences import copies_of
 from ui.tui.dialogs import ChoiceDialog, LineDialog
 from ui.tui.exporting import FORMS, export_trace, proposed_name, wrong_with
 from ui.tui.store_access import StoreAccess, sentence
+from ui.tui.work import begin
 from ui.views.visible import visible_line
 
 
@@ -52,7 +53,7 @@ class ChainDeeds(Screen[None]):
         current = self.chains.current
         if current is not None:
             question = partial(_toggled, current)
-            self.run_worker(self._changed_mark(question), group="mark")
+            begin(self, partial(self._changed_mark, question), "mark", supersedes=False)
 
     def action_note(self) -> None:
         """Ask for a note and keep it."""
@@ -64,7 +65,7 @@ class ChainDeeds(Screen[None]):
 
     def _note(self, summary: TraceSummary, note: str | None) -> None:
         if note is not None and note != summary.note:
-            self.run_worker(self._changed_mark(partial(_noted, summary, note)), group="mark")
+            begin(self, partial(self._changed_mark, partial(_noted, summary, note)), "mark", supersedes=False)
 
     async def _changed_mark(self, question: Callable[[Store], str]) -> None:
         try:
@@ -72,18 +73,18 @@ class ChainDeeds(Screen[None]):
             await self.chains.refresh_current()
             self.tell(said)
         except WeaklinkError as error:
-            self.tell(sentence(error), is_error=True)
+            self.tell(sentence(error, self._access.name), is_error=True)
 
     def _export(self, id: int, path: str | None) -> None:
         if path is not None:
-            self.run_worker(self._exported(id, path), group="export")
+            begin(self, partial(self._exported, id, path), "export", supersedes=False)
 
     async def _exported(self, id: int, path: str) -> None:
         try:
             written = await self._access.ask(partial(export_trace, id=id, path=path))
             self.tell(f"Trace {id} is written to {written}.")
         except WeaklinkError as error:
-            self.tell(sentence(error), is_error=True)
+            self.tell(sentence(error, self._access.name), is_error=True)
 
     def _copy(self, text: str | None) -> None:
         if text is not None:

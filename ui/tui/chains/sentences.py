@@ -1,12 +1,12 @@
 """What the home screen says: counts by status, where there is nothing to show, and what of a chain can be copied."""
 
-import re
 import shlex
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from inspector.chain.steps import Status
 from inspector.errors import WeaklinkError
-from storage import NoDatabaseYetError, TraceSummary
+from storage import NoDatabaseYetError, Order, TraceSummary
 from ui.tui.chains.pages import Pages
 from ui.tui.dialogs import Choice
 from ui.tui.line_bar import Spot
@@ -16,9 +16,7 @@ from ui.views.run import Line, Run
 from ui.views.status import RUNNING, status_run
 from ui.views.trace_list import trace_title
 from ui.views.visible import visible_line
-from ui.views.wording import quoted
-
-_STATUS_TERM = re.compile(r"(?<!\S)status:[\w*]+(?!\S)")
+from ui.views.wording import quoted, wrapped
 
 
 def status_spots(counts: Mapping[str, int], running: int, wanted: str) -> list[Spot]:
@@ -37,34 +35,46 @@ def status_spots(counts: Mapping[str, int], running: int, wanted: str) -> list[S
     return spots
 
 
-def shown_of(pages: Pages, wanted: str, counts: Mapping[str, int]) -> Line:
+ORDERS = MappingProxyType(
+    {
+        Order.TIME: "the newest first",
+        Order.DURATION: "the longest first",
+        Order.TOKENS: "the most tokens first",
+        Order.ERRORS: "the most errors first",
+    }
+)
+"""By what a list can be sorted, and what then comes first."""
+COLUMN_OF = MappingProxyType({Order.TIME: "", Order.DURATION: "dur", Order.TOKENS: "tok", Order.ERRORS: "break"})
+"""The column whose head shows an order; the order of every day needs none."""
+
+
+def shown_of(pages: Pages, wanted: str, counts: Mapping[str, int], order: Order) -> Line:
     """How many chains are shown of how many; `+` while the list is still being walked over."""
     more = "" if pages.is_complete else "+"
     total = sum(counts.values())
     of = f" of {total:,}" if wanted and total else ""
-    return (Run(f"{pages.count:,}{more}", Style.STRONG), Run(f"{of} chains"))
+    sorted_ = f", {ORDERS[order]}" if order is not Order.TIME else ""
+    return (Run(f"{pages.count:,}{more}", Style.STRONG), Run(f"{of} chains{sorted_}"))
 
 
-def toggled(wanted: str, term: str) -> str:
-    """A filter with a `status:` term in the place of the one it has, or without it where it is the same."""
-    found = _STATUS_TERM.findall(wanted)
-    rest = " ".join(_STATUS_TERM.sub(" ", wanted).split())
-    return rest if term in found else f"{rest} {term}".strip()
-
-
-def nothing_lines(place: str, wanted: str, problem: WeaklinkError | None) -> list[Line]:
+def nothing_lines(place: str, wanted: str, problem: WeaklinkError | None, width: int) -> list[Line]:
     """What stands in the place of a list without lines, and what to do about it."""
+    said = _nothing(place, wanted, problem)
+    return [(), *((Run("  "), *line) for one in said for line in wrapped(quoted(one), width - 4))]
+
+
+def _nothing(place: str, wanted: str, problem: WeaklinkError | None) -> Sequence[str]:
     if isinstance(problem, NoDatabaseYetError):
-        return _centred(
+        return (
             f"There is no database at `{place}` yet.",
             "`weaklink demo` shows samples, `weaklink import PATH` reads logs, `weaklink record` records agents.",
             "What they bring appears here by itself. `weaklink tui --db PATH` opens another database.",
         )
     if problem is not None:
-        return _centred(sentence(problem), "`ctrl+r` tries again, `q` quits.")
+        return (sentence(problem), "`ctrl+r` tries again, `q` quits.")
     if wanted:
-        return _centred(f"No chain matches the filter `{wanted}`.", "`esc` clears it, `f` changes it.")
-    return _centred(
+        return (f"No chain matches the filter `{wanted}`.", "`esc` clears it, `f` changes it.")
+    return (
         f"The database `{place}` holds no traces yet.",
         "`weaklink import PATH` reads logs, `weaklink record` records agents; what they bring appears here by itself.",
     )
@@ -84,7 +94,3 @@ def copies_of(summary: TraceSummary, place: str | None, step: int | None = None)
     if summary.file:
         found.append(Choice("file", f"{summary.file} {summary.record}".strip(), visible_line(summary.file)))
     return found
-
-
-def _centred(*sentences: str) -> list[Line]:
-    return [(), *((Run("  "), *quoted(one)) for one in sentences)]

@@ -45,8 +45,9 @@ DISSECTOR_COMMANDS = (
 """The scope `dissector`: they act whatever pane has the keys."""
 
 TREE_COMMANDS = (
-    *(_OF_LINES[f"lines.{name}"] for name in ("down", "up", "page-down", "page-up", "first", "last")),
-    Command("tree.toggle", "Unfold", "Shows what lies in the row, or hides it.", ("enter", "space"), in_footer=True),
+    *(_OF_LINES[f"lines.{name}"] for name in ("down", "up", "page-up", "first", "last")),
+    Command("tree.page-down", "Page down", "Goes one screen down.", ("pagedown", "ctrl+f")),
+    Command("tree.turn-over", "Unfold", "Shows what lies in the row, or hides it.", ("enter", "space"), in_footer=True),
     Command("tree.unfold", "Unfold", "Shows what lies in the row; goes in where that is shown.", ("right",)),
     Command("tree.fold", "Fold", "Hides what lies in the row; goes out where that is hidden.", ("left", "h")),
 )

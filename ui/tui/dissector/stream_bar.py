@@ -1,12 +1,9 @@
 """The bar beside the stream: which part of the trace is in sight, and where its faults are."""
 
-from rich.segment import Segment
-from rich.style import Style as RichStyle
-
 from inspector.rules.rule import Severity
-from ui.tui.palette import Paint
 from ui.views.dissect.stream import StreamLayout
 from ui.views.palette import Style, style_of
+from ui.views.run import Run
 
 _MOST_TICKS = 2_000  # of more faults, every so-manieth is looked up
 _THUMB, _TRACK, _TICK = "┃", "│", "●"
@@ -19,21 +16,15 @@ class StreamBar:
         self._ticks: dict[int, Severity] | None = None
         self._height = 0
 
-    def cell(
-        self, layout: StreamLayout | None, y: int, height: int, top: int, paint: Paint, base: RichStyle
-    ) -> Segment:
-        """The cell beside line `y` of the screen; `top` is the number of the first row in sight."""
-        if layout is None:
-            return Segment(" ", base)
+    def cell(self, layout: StreamLayout, y: int, height: int, top: int) -> Run:
+        """The cell beside line `y` of a screen of `height`; `top` is the number of the first row in sight."""
         count = max(layout.count, 1)
         first = top * height // count
         last = max((top + height) * height // count, first + 1)
         worst = self._at(layout, height).get(y)
-        is_thumb = first <= y < last
         if worst is not None:
-            return Segment(_TICK, base + paint.of[style_of(worst)])
-        style = paint.of[Style.STRONG] if is_thumb else paint.of[Style.GUTTER]
-        return Segment(_THUMB if is_thumb else _TRACK, base + style)
+            return Run(_TICK, style_of(worst))
+        return Run(_THUMB, Style.STRONG) if first <= y < last else Run(_TRACK, Style.GUTTER)
 
     def _at(self, layout: StreamLayout, height: int) -> dict[int, Severity]:
         """The gravest severity of the faults that each cell stands for."""

@@ -61,7 +61,7 @@ class TreeView(LineView, inherit_bindings=False):
             self.move_to(index, centred=True)
         return self._tree.rows[index]
 
-    def action_toggle(self) -> None:
+    def action_turn_over(self) -> None:
         """Show what lies in the row, or hide it."""
         if self._tree is not None and self.row is not None and self._tree.is_open(self.row):
             self._fold()
@@ -87,7 +87,7 @@ class TreeView(LineView, inherit_bindings=False):
     def on_line_view_chosen(self, event: LineView.Chosen) -> None:
         """A second click on a row unfolds it, or folds it."""
         event.stop()
-        self.action_toggle()
+        self.action_turn_over()
 
     def on_click(self, event: events.Click) -> None:
         """A click selects the row; one on its sign unfolds it."""
@@ -95,7 +95,7 @@ class TreeView(LineView, inherit_bindings=False):
         super().on_click(event)
         row, cell = self.row, event.get_content_offset_capture(self).x
         if row is not None and row.expandable and self.cursor != before and 0 <= cell - 2 * min(row.depth, 12) < 2:
-            self.action_toggle()
+            self.action_turn_over()
 
     def _fold(self) -> None:
         if self._tree is not None and self._tree.collapse(self.cursor):

@@ -25,8 +25,13 @@ class Block(NamedTuple):
 
 
 def blocks_of(trace: Trace) -> Iterator[Block]:
-    """The blocks of a trace in order: for each turn its heading, then its parts, cut behind line feeds where it can."""
+    """The blocks of a trace in order: for each turn its heading, then its parts, cut behind line feeds where it can.
+
+    There is at least one, that of turn 0 for a trace without turns.
+    """
     index = 0
+    if not trace.turns:
+        yield Block(0, None)
     for number, turn in enumerate(trace.turns, 1):
         yield Block(number, None)
         for part in turn.parts:

@@ -14,6 +14,12 @@ from ui.views.step_places import StepPlaces
 
 _SEVERITIES = tuple(Severity)
 
+Order = tuple[int, int, int, int]
+"""Where a place stands among all: turn, part, beginning, end; before a turn's parts what lies in none."""
+
+Ordered = tuple[tuple[Order, int], ...]
+"""Places in order, each with its index in the list that it comes from."""
+
 
 @dataclass(frozen=True, slots=True)
 class DissectedPart:
@@ -50,9 +56,9 @@ class DissectedPart:
         return self.diagnostics[first : bisect_left(self.diagnostics, end, key=_start)]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Dissection:
-    """A trace and its inspection; its parts in the order of the trace."""
+    """A trace and its inspection; its parts in the order of the trace. Equal only to itself."""
 
     trace: Trace
     inspection: Inspection
@@ -95,6 +101,23 @@ class Dissection:
         """The characters at a place; empty where there is no such part."""
         part = self.part(location.turn, location.part)
         return location.range.of(part.text) if part else ""
+
+    def order_of(self, location: Location) -> Order:
+        """Where a place stands among all."""
+        part = self.part(location.turn, location.part)
+        return location.turn, part.index if part else -1, location.range.start, location.range.end
+
+    @cached_property
+    def fault_orders(self) -> Ordered:
+        """The diagnostics in the order of their places."""
+        found = self.inspection.diagnostics
+        return tuple(sorted((self.order_of(one.location), index) for index, one in enumerate(found)))
+
+    @cached_property
+    def step_orders(self) -> Ordered:
+        """The steps in the order in which their calls begin."""
+        begun = ((*self.order_of(step.location)[:3], 0) for step in self.inspection.chain.steps)
+        return tuple(sorted((order, index) for index, order in enumerate(begun)))
 
     @cached_property
     def _by_part(self) -> dict[tuple[int, str], list[Diagnostic]]:

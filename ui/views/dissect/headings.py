@@ -15,7 +15,13 @@ from ui.views.wording import counted, help_line, title, wrapped
 
 
 def turn_heading(dissection: Dissection, number: int, width: int) -> Iterator[Line]:
-    """A rule with a turn's number, role and facts; below it what is wrong with it and lies in none of its texts."""
+    """A rule with a turn's number, role and facts; below it what is wrong with it and lies in none of its texts.
+
+    Turn 0 stands for a trace that has none.
+    """
+    if not number:
+        yield (Run("The trace holds no turns.", Style.DIM),)
+        return
     turn = dissection.trace.turns[number - 1]
     facts = " · ".join(
         visible_line(fact)

@@ -44,7 +44,7 @@ def chunk_words(part: Part, offset: int) -> str:
     """What is known of the chunk that brought a character: its number, when it came, its token ids and their odds."""
     chunks = part.chunks
     if chunks is None or not len(chunks):
-        return "text only: the recording kept no chunks"
+        return "text only"
     index = min(bisect_right(chunks.ends, offset), len(chunks) - 1)
     said = [f"chunk {chunks.sequences[index]}"]
     at_s = chunks.offsets_s[index] if chunks.offsets_s else None

@@ -8,6 +8,7 @@ from inspector.text import Range
 from inspector.wire.events import WIRE_PREFIX
 from ui.views.dissect.dissection import DissectedPart
 
+_UNFINISHED = "\"'="  # what a marker ends with that a name follows, within the same tag
 _LONGEST = 200  # a marker is short: longer structure, such as a whole header, is not boxed
 
 
@@ -48,8 +49,8 @@ def _boxes(text: str, spans: Sequence[Span], place: Range) -> Iterator[Range]:
 
 
 def _trimmed(text: str, marker: Range) -> Iterator[Range]:
-    if 0 < len(marker) <= _LONGEST:
-        written = marker.of(text)
+    written = marker.of(text) if len(marker) <= _LONGEST else ""
+    if written and written[-1] not in _UNFINISHED:
         start = marker.start + len(written) - len(written.lstrip())
         yield Range(start, start + len(written.strip()))
 

@@ -2,39 +2,27 @@
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
 
 from inspector.chain.steps import Step
 from inspector.diagnostics import Diagnostic, Location
 from inspector.text import Range
-from ui.views.dissect.dissection import Dissection
-
-Order = tuple[int, int, int, int]
-"""Where a place stands among all: turn, part, beginning, end; before a turn's parts what lies in none."""
-
-
-def order_of(dissection: Dissection, location: Location) -> Order:
-    """Where a place stands among all."""
-    part = dissection.part(location.turn, location.part)
-    return location.turn, part.index if part else -1, location.range.start, location.range.end
+from ui.views.dissect.dissection import Dissection, Order, Ordered
 
 
 def next_fault(dissection: Dissection, location: Location, *, back: bool = False) -> Diagnostic | None:
     """The nearest diagnostic behind a place, or before it; None at the end."""
-    found = dissection.inspection.diagnostics
-    index = _beside([order_of(dissection, one.location) for one in found], order_of(dissection, location), back=back)
-    return None if index is None else found[index]
+    index = _beside(dissection.fault_orders, dissection.order_of(location), back=back)
+    return None if index is None else dissection.inspection.diagnostics[index]
 
 
 def next_step(dissection: Dissection, location: Location, *, back: bool = False) -> Step | None:
     """The nearest step whose call stands behind a place, or before it; None at the end."""
-    steps = dissection.inspection.chain.steps
-    orders = [(*order_of(dissection, step.location)[:3], 0) for step in steps]
-    here = order_of(dissection, location)
-    around = next((step for step in steps if _is_in(location, step.location)), None)
-    if around is not None:
-        here = order_of(dissection, around.location)
-    index = _beside(orders, (*here[:3], 0), back=back)
+    steps, orders = dissection.inspection.chain.steps, dissection.step_orders
+    here = (*dissection.order_of(location)[:3], 0)
+    at = bisect_right(orders, here, key=_order) - 1
+    if at >= 0 and _is_in(location, steps[orders[at][1]].location):
+        here = orders[at][0]
+    index = _beside(orders, here, back=back)
     return None if index is None else steps[index]
 
 
@@ -70,11 +58,13 @@ def _last(pattern: re.Pattern[str], text: str, before: int | None) -> Range | No
     return Range(*last.span()) if last else None
 
 
-def _beside(orders: Sequence[Order], here: Order, *, back: bool) -> int | None:
-    ascending = sorted(range(len(orders)), key=orders.__getitem__)
-    keys = [orders[index] for index in ascending]
-    at = bisect_left(keys, here) - 1 if back else bisect_right(keys, here)
-    return ascending[at] if 0 <= at < len(ascending) else None
+def _beside(ordered: Ordered, here: Order, *, back: bool) -> int | None:
+    at = bisect_left(ordered, here, key=_order) - 1 if back else bisect_right(ordered, here, key=_order)
+    return ordered[at][1] if 0 <= at < len(ordered) else None
+
+
+def _order(one: tuple[Order, int]) -> Order:
+    return one[0]
 
 
 def _is_in(inner: Location, outer: Location) -> bool:

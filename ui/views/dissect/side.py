@@ -33,6 +33,10 @@ class SideLines:
         """The place that a line speaks of."""
         return self._lines[index].location
 
+    def nearest(self, place: Location) -> int | None:
+        """The first line that speaks of a place."""
+        return _nearest([line.location for line in self._lines], place)
+
 
 class LazyLines:
     """A line for each of many things, made when it is seen; `tell` takes its index and the width."""
@@ -53,6 +57,22 @@ class LazyLines:
         """The place that a line speaks of."""
         return self._places[index]
 
+    def nearest(self, place: Location) -> int | None:
+        """The line that speaks of a place, else the first of its part or its turn; None without any."""
+        return _nearest(self._places, place)
+
 
 SideSource = SideLines | LazyLines
 """What a side view gives."""
+
+
+def _nearest(places: Sequence[Location | None], place: Location) -> int | None:
+    best, found = 0, None
+    for index, one in enumerate(places):
+        if one is None or one.turn != place.turn:
+            continue
+        holds = one.range.start <= place.range.start < max(one.range.end, one.range.start + 1)
+        grade = 1 if one.part != place.part else 3 if holds else 2
+        if grade > best:
+            best, found = grade, index
+    return found

@@ -115,17 +115,15 @@ class BlockRows:
         """Where spans begin; one that begins with a line feed leaves that to the row before."""
         text, block = self.part.text, self.block
         for _, span in touching(self.part.found.spans, Range(block.start, block.end)):
-            start = span.range.start
-            if start > block.start and not (text.startswith("\n", start) and text[start - 1] != "\n"):
+            start = _first_row(text, span)
+            if start > block.start:
                 yield start
         yield block.end
 
     def _label(self, place: Range, number: int | None) -> Line:
         """The kind of the span that begins in a row, else the number of the line that does."""
         for _, span in touching(self.part.found.spans, place):
-            is_here = span.range.start in (place.start, place.start - 1)
-            first = place.start == span.range.start or self.part.text.startswith("\n", span.range.start)
-            if is_here and first:
+            if place.start == _first_row(self.part.text, span):
                 return self._gutter(self._kind(span.kind), style_of(span.kind))
         return self._gutter("" if number is None else f"{number:>{_LABEL}}", Style.GUTTER)
 
@@ -161,6 +159,12 @@ class BlockRows:
             return Style.MARKUP
         span = innermost(self.part.found.spans, at)
         return style_of(span.kind) if span else Style.PLAIN
+
+
+def _first_row(text: str, span: Span) -> int:
+    """Where the first row of a span begins: a line feed at its beginning belongs to the row before, if there is one."""
+    start = span.range.start
+    return start + (start > 0 and text.startswith("\n", start) and text[start - 1] != "\n")
 
 
 def _span_cuts(spans: Sequence[Span], place: Range) -> Iterator[int]:

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from inspector.model import Role, Span, SpanKind, ToolCall, ToolDefinition, ToolResult
 from inspector.text import Range
-from ui.views.dissect.bundles import bundled
+from ui.views.dissect.bundles import MOST_CHILDREN, bundled
 from ui.views.dissect.call_rows import call_row
 from ui.views.dissect.dissection import DissectedPart, Dissection
 from ui.views.dissect.result_rows import result_row
@@ -53,18 +53,30 @@ def _brief(dissection: Dissection, parts: Sequence[DissectedPart]) -> Iterator[R
     if calls > 4:
         yield Run(f"… {counted(calls, 'call')}", Style.DIM)
     if not calls and parts:
-        yield Run(_words(parts[0], Range(0, len(parts[0].text))), Style.DIM)
+        part = parts[0]
+        telling = next(
+            (span for span in part.found.spans if span.kind is not SpanKind.MARKUP and len(span.inner)), None
+        )
+        yield Run(_words(part, telling.inner if telling else Range(0, len(part.text))), Style.DIM)
 
 
 def _of_turn(dissection: Dissection, parts: Sequence[DissectedPart], key: tuple[str | int, ...]) -> Iterator[TreeRow]:
     for part in parts:
-        shown = [index for index, span in enumerate(part.found.spans) if not _is_gap(part, span)]
+        shown = _shown(part)
         if len(parts) == 1:
             yield from _spans(dissection, part, shown, key)
         elif len(shown) == 1:
             yield _span(dissection, part, shown[0], (*key, part.name), part.name)
         else:
             yield _part(dissection, part, shown, (*key, part.name))
+
+
+def _shown(part: DissectedPart) -> Sequence[int]:
+    """The spans of a part that have a row, by index: without gaps, or all where they are too many to look at each."""
+    spans = part.found.spans
+    if len(spans) > MOST_CHILDREN:
+        return range(len(spans))
+    return [index for index, span in enumerate(spans) if not _is_gap(part, span)]
 
 
 def _part(dissection: Dissection, part: DissectedPart, shown: Sequence[int], key: tuple[str | int, ...]) -> TreeRow:

@@ -16,9 +16,10 @@ from ui.web.places import asked, asked_number, go, keep
 from ui.web.shown_trace import ShownTrace, shown_trace
 from ui.web.side_views import side_views
 from ui.web.stream_data import place, stream_data, turns_shown, window_of
+from ui.web.trace_actions import trace_actions
 from ui.web.value_rows import value_rows
 
-_WIDTH = 110
+_WIDTH = 96
 
 
 def show() -> None:
@@ -32,6 +33,7 @@ def show() -> None:
         return
     shown = shown_trace(id_)
     _head(shown)
+    trace_actions(shown)
     _stream(shown)
 
 
@@ -63,7 +65,10 @@ def _stream(shown: ShownTrace) -> None:
     if picked is not None:
         keep(turn=picked["turn"], part=picked["part"], start=picked["start"], end=picked["end"])
         selected = _asked_place(shown)
-    side_views(dissection, None if selected is None else Location(*selected))
+    led = side_views(dissection, None if selected is None else Location(*selected))
+    if led is not None:
+        keep(turn=led.turn, part=led.part, start=led.range.start, end=led.range.end)
+        st.rerun()
 
 
 def _asked_place(shown: ShownTrace) -> tuple[int, str, Range] | None:

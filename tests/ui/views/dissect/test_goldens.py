@@ -8,6 +8,7 @@ import pytest
 
 from inspector.chain.data_flow import trace_values
 from inspector.text import Range
+from storage import Mark
 from tests.ui.views.dissect import scenes
 from ui.views.dissect.dissection import Dissection
 from ui.views.dissect.lists import diagnostic_list, step_list
@@ -105,7 +106,7 @@ def _sides(dissection: Dissection, width: int) -> Iterator[Line]:
         "origins": origins(flow, step_at(dissection, place)),
         "timing": timing(dissection),
         "raw": raw(dissection, place.turn, width),
-        "notes": notes(dissection, ["Look at the unit."], width),
+        "notes": notes(dissection, [Mark(1, step=1, note="Look at the unit."), Mark(1, turn=1), Mark(1)], width),
     }
     for name, view in views.items():
         yield (Run(f"== {name}"),)

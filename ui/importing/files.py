@@ -14,7 +14,7 @@ from inspector.inspection import Inspection, inspect_trace
 from inspector.model import Trace
 from storage import Store, Verdict
 from storage.drafts import Draft, draft
-from ui.cli.import_places import PlacedFile
+from ui.importing.placed_file import PlacedFile
 from ui.reports.import_report import Counts, FileReport, counts_of
 
 ReadItem: TypeAlias = Draft | FileReport

@@ -1,0 +1,24 @@
+"""A database of an older weaklink, lifted to this one's tables."""
+
+from pathlib import Path
+
+from storage.engine import new_engine
+from storage.failures import sentences
+from storage.location import place_of
+from storage.schema import check_file, upgrade
+
+
+def upgrade_store(where: str | Path | None = None) -> bool:
+    """Lift the database to this weaklink's version of the tables; whether that changed it.
+
+    What older tables do not hold is filled in from the traces and inspections that are there, which takes some time.
+    StoreError as `open_store` raises it.
+    """
+    place = place_of(where)
+    check_file(place, create=False)
+    engine = new_engine(place)
+    try:
+        with sentences(place):
+            return upgrade(engine, place)
+    finally:
+        engine.dispose()

@@ -1,0 +1,85 @@
+"""Runs the application without a terminal over a store made for a test, and says what its screen shows."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from textual.pilot import Pilot
+
+from storage import open_store
+from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
+from ui.tui.app import WeaklinkApp
+from ui.tui.chains.screen import ChainsScreen
+
+LONG_AGO_S = 1_700_000_000.0
+
+
+def filled(path: Path, *, traces: int = 6) -> str:
+    """A database with so many traces, a minute apart; every third one is whole, the others break at a comma."""
+    with open_store(path) as store:
+        store.save(
+            inspected(
+                *(
+                    trace(
+                        f"session {number}",
+                        GOOD_CALL if number % 3 == 0 else BAD_CALL,
+                        words=f"what is the weather of day {number}?",
+                        model="qwen3-32b" if number % 2 else "hermes-4",
+                        started_s=LONG_AGO_S + number * 60,
+                    )
+                    for number in range(traces)
+                )
+            )
+        )
+        store.index_pending()
+    return str(path)
+
+
+@asynccontextmanager
+async def running(
+    where: str, *, size: tuple[int, int] = (80, 24), wanted: str = "", theme: str = "dark", named: str | None = None
+) -> AsyncIterator[tuple[WeaklinkApp, Pilot[None]]]:
+    """The application over a database, once it has nothing left to do."""
+    app = WeaklinkApp(where, wanted=wanted, theme=theme, trace=named)
+    async with app.run_test(size=size) as pilot:
+        await settled(pilot)
+        yield app, pilot
+
+
+async def settled(pilot: Pilot[None]) -> None:
+    """Wait until the application has done what it was told."""
+    await pilot.pause()
+    while any(not worker.is_finished for worker in pilot.app.workers):
+        await pilot.pause(0.01)
+    await pilot.pause()
+
+
+async def press(pilot: Pilot[None], *keys: str) -> None:
+    """Press keys and wait for what they do."""
+    await pilot.press(*keys)
+    await settled(pilot)
+
+
+def shown(app: WeaklinkApp) -> str:
+    """The screen as text."""
+    return "\n".join(strip.text.rstrip() for strip in app.screen._compositor.render_strips()) + "\n"
+
+
+def home(app: WeaklinkApp) -> ChainsScreen:
+    """The home screen, wherever in the stack it is."""
+    return next(screen for screen in app.screen_stack if isinstance(screen, ChainsScreen))
+
+
+def names(app: WeaklinkApp) -> list[str]:
+    """The names of the listed traces, as far as they were read."""
+    return [row.summary.name for _, row in sorted(home(app).chains.pages.known(), key=lambda pair: pair[0])]
+
+
+def told(app: WeaklinkApp) -> str:
+    """Everything that was said in notifications."""
+    return "\n".join(one.message for one in app._notifications)
+
+
+def at_home(app: WeaklinkApp) -> bool:
+    """Whether nothing lies above the home screen."""
+    return app.screen is home(app)

@@ -1,0 +1,253 @@
+"""What the commands of the home screen do, each by its key."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from storage import open_store
+from tests.storage.samples import BAD_CALL, inspected, trace
+from tests.ui.tui.apps import LONG_AGO_S, at_home, filled, home, names, press, running, settled, shown, told
+from ui.tui.chains.filter_bar import FilterBar, FilterInput
+from ui.tui.chains.wanted import has_words, toggled
+from ui.tui.dissector.screen import DissectorScreen
+from ui.tui.line_bar import LineBar
+
+
+async def test_enter_opens_a_chain_and_escape_comes_back(tmp_path: Path) -> None:
+    async with running(filled(tmp_path / "runs.db")) as (app, pilot):
+        await press(pilot, "enter")
+        assert isinstance(app.screen, DissectorScreen)
+        assert "session 5" in shown(app)
+        await press(pilot, "}")
+        assert "session 4" in shown(app)
+        await press(pilot, "{", "{")
+        assert "no further chain" in told(app)
+        await press(pilot, "escape")
+        assert at_home(app)
+
+
+async def test_e_goes_from_break_to_break_and_begins_anew_behind_the_last(tmp_path: Path) -> None:
+    async with running(filled(tmp_path / "runs.db")) as (app, pilot):
+        seen = []
+        for _ in range(5):
+            await press(pilot, "e")
+            current = home(app).chains.current
+            assert current is not None
+            seen.append(current.name)
+            await press(pilot, "escape")
+        assert seen == ["session 5", "session 4", "session 2", "session 1", "session 5"]
+        await press(pilot, "E")
+        assert "No chain before this one is broken." in told(app)
+
+
+async def test_b_shows_only_what_broke_and_then_all_again(tmp_path: Path) -> None:
+    async with running(filled(tmp_path / "runs.db")) as (app, pilot):
+        await press(pilot, "j", "b")
+        assert names(app) == ["session 5", "session 4", "session 2", "session 1"]
+        assert "[✖ 4 broken]" in shown(app)
+        await press(pilot, "b")
+        assert len(names(app)) == 6
+
+
+async def test_a_click_on_a_status_filters_by_it(tmp_path: Path) -> None:
+    async with running(filled(tmp_path / "runs.db")) as (app, pilot):
+        await pilot.click("#statuses", offset=(3, 0))
+        await settled(pilot)
+        assert home(app).chains.wanted == "status:broken"
+        await press(pilot, "escape")
+        assert home(app).chains.wanted == ""
+
+
+def test_another_status_takes_the_place_of_the_one_there_is() -> None:
+    assert toggled("model:x status:ok words", "status:broken") == "model:x words status:broken"
+    assert toggled("model:x status:broken", "status:broken") == "model:x"
+    assert toggled("model:x or model:y", "status:broken") == "(model:x or model:y) status:broken"
+
+
+@pytest.mark.parametrize(("wanted", "asks"), [("not (a or model:x)", True), ("model:x calls:>3", False), ("x:", False)])
+def test_a_filter_asks_the_text_index_where_it_holds_words(wanted: str, asks: bool) -> None:
+    assert has_words(wanted) is asks
+
+
+async def test_a_filter_is_checked_as_it_is_typed_and_the_list_follows(tmp_path: Path) -> None:
+    async with running(filled(tmp_path / "runs.db")) as (app, pilot):
+        await press(pilot, "f", *"mdel:x")
+        bar = app.screen.query_one(FilterBar)
+        assert bar.has_class("wrong")
+        assert "did you mean `model:`?" in shown(app)
+        assert len(names(app)) == 6
+        app.screen.query_one(FilterInput).value = "model:qwen*"
+        await settled(pilot)
+        assert not bar.has_class("wrong")
+        assert names(app) == ["session 5", "session 3", "session 1"]
+        await press(pilot, "escape")
+        assert len(names(app)) == 6
+        assert app.focused is home(app).chains
+
+
+async def test_a_filter_is_kept_by_enter_and_comes_back_from_the_history(tmp_path: Path) -> None:
+    async with running(filled(tmp_path / "runs.db")) as (app, pilot):
+        await press(pilot, "f", *"status:ok", "enter")
+        assert names(app) == ["session 3", "session 0"]
+        assert "2 of 6 chains" in shown(app)
+        await press(pilot, "escape", "f", "up")
+        assert app.screen.query_one(FilterInput).value == "status:ok"
+        await press(pilot, "down")
+        assert app.screen.query_one(FilterInput).value == ""
+
+
+async def test_tab_completes_what_is_typed(tmp_path: Path) -> None:
+    async with running(filled(tmp_path / "runs.db")) as (app, pilot):
+        await press(pilot, "f", *"stat", "tab")
+        await press(pilot, *"bro", "tab", "enter")
+        assert home(app).chains.wanted == "status:broken"
+
+
+async def test_the_list_is_sorted_by_what_is_chosen(tmp_path: Path) -> None:
+    where = filled(tmp_path / "runs.db", traces=5)
+    with open_store(where) as store:
+        store.save(inspected(trace("worst", *[BAD_CALL] * 3, started_s=LONG_AGO_S - 1_000)))
+    async with running(where) as (app, pilot):
+        assert names(app)[-1] == "worst"
+        await press(pilot, "s", "G", "enter")
+        assert names(app)[0] == "worst"
+        assert "the most errors first" in shown(app)
+        await press(pilot, "s", "enter")
+        assert names(app)[-1] == "worst"
+
+
+async def test_words_are_searched_and_shown_where_they_stand(tmp_path: Path) -> None:
+    where = filled(tmp_path / "runs.db")
+    with open_store(where) as store:
+        store.save(inspected(trace("late", "It rains.", words="is there an umbrella?", started_s=LONG_AGO_S)))
+    async with running(where) as (app, pilot):
+        await press(pilot, "/", *"umbrella", "enter")
+        assert names(app) == ["late"]
+        await pilot.pause(0.1)
+        await settled(pilot)
+        assert "is there an umbrella?" in shown(app)
+
+
+async def test_nothing_that_matches_says_what_to_do(tmp_path: Path) -> None:
+    async with running(filled(tmp_path / "runs.db"), wanted="model:none") as (app, pilot):
+        assert "No chain matches the filter `model:none`." in shown(app)
+        await press(pilot, "escape")
+        assert len(names(app)) == 6
+
+
+async def test_a_mark_and_a_note_are_kept_in_the_database(tmp_path: Path) -> None:
+    where = filled(tmp_path / "runs.db")
+    async with running(where) as (app, pilot):
+        await press(pilot, "m")
+        assert "✖●" in shown(app)
+        await press(pilot, ";", *"look here", "enter")
+        assert "✎ look here" in shown(app)
+        with open_store(where) as store:
+            assert [one.note for one in store.traces() if one.marked] == ["look here"]
+        await press(pilot, "m")
+        with open_store(where) as store:
+            assert not any(one.marked for one in store.traces())
+
+
+async def test_a_chain_is_written_to_a_file_whose_suffix_says_how(tmp_path: Path) -> None:
+    async with running(filled(tmp_path / "runs.db")) as (app, pilot):
+        await press(pilot, "x")
+        app.screen.query_one("Input").value = str(tmp_path / "out.docx")  # type: ignore[attr-defined]  # an Input
+        await press(pilot, "enter")
+        assert "The suffix says what is written" in shown(app)
+        app.screen.query_one("Input").value = str(tmp_path / "out.md")  # type: ignore[attr-defined]  # an Input
+        await press(pilot, "enter")
+        assert "session 5" in (tmp_path / "out.md").read_text()
+        assert "is written to" in told(app)
+
+
+@pytest.mark.parametrize(("downs", "copied"), [(0, "weaklink show 6"), (1, "weaklink://trace/6?step=1"), (2, "6")])
+async def test_a_command_a_link_or_an_id_is_copied(tmp_path: Path, downs: int, copied: str) -> None:
+    async with running(filled(tmp_path / "runs.db")) as (app, pilot):
+        await press(pilot, "y", *["j"] * downs, "enter")
+        assert app.clipboard.startswith(copied)
+
+
+async def test_a_database_that_is_not_there_yet_is_opened_when_it_comes(tmp_path: Path) -> None:
+    async with running(str(tmp_path / "runs.db")) as (app, pilot):
+        assert "There is no database at" in shown(app)
+        assert "weaklink demo" in shown(app)
+        filled(tmp_path / "runs.db")
+        await home(app).beat()
+        await settled(pilot)
+        assert len(names(app)) == 6
+        assert app.focused is home(app).chains
+
+
+async def test_an_empty_database_says_how_to_fill_it(tmp_path: Path) -> None:
+    where = filled(tmp_path / "runs.db", traces=0)
+    async with running(where) as (app, pilot):
+        assert "holds no traces yet" in shown(app)
+        with open_store(where) as store:
+            store.save(inspected(trace("first", "Hello.")))
+        await home(app).beat()
+        await settled(pilot)
+        assert names(app) == ["first"]
+
+
+async def test_a_database_that_vanishes_is_said_and_found_again(tmp_path: Path) -> None:
+    where = Path(filled(tmp_path / "runs.db"))
+    async with running(str(where)) as (app, pilot):
+        where.rename(tmp_path / "away.db")
+        await home(app).beat()
+        await settled(pilot)
+        assert "There is no database" in shown(app)
+        assert len(names(app)) == 6
+        await press(pilot, "enter")
+        assert "There is no database" in shown(app)
+        await press(pilot, "escape")
+        (tmp_path / "away.db").rename(where)
+        await press(pilot, "ctrl+r")
+        assert "There is no database" not in shown(app)
+
+
+async def test_a_database_that_a_newer_weaklink_changed_is_said(tmp_path: Path) -> None:
+    where = filled(tmp_path / "runs.db")
+    async with running(where) as (app, pilot):
+        with sqlite3.connect(where) as connection:
+            connection.execute("UPDATE weaklink_version SET version_num = 'v9999'")
+            connection.execute("ALTER TABLE trace RENAME COLUMN name TO title")
+        await press(pilot, "ctrl+r")
+        assert "made by a newer weaklink" in told(app)
+        assert len(names(app)) == 6
+
+
+async def test_a_database_that_another_program_holds_locked_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ui.tui.store_access._PATIENCE_S", 0.05)
+    where = filled(tmp_path / "runs.db")
+    async with running(where) as (app, pilot):
+        connection = sqlite3.connect(where, isolation_level=None)
+        connection.execute("BEGIN IMMEDIATE")
+        await press(pilot, "m")
+        assert "Another program is writing to the database" in told(app)
+        connection.execute("ROLLBACK")
+        connection.close()
+        await press(pilot, "m")
+        assert "✖●" in shown(app)
+
+
+async def test_a_trace_named_at_the_start_lies_above_the_list(tmp_path: Path) -> None:
+    async with running(filled(tmp_path / "runs.db"), named="3") as (app, pilot):
+        assert isinstance(app.screen, DissectorScreen)
+        await press(pilot, "escape")
+        assert at_home(app)
+
+
+async def test_keys_at_the_bottom_can_be_clicked_and_hidden(tmp_path: Path) -> None:
+    async with running(filled(tmp_path / "runs.db")) as (app, pilot):
+        await pilot.click("KeyFooter", offset=(2, 0))
+        await settled(pilot)
+        assert isinstance(app.screen, DissectorScreen)
+        await press(pilot, "escape", "H")
+        assert "Next break" not in shown(app)
+        assert app.screen.query(LineBar)
+        await press(pilot, "q")
+        assert app._exit

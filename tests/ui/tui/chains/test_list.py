@@ -1,0 +1,138 @@
+"""The home screen's list: what it shows, where one stands in it, and that its size does not matter."""
+
+from pathlib import Path
+
+import pytest
+
+from storage import open_store
+from tests.storage.samples import BAD_CALL, inspected, trace
+from tests.ui.tui.apps import LONG_AGO_S, filled, home, names, press, running, settled, shown
+from ui.tui.chains.pages import PAGE
+
+GOLDENS = Path(__file__).parents[3] / "cases" / "tui"
+
+
+@pytest.fixture(autouse=True)
+def in_utc(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "UTC")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (250, 30)], ids=lambda size: f"{size[0]}x{size[1]}")
+async def test_the_list_stands_in_columns(tmp_path: Path, size: tuple[int, int], update_goldens: bool) -> None:
+    async with running(filled(tmp_path / "runs.db"), size=size) as (app, _):
+        check(f"chains-{size[0]}x{size[1]}.txt", shown(app), update_goldens)
+
+
+def check(name: str, got: str, update_goldens: bool) -> None:
+    golden = GOLDENS / name
+    if update_goldens:
+        golden.parent.mkdir(parents=True, exist_ok=True)
+        golden.write_text(got)
+    assert got == golden.read_text(), "`make test ARGS=--update-goldens` writes what is shown now"
+
+
+async def test_at_the_start_the_cursor_stands_on_the_newest_broken_chain(tmp_path: Path) -> None:
+    async with running(filled(tmp_path / "runs.db", traces=7)) as (app, _):
+        assert names(app)[0] == "session 6"
+        current = home(app).chains.current
+        assert current is not None
+        assert current.name == "session 5"
+
+
+async def test_names_of_hostile_traces_move_no_column(tmp_path: Path, update_goldens: bool) -> None:
+    hostile = (
+        "\x1b[2J\x1b]52;c;aGk=\x07 escape",
+        "[red]markup[/red] [@click=app.exit()]x[/]",
+        "right\u202eto left\u2066",
+        "zero\u200bwidth\ufeff",
+        "e\u0301\u0301\u0301\u0301 marks",
+        "日本語の名前 東京タワーの天気予報について",
+        "👩\u200d👩\u200d👧\u200d👦 👍🏽 🇳🇴 ☀\ufe0f",
+        "long " * 2_000,
+        "null\x00 and \udc80 byte\nnext line\ttab",
+    )
+    with open_store(tmp_path / "runs.db") as store:
+        store.save(
+            inspected(
+                *(
+                    trace(name, BAD_CALL, model=name, started_s=LONG_AGO_S - number)
+                    for number, name in enumerate(hostile)
+                )
+            )
+        )
+    async with running(str(tmp_path / "runs.db"), size=(120, 24)) as (app, _):
+        text = shown(app)
+        assert "\x1b" not in text
+        assert {strip.cell_length for strip in app.screen._compositor.render_strips()} == {120}
+        check("hostile-120x24.txt", text, update_goldens)
+
+
+async def test_of_a_long_list_only_pages_in_sight_are_read_and_its_end_is_one_key_away(tmp_path: Path) -> None:
+    count = 5 * PAGE + 7
+    async with running(filled(tmp_path / "runs.db", traces=count), size=(80, 24)) as (app, pilot):
+        pages = home(app).chains.pages
+        assert (pages.count, pages.is_complete) == (count, True)
+        assert not pages.has(2)
+        await press(pilot, "G")
+        current = home(app).chains.current
+        assert current is not None
+        assert current.name == "session 0"
+        assert not pages.has(2)
+        await press(pilot, "g")
+        assert home(app).chains.current is not None
+
+
+async def test_a_trace_that_comes_appears_at_the_top_and_the_cursor_stays_with_its_own(tmp_path: Path) -> None:
+    where = filled(tmp_path / "runs.db")
+    async with running(where) as (app, pilot):
+        before = home(app).chains.current
+        with open_store(where) as store:
+            store.save(inspected(trace("newest", BAD_CALL, started_s=LONG_AGO_S + 9_000)))
+        await home(app).beat()
+        await settled(pilot)
+        assert names(app)[0] == "newest"
+        after = home(app).chains.current
+        assert before is not None
+        assert after is not None
+        assert (after.id, home(app).chains.cursor) == (before.id, 1)
+        assert "7 chains" in shown(app)
+
+
+async def test_a_trace_that_comes_with_an_old_time_is_found_too(tmp_path: Path) -> None:
+    where = filled(tmp_path / "runs.db")
+    async with running(where) as (app, pilot):
+        with open_store(where) as store:
+            store.save(inspected(trace("oldest", BAD_CALL, started_s=1.0)))
+        await home(app).beat()
+        await settled(pilot)
+        assert names(app)[-1] == "oldest"
+
+
+async def test_paused_nothing_moves_and_what_waits_is_counted(tmp_path: Path) -> None:
+    where = filled(tmp_path / "runs.db")
+    async with running(where) as (app, pilot):
+        await press(pilot, "p")
+        with open_store(where) as store:
+            store.save(inspected(trace("newest", BAD_CALL, started_s=LONG_AGO_S + 9_000)))
+        await home(app).beat()
+        await pilot.pause()
+        assert "newest" not in names(app)
+        assert "paused, 1 new" in shown(app)
+        await press(pilot, "p")
+        await home(app).beat()
+        await settled(pilot)
+        assert names(app)[0] == "newest"
+
+
+async def test_following_the_cursor_stays_on_the_newest(tmp_path: Path) -> None:
+    where = filled(tmp_path / "runs.db")
+    async with running(where) as (app, pilot):
+        await press(pilot, "j", "F")
+        with open_store(where) as store:
+            store.save(inspected(trace("newest", BAD_CALL, started_s=LONG_AGO_S + 9_000)))
+        await home(app).beat()
+        await settled(pilot)
+        current = home(app).chains.current
+        assert current is not None
+        assert current.name == "newest"
+        assert "● follow" in shown(app)

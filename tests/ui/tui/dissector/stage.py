@@ -1,0 +1,83 @@
+"""Opens the dissector on a trace of a test, without a terminal."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from textual.pilot import Pilot
+
+from inspector.diagnostics import Location
+from storage import open_store
+from tests.ui.tui.apps import press, running, settled
+from tests.ui.views.dissect import scenes
+from ui.tui.app import WeaklinkApp
+from ui.tui.dissector.screen import DissectorScreen
+from ui.views.dissect.dissection import Dissection
+from ui.views.run import plain
+
+WIDE, SMALL = (140, 44), (80, 24)
+
+
+def stored(path: Path, *dissections: Dissection) -> str:
+    """A database with these traces."""
+    with open_store(path) as store:
+        store.save((one.trace, one.inspection) for one in dissections)
+    return str(path)
+
+
+@asynccontextmanager
+async def dissecting(
+    path: Path, *dissections: Dissection, size: tuple[int, int] = WIDE, theme: str = "dark"
+) -> AsyncIterator[tuple["Stage", Pilot[None]]]:
+    """The dissector on the first of these traces, or on the streamed one."""
+    where = stored(path / "runs.db", *(dissections or (scenes.streamed(),)))
+    async with running(where, size=size, named="1", theme=theme) as (app, pilot):
+        await settled(pilot)
+        yield Stage(app, pilot), pilot
+
+
+class Stage:
+    """What a test asks of the dissector."""
+
+    def __init__(self, app: WeaklinkApp, pilot: Pilot[None]) -> None:
+        self.app, self.pilot = app, pilot
+
+    @property
+    def screen(self) -> DissectorScreen:
+        """The dissector, wherever in the stack it is."""
+        return next(one for one in self.app.screen_stack if isinstance(one, DissectorScreen))
+
+    @property
+    def place(self) -> Location:
+        """What is selected."""
+        assert self.screen.place is not None
+        return self.screen.place
+
+    @property
+    def selected(self) -> str:
+        """The characters that are selected."""
+        assert self.screen.found is not None
+        return self.screen.found.dissection.text_of(self.place)
+
+    @property
+    def row(self) -> str:
+        """The row of the tree under the cursor."""
+        row = self.screen.panes.branches.row
+        return plain(row.label) if row is not None else ""
+
+    @property
+    def lit(self) -> str:
+        """The characters that are lit in the stream."""
+        lit = self.screen.panes.stream.lit
+        assert self.screen.found is not None
+        return self.screen.found.dissection.text_of(lit) if lit is not None else ""
+
+    @property
+    def side(self) -> str:
+        """The lines of the view beside the stream."""
+        view = self.screen.panes.side.view
+        return "\n".join(plain(view.source.line(index, 200)) for index in range(view.source.count))
+
+    async def press(self, *keys: str) -> None:
+        """Press keys and wait for what they do."""
+        await press(self.pilot, *keys)

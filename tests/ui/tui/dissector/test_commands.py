@@ -1,0 +1,297 @@
+"""What each command of the dissector does, by its key."""
+
+from pathlib import Path
+
+import pytest
+
+from storage import Mark, open_store
+from tests.ui.tui.apps import at_home, settled, shown, told
+from tests.ui.tui.dissector.stage import SMALL, dissecting
+from tests.ui.views.dissect import scenes
+from ui.tui.commands import key_names, offered
+from ui.tui.dialogs import ChoiceDialog
+from ui.tui.dissector.commands import DISSECTOR_COMMANDS, SIDE_COMMANDS, STREAM_COMMANDS, TREE_COMMANDS
+from ui.tui.dissector.deeds import Doors
+from ui.tui.dissector.side_pane import SideKind, SideView
+
+
+@pytest.mark.parametrize("pane", ["1", "2", "3"])
+async def test_every_command_has_a_method_and_a_key_that_means_nothing_else(tmp_path: Path, pane: str) -> None:
+    async with dissecting(tmp_path) as (stage, _):
+        await stage.press(pane)
+        there = list(offered(stage.screen))
+        assert all(hasattr(one.node, f"action_{one.command.action}") for one in there)
+        assert {one.command.id for one in there} <= set(key_names(stage.screen))
+        keys = [key for one in there for key in one.command.keys]
+        assert len(set(keys)) == len(keys)
+        wanted = {"1": TREE_COMMANDS, "2": STREAM_COMMANDS, "3": SIDE_COMMANDS}[pane]
+        assert {one.id for one in wanted} <= {one.command.id for one in there}
+
+
+def test_ids_are_unique() -> None:
+    ids = [one.id for one in DISSECTOR_COMMANDS]
+    assert len(set(ids)) == len(ids)
+
+
+async def test_e_goes_from_fault_to_fault_and_capital_e_back(tmp_path: Path) -> None:
+    async with dissecting(tmp_path) as (stage, _):
+        await stage.press("2", "g", "e")
+        assert stage.selected.startswith('{"city"')
+        await stage.press("e")
+        assert stage.selected == '"kelvin"'
+        await stage.press("e")
+        assert "There is no fault behind this place." in told(stage.app)
+        await stage.press("E")
+        assert stage.selected.startswith('{"city"')
+
+
+async def test_brackets_go_from_call_to_call(tmp_path: Path) -> None:
+    async with dissecting(tmp_path, scenes.broken()) as (stage, _):
+        await stage.press("2", "g")
+        seen = []
+        for key in ("]", "]", "]", "]", "["):
+            await stage.press(key)
+            step = stage.screen.selected_step()
+            seen.append(step.number if step else None)
+        assert seen == [1, 2, 3, 3, 2]
+        assert "There is no call behind this place." in told(stage.app)
+
+
+async def test_braces_open_the_neighbours_of_the_list(tmp_path: Path) -> None:
+    async with dissecting(tmp_path, scenes.streamed(), scenes.of_text("The other one.")) as (stage, _):
+        await stage.press("{")
+        assert "The other one." in shown(stage.app)
+        await stage.press("}", "}")
+        assert "streamed" in shown(stage.app)
+        assert "no further chain" in told(stage.app)
+
+
+async def test_words_are_found_forwards_and_backwards_round_the_end(tmp_path: Path) -> None:
+    async with dissecting(tmp_path) as (stage, _):
+        await stage.press("2", "g", "/", *"oslo", "enter")
+        places = [stage.place]
+        for key in ("n", "n", "N"):
+            await stage.press(key)
+            places.append(stage.place)
+        assert [place.turn for place in places] == [1, 2, 1, 2]
+        assert stage.lit == "Oslo"
+        await stage.press("/", *["backspace"] * 4, *"Nowhere", "enter")
+        assert "`Nowhere` stands nowhere in this trace." in told(stage.app)
+
+
+async def test_n_without_words_asks_for_them(tmp_path: Path) -> None:
+    async with dissecting(tmp_path) as (stage, _):
+        await stage.press("n")
+        assert "search in this trace" in shown(stage.app)
+        await stage.press("escape")
+
+
+async def test_o_goes_to_where_a_value_stood_first_and_ctrl_o_back(tmp_path: Path) -> None:
+    async with dissecting(tmp_path) as (stage, _):
+        await stage.press("1", "enter", "j", "o")
+        assert (stage.place.turn, stage.selected) == (1, "Oslo")
+        assert "came from the user's words" in told(stage.app)
+        await stage.press("ctrl+o")
+        assert stage.selected == '"Oslo"'
+        await stage.press("ctrl+o")
+        assert "There was no jump to return from." in told(stage.app)
+
+
+async def test_o_says_that_a_value_was_made_up_and_that_there_is_none(tmp_path: Path) -> None:
+    async with dissecting(tmp_path) as (stage, _):
+        await stage.press("1", "enter", "j", "j", "o")
+        assert "`/unit` stood nowhere before: the model made it up." in told(stage.app)
+        await stage.press("g", "o")
+        assert "Select an argument of a call" in told(stage.app)
+
+
+async def test_tab_and_numbers_give_the_keys_to_panes(tmp_path: Path) -> None:
+    async with dissecting(tmp_path) as (stage, _):
+        seen = []
+        for key in ("1", "tab", "tab", "tab", "shift+tab", "2", "4"):
+            await stage.press(key)
+            seen.append(stage.screen.panes.current)
+        assert seen == ["tree", "stream", "side", "tree", "side", "stream", "side"]
+        assert stage.screen.panes.side.kind is SideKind.DIAGNOSTICS
+
+
+async def test_minus_goes_through_the_layouts_and_comes_back(tmp_path: Path) -> None:
+    async with dissecting(tmp_path) as (stage, _):
+        seen = []
+        for _ in range(5):
+            seen.append(stage.screen.panes.placing)
+            await stage.press("-")
+            assert stage.app.focused is not None
+        assert seen == ["stacked", "rows", "pair", "tabs", "stacked"]
+
+
+async def test_z_shows_the_focused_pane_alone_and_escape_all_again(tmp_path: Path) -> None:
+    async with dissecting(tmp_path) as (stage, _):
+        await stage.press("1", "z")
+        assert stage.screen.panes.branches.size.width > 130
+        assert not stage.screen.panes.stream.size.width
+        zoomed = []
+        for key in ("escape", "z", "z"):
+            await stage.press(key)
+            zoomed.append(stage.screen.panes.is_zoomed)
+        assert zoomed == [False, True, False]
+        await stage.press("escape")
+        assert at_home(stage.app)
+
+
+async def test_on_a_small_screen_panes_are_tabs_and_keep_together(tmp_path: Path) -> None:
+    async with dissecting(tmp_path, size=SMALL) as (stage, pilot):
+        assert "[2 stream]" in shown(stage.app)
+        await stage.press("1", "enter", "j")
+        assert "[1 tree]" in shown(stage.app)
+        await stage.press("2")
+        assert stage.lit == '"Oslo"'
+        assert "error[S201]" in shown(stage.app)
+        await pilot.click("#tabs", offset=(25, 0))
+        await settled(pilot)
+        assert isinstance(stage.app.focused, SideView)
+        assert "broken at step 1 of 1" in shown(stage.app)
+
+
+async def test_w_leaves_long_lines_whole_and_the_cursor_draws_them_aside(tmp_path: Path) -> None:
+    async with dissecting(tmp_path, scenes.of_text("a" * 300 + "END")) as (stage, _):
+        await stage.press("2", "G", "w", "$")
+        assert stage.selected == "D"
+        assert "END" in shown(stage.app)
+        await stage.press("0")
+        assert "END" not in shown(stage.app)
+        await stage.press("w")
+        assert "END" in shown(stage.app)
+
+
+async def test_v_shows_blanks_as_glyphs(tmp_path: Path) -> None:
+    async with dissecting(tmp_path) as (stage, _):
+        await stage.press("v")
+        assert '{"city":·"Oslo"' in shown(stage.app)
+        await stage.press("v")
+        assert '{"city": "Oslo"' in shown(stage.app)
+
+
+async def test_lanes_show_chunks_ids_and_log_probabilities_and_say_what_a_chunk_is(tmp_path: Path) -> None:
+    async with dissecting(tmp_path) as (stage, _):
+        await stage.press("c")
+        assert "890ms!" in shown(stage.app)
+        assert "not a token" in told(stage.app)
+        await stage.press("i", "l")
+        assert "│101 7" in shown(stage.app)
+        assert "-4.50!" in shown(stage.app)
+        await stage.press("c", "i", "l")
+        assert "890ms!" not in shown(stage.app)
+
+
+async def test_a_lane_that_the_recording_has_not_says_so(tmp_path: Path) -> None:
+    async with dissecting(tmp_path, scenes.of_text("No chunks.")) as (stage, _):
+        for key in ("c", "i", "l"):
+            await stage.press(key)
+        assert told(stage.app).count("The recording kept the text only") == 3
+
+
+async def test_y_copies_text_path_value_and_link(tmp_path: Path) -> None:
+    async with dissecting(tmp_path) as (stage, _):
+        await stage.press("1", "enter", "j")
+        copied = []
+        for down in range(6):
+            await stage.press("y")
+            assert isinstance(stage.app.screen, ChoiceDialog)
+            await stage.press(*["j"] * down, "enter")
+            copied.append(stage.app.clipboard)
+        assert copied[:3] == ['"Oslo"', "/city", '"Oslo"']
+        assert copied[3].startswith('{"name": "get_weather"')
+        assert copied[4] == "weaklink://trace/1?step=1"
+        assert copied[5].startswith("weaklink tui 1 --db ")
+        await stage.press("y", "escape")
+
+
+async def test_what_no_terminal_takes_is_copied_all_the_same(tmp_path: Path) -> None:
+    async with dissecting(tmp_path, scenes.hostile()) as (stage, _):
+        await stage.press("1", "g", "y", "enter")
+        assert "?" in stage.app.clipboard
+
+
+async def test_m_marks_the_step_and_takes_the_mark_away(tmp_path: Path) -> None:
+    async with dissecting(tmp_path) as (stage, _):
+        await stage.press("m")
+        assert "Step 1 is marked." in told(stage.app)
+        assert [(mark.step, mark.note) for mark in _marks(tmp_path)] == [(1, "")]
+        await stage.press("2", "g", "m")
+        assert [mark.step for mark in _marks(tmp_path)] == [1, None]
+        await stage.press("m")
+        assert [mark.step for mark in _marks(tmp_path)] == [1]
+        await stage.press("]", "m")
+        assert _marks(tmp_path) == []
+
+
+async def test_a_note_is_kept_shown_and_taken_away(tmp_path: Path) -> None:
+    async with dissecting(tmp_path) as (stage, _):
+        await stage.press(";", *"odd unit", "enter")
+        assert [(mark.step, mark.note) for mark in _marks(tmp_path)] == [(1, "odd unit")]
+        stage.screen.panes.side.turn_to(SideKind.NOTES)
+        await settled(stage.pilot)
+        assert "step 1  odd unit" in stage.side
+        await stage.press("m")
+        assert "There is a note here" in told(stage.app)
+        await stage.press(";", *["backspace"] * 8, "enter")
+        assert _marks(tmp_path) == []
+
+
+def _marks(path: Path) -> list[Mark]:
+    with open_store(path / "runs.db") as store:
+        return list(store.marks([1]).get(1, ()))
+
+
+async def test_x_writes_the_trace_to_a_file(tmp_path: Path) -> None:
+    async with dissecting(tmp_path) as (stage, _):
+        target = tmp_path / "out.json"
+        await stage.press("x", *["backspace"] * 20, *_typed(str(target)), "enter")
+        assert "is written to" in told(stage.app)
+        assert target.read_text(encoding="utf-8").startswith("{")
+
+
+def _typed(text: str) -> list[str]:
+    names = {"/": "slash", ".": "full_stop", "-": "minus", "_": "underscore"}
+    return [names.get(one, one) for one in text]
+
+
+async def test_other_screens_are_offered_where_there_is_a_door_to_them(tmp_path: Path) -> None:
+    async with dissecting(tmp_path) as (stage, _):
+        assert not {"dissector.diff", "dissector.reread"} & {one.command.id for one in offered(stage.screen)}
+        opened: list[tuple[str, int]] = []
+        stage.screen.doors = Doors(
+            diff=lambda id, place: opened.append(("diff", id)), reread=lambda id, place: opened.append(("reread", id))
+        )
+        await stage.press("d", "r")
+        assert opened == [("diff", 1), ("reread", 1)]
+
+
+async def test_a_trace_that_was_deleted_says_so_and_comes_back_with_a_reload(tmp_path: Path) -> None:
+    async with dissecting(tmp_path) as (stage, _):
+        with open_store(tmp_path / "runs.db") as store:
+            store.delete([1])
+        await stage.press("ctrl+r")
+        assert "✖" in shown(stage.app).splitlines()[0]
+        await stage.press("e", "j", "o", "y", "m", "F", "n", "1", "2", "3", "-")
+        with open_store(tmp_path / "runs.db") as store:
+            dissection = scenes.streamed()
+            store.save([(dissection.trace, dissection.inspection)])
+        await stage.press("escape")
+        assert at_home(stage.app)
+
+
+async def test_a_database_that_vanishes_says_so(tmp_path: Path) -> None:
+    async with dissecting(tmp_path) as (stage, _):
+        for file in list(tmp_path.iterdir()):
+            file.unlink()
+        await stage.press("ctrl+r")
+        assert "✖" in shown(stage.app).splitlines()[0]
+        await stage.press("m", "x", "escape")
+
+
+async def test_f_says_that_an_ended_trace_does_not_grow(tmp_path: Path) -> None:
+    async with dissecting(tmp_path) as (stage, _):
+        await stage.press("F")
+        assert "This trace has ended" in told(stage.app)

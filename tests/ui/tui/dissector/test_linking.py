@@ -1,0 +1,124 @@
+"""The panes of the dissector move together, and exactly the selected characters are lit."""
+
+from pathlib import Path
+
+import pytest
+from textual.events import MouseScrollDown
+
+from inspector.model import CallHeader, Part, Role, Trace, Turn
+from tests.ui.tui.apps import settled, shown
+from tests.ui.tui.dissector.stage import SMALL, dissecting
+from tests.ui.views.dissect import scenes
+from ui.tui.dissector.side_pane import SideKind
+from ui.tui.dissector.stream_view import StreamView
+from ui.tui.dissector.tree_view import TreeView
+from ui.views.dissect.tree import HEAVY
+
+
+async def test_a_trace_opens_on_the_fault_that_broke_it(tmp_path: Path) -> None:
+    async with dissecting(tmp_path) as (stage, _):
+        assert stage.selected.startswith('{"city": "Oslo"')
+        assert stage.row.startswith("arguments")
+        seen = shown(stage.app)
+        assert "▲ broken" in seen
+        assert "error[S201] missing-required" in seen
+        assert "step 1 get_weather" in seen
+
+
+async def test_selecting_an_argument_lights_exactly_its_characters(tmp_path: Path) -> None:
+    async with dissecting(tmp_path) as (stage, _):
+        await stage.press("1", "enter", "j")
+        assert stage.row.startswith("city")
+        assert (stage.lit, stage.selected) == ('"Oslo"', '"Oslo"')
+        await stage.press("j")
+        assert stage.lit == '"kelvin"'
+        assert "/unit" in shown(stage.app)
+
+
+async def test_moving_in_the_stream_selects_the_innermost_row_of_the_tree(tmp_path: Path) -> None:
+    async with dissecting(tmp_path) as (stage, _):
+        await stage.press("2", *["right"] * 9)
+        assert stage.row.startswith("city")
+        assert stage.lit == '"Oslo"'
+        assert len(stage.selected) == 1
+        await stage.press("g")
+        assert stage.row.startswith("1 user")
+        await stage.press("G")
+        assert stage.row.startswith("4 assistant")
+
+
+async def test_a_line_of_the_diagnostics_leads_to_its_place_and_a_fault_to_its_line(tmp_path: Path) -> None:
+    async with dissecting(tmp_path) as (stage, _):
+        await stage.press("4", "j")
+        assert stage.selected == '"kelvin"'
+        await stage.press("2", "E")
+        assert stage.screen.panes.side.view.cursor == 0
+
+
+async def test_the_schema_is_that_of_the_selected_call_with_the_violation_marked(tmp_path: Path) -> None:
+    async with dissecting(tmp_path) as (stage, _):
+        stage.screen.panes.side.turn_to(SideKind.SCHEMA)
+        await settled(stage.pilot)
+        assert '✖       "enum"' in stage.side
+        await stage.press("2", "g")
+        assert "Here is no call" in stage.side
+
+
+async def test_enter_on_a_line_of_the_origins_goes_to_where_the_value_stood_first(tmp_path: Path) -> None:
+    async with dissecting(tmp_path) as (stage, _):
+        await stage.press("3", *["left"] * 4)
+        assert stage.screen.panes.side.kind is SideKind.ORIGINS
+        assert "← the user's words, turn 1" in stage.side
+        await stage.press("j", "enter")
+        assert (stage.place.turn, stage.selected) == (1, "Oslo")
+
+
+async def test_a_click_in_the_stream_selects_the_character_and_in_the_tree_the_row(tmp_path: Path) -> None:
+    async with dissecting(tmp_path) as (stage, pilot):
+        stream = stage.screen.panes.stream
+        await stage.press("g")
+        await pilot.click(StreamView, offset=(1 + 12 + 4, 1 + 1))
+        await settled(pilot)
+        assert (stage.place.turn, stage.selected) == (1, "w")
+        assert stream.has_focus
+        await pilot.click(TreeView, offset=(6, 1 + 2))
+        await settled(pilot)
+        assert stage.row.startswith("reasoning")
+        assert stage.lit.startswith("<think>")
+
+
+async def test_the_wheel_scrolls_and_leaves_the_cursor(tmp_path: Path) -> None:
+    async with dissecting(tmp_path, scenes.of_text("line\n" * 200)) as (stage, pilot):
+        await stage.press("2", "g")
+        before, stream = stage.place, stage.screen.panes.stream
+        stream.post_message(MouseScrollDown(stream, 20, 5, 0, 1, 0, shift=False, meta=False, ctrl=False))
+        await settled(pilot)
+        assert stage.place == before
+        assert "── 1 user" not in shown(stage.app)
+
+
+async def test_arguments_that_are_long_to_read_are_read_in_a_thread_when_they_are_opened(tmp_path: Path) -> None:
+    arguments = '{"a": "' + "x" * HEAVY + '", "b": 1}'
+    turn = Turn(Role.ASSISTANT, (Part("call:0", arguments),), calls=(CallHeader("call:0", "act", "c1"),))
+    trace = Trace((Turn(Role.USER, (Part("text", "Go."),)), turn), format="openai")
+    async with dissecting(tmp_path, scenes.dissected(trace)) as (stage, _):
+        await stage.press("]", "1")
+        assert stage.row.startswith("arguments")
+        await stage.press("enter")
+        await stage.press("j")
+        assert stage.row.startswith("a ")
+
+
+@pytest.mark.parametrize("size", [SMALL, (120, 40), (250, 70)])
+async def test_a_hostile_trace_changes_nothing_on_the_screen(tmp_path: Path, size: tuple[int, int]) -> None:
+    async with dissecting(tmp_path, scenes.hostile(), size=size) as (stage, _):
+        for key in ("v", "c", "w", "1", "enter", "j", "j", "enter", "2", "G", "3", *["right"] * 8):
+            await stage.press(key)
+            lines = shown(stage.app).splitlines()
+            assert not any(one in text for text in lines for one in "\x1b\x07\x00\x9b\u202e\u2066\u200b\ud800")
+
+
+async def test_a_trace_without_turns_says_so(tmp_path: Path) -> None:
+    async with dissecting(tmp_path, scenes.dissected(Trace(()))) as (stage, _):
+        assert "The trace holds no turns." in shown(stage.app)
+        await stage.press("e", "]", "o", "y", "m", "1", "j", "enter", "2", "j", "G", "right", "n")

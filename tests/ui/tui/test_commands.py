@@ -1,0 +1,127 @@
+"""Every command is reached by key, palette and help, all from one table; a user's keymap changes the keys."""
+
+from pathlib import Path
+
+import pytest
+from textual.command import CommandList, CommandPalette
+
+from tests.ui.tui.apps import at_home, filled, home, press, running, shown, told
+from ui.tui.app import every_command
+from ui.tui.commands import commands_of, key_names, offered
+from ui.tui.help_screen import help_lines
+from ui.tui.keymap import keymap_of
+from ui.views.run import plain
+
+SCREENS = {"list": (), "filter": ("f",), "trace": ("enter",), "help": ("?",), "copy": ("y",), "note": ("semicolon",)}
+
+
+def test_ids_are_unique_and_every_command_says_what_it_does_in_a_sentence() -> None:
+    every = every_command()
+    assert len({command.id for command in every}) == len(every)
+    assert all(command.help[0].isupper() and command.help.endswith(".") and command.keys for command in every)
+
+
+@pytest.mark.parametrize("keys", SCREENS.values(), ids=SCREENS)
+async def test_every_command_of_a_screen_has_a_key_a_method_and_a_line_of_help(
+    tmp_path: Path, keys: tuple[str, ...]
+) -> None:
+    async with running(filled(tmp_path / "runs.db")) as (app, pilot):
+        await press(pilot, *keys)
+        screen = app.screen
+        there = list(offered(screen))
+        reached = key_names(screen)
+        typed = app.focused is not None and app.focused.check_consume_key("a", "a")
+        assert there
+        for one in there:
+            assert hasattr(one.node, f"action_{one.command.action}"), one.command.id
+            assert typed or one.command.id in reached, one.command.id
+        text = "\n".join(plain(line) for line in help_lines([one.command for one in there], reached, 400))
+        assert all(one.command.help in text for one in there)
+
+
+@pytest.mark.parametrize("keys", SCREENS.values(), ids=SCREENS)
+async def test_no_key_means_two_things_at_once(tmp_path: Path, keys: tuple[str, ...]) -> None:
+    async with running(filled(tmp_path / "runs.db")) as (app, pilot):
+        await press(pilot, *keys)
+        if app.focused is not None and app.focused.check_consume_key("a", "a"):
+            keys_of_line = [key for command in commands_of(app.focused) for key in command.keys]
+            assert len(set(keys_of_line)) == len(keys_of_line)
+            return
+        all_keys = [key for one in offered(app.screen) for key in one.command.keys]
+        assert len(set(all_keys)) == len(all_keys)
+
+
+async def test_the_palette_runs_a_command_by_its_name(tmp_path: Path) -> None:
+    async with running(filled(tmp_path / "runs.db")) as (app, pilot):
+        await press(pilot, ":")
+        assert isinstance(app.screen, CommandPalette)
+        await pilot.pause(0.1)
+        listed = app.screen.query_one(CommandList).option_count
+        await press(pilot, "escape")
+        assert listed == len(list(offered(home(app))))
+        await press(pilot, "ctrl+p", *"broken only")
+        await pilot.pause(0.3)
+        await press(pilot, "enter")
+        await press(pilot, "enter")
+        assert home(app).chains.wanted == "status:broken"
+
+
+async def test_help_is_shown_by_question_mark_and_f1_and_left_by_escape(tmp_path: Path) -> None:
+    async with running(filled(tmp_path / "runs.db")) as (app, pilot):
+        for key in ("?", "f1"):
+            await press(pilot, key)
+            assert "Opens the chain under the cursor." in shown(app)
+            await press(pilot, "escape")
+            assert at_home(app)
+
+
+async def test_a_theme_key_goes_through_all_themes(tmp_path: Path) -> None:
+    async with running(filled(tmp_path / "runs.db")) as (app, pilot):
+        seen = []
+        for _ in range(3):
+            await press(pilot, "T")
+            seen.append(app.theme)
+            assert "session 5" in shown(app)
+        assert seen == ["light", "ansi", "dark"]
+
+
+async def test_a_keymap_gives_other_keys_and_says_what_is_wrong_in_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keymap = tmp_path / "keymap.toml"
+    keymap.write_text('[chains]\nbroken = "B"\nfliter = "f"\nmark = "contrl+m"\n')
+    monkeypatch.setenv("WEAKLINK_KEYMAP", str(keymap))
+    async with running(filled(tmp_path / "runs.db")) as (app, pilot):
+        assert "There is no command `chains.fliter`; did you mean `chains.filter`?" in told(app)
+        assert "`contrl+m` is no key for `chains.mark`" in told(app)
+        await press(pilot, "b")
+        assert home(app).chains.wanted == ""
+        await press(pilot, "B")
+        assert home(app).chains.wanted == "status:broken"
+        assert "B Broken only" in shown(app)
+
+
+@pytest.mark.parametrize(
+    ("table", "problem"),
+    [
+        ({"chains": {"open": "f1"}, "app.help": 3}, "`3` is no key for `app.help`"),
+        (
+            {"chains": {"open": "f"}},
+            "`f` is the key of `chains.open` and of `chains.filter`; one of them",
+        ),
+        ({"chains": {"open": ["slash"]}}, "`slash` is the key of `chains.open` and of `chains.search`"),
+    ],
+)
+def test_what_a_keymap_cannot_mean_is_said(table: dict[str, object], problem: str) -> None:
+    assert any(problem in said for said in keymap_of(table, every_command()).problems)
+
+
+async def test_a_keymap_that_is_no_toml_is_said_and_the_keys_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "keymap.toml").write_text("chains = [")
+    monkeypatch.setenv("WEAKLINK_KEYMAP", str(tmp_path / "keymap.toml"))
+    async with running(filled(tmp_path / "runs.db")) as (app, pilot):
+        assert "is not TOML" in told(app)
+        await press(pilot, "b")
+        assert home(app).chains.wanted == "status:broken"

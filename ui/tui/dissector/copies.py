@@ -1,0 +1,60 @@
+"""What of a trace can be copied: the selected text, value, path, and ways back to this place."""
+
+import shlex
+from collections.abc import Iterator
+
+from inspector.chain.steps import Step
+from inspector.diagnostics import Location
+from inspector.json_text import write_json
+from inspector.model import Json
+from ui.tui.dialogs import Choice
+from ui.views.dissect.dissection import Dissection
+from ui.views.dissect.tree_row import TreeRow
+from ui.views.visible import visible_line
+
+_SHOWN = 200
+_LONGEST = 1_000_000  # characters: terminals refuse more
+
+
+def copies_of(
+    dissection: Dissection, place: Location, row: TreeRow | None, step: Step | None, *, id: int, where: str | None
+) -> list[Choice]:
+    """What can be copied of a place; `row` is the row of the tree that holds it."""
+    found: list[Choice] = []
+    text = dissection.text_of(place)[:_LONGEST]
+    if text:
+        found.append(_choice("text", text))
+    if row is not None and row.pointer is not None and step is not None:
+        found.append(_choice("path", row.pointer or "/"))
+        for value in _values(step.call.arguments, row.pointer):
+            found.append(_choice("value", write_json(value, ascii_only=False)[:_LONGEST]))
+    if step is not None:
+        found.append(_choice("call", step.call.range.of(_text(dissection, step.location))[:_LONGEST]))
+    at = f"step={step.number}" if step is not None else f"turn={place.turn}"
+    option = f" --db {shlex.quote(where)}" if where else ""
+    found.append(_choice("link", f"weaklink://trace/{id}?{at}"))
+    found.append(_choice("command", f"weaklink tui {id}{option}"))
+    return found
+
+
+def _choice(name: str, value: str) -> Choice:
+    """One thing to copy; half a surrogate pair, which no terminal takes, becomes a question mark."""
+    return Choice(name, visible_line(value[:_SHOWN]), value.encode("utf-8", "replace").decode("utf-8"))
+
+
+def _text(dissection: Dissection, location: Location) -> str:
+    part = dissection.part(location.turn, location.part)
+    return part.text if part else ""
+
+
+def _values(value: Json, pointer: str) -> Iterator[Json]:
+    """The decoded value at a pointer; none where there is none."""
+    for token in pointer.split("/")[1:]:
+        name = token.replace("~1", "/").replace("~0", "~")
+        if isinstance(value, dict) and name in value:
+            value = value[name]
+        elif isinstance(value, list) and name.isdecimal() and int(name) < len(value):
+            value = value[int(name)]
+        else:
+            return
+    yield value

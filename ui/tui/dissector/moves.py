@@ -1,0 +1,174 @@
+"""Moving in the trace of the dissector: to faults, steps, words and origins, all panes together."""
+
+import asyncio
+from functools import partial
+
+from inspector.chain.data_flow import trace_values
+from inspector.diagnostics import Location
+from inspector.text import Range
+from ui.tui.dialogs import LineDialog
+from ui.tui.dissector.deeds import Doors
+from ui.tui.dissector.switches import StreamSwitches
+from ui.tui.line_bar import LineBar
+from ui.tui.status_line import Said, StatusLine
+from ui.tui.store_access import StoreAccess
+from ui.tui.work import begin
+from ui.views.dissect.moving import find, next_fault, next_step
+from ui.views.dissect.origins import origin_of, origin_words
+from ui.views.dissect.place_words import place_line, trace_line
+from ui.views.dissect.selection import step_at
+from ui.views.palette import Style
+from ui.views.run import Run
+from ui.views.trace_list import trace_title
+from ui.views.visible import visible_line
+
+_MOST_JUMPS = 100
+
+
+class TraceMoves(StreamSwitches):
+    """A screen in which one goes from place to place; its panes and lines follow."""
+
+    def __init__(self, access: StoreAccess, doors: Doors) -> None:
+        super().__init__(access, doors)
+        self._follows = False
+        self._words = ""
+        self._jumped_from: list[Location] = []
+
+    def action_next_fault(self) -> None:
+        """Go to the next fault."""
+        self._to_fault(back=False)
+
+    def action_previous_fault(self) -> None:
+        """Go to the fault before."""
+        self._to_fault(back=True)
+
+    def action_next_step(self) -> None:
+        """Go to the next call."""
+        self._to_step(back=False)
+
+    def action_previous_step(self) -> None:
+        """Go to the call before."""
+        self._to_step(back=True)
+
+    def action_search(self) -> None:
+        """Ask for words and go where they stand."""
+        about = "Words without capitals are found in any spelling; `n` and `N` go on from there."
+        self.app.push_screen(LineDialog("search in this trace", about=about, typed=self._words), self._search)
+
+    def action_next_match(self) -> None:
+        """Go to where the words stand next."""
+        begin(self, partial(self._find, back=False), "find")
+
+    def action_previous_match(self) -> None:
+        """Go to where the words stand before."""
+        begin(self, partial(self._find, back=True), "find")
+
+    def action_origin(self) -> None:
+        """Go to where the selected value stood first."""
+        begin(self, self._to_origin, "flow")
+
+    def action_return(self) -> None:
+        """Go back to where the last jump began."""
+        if self._jumped_from:
+            self._go(self._jumped_from.pop())
+        else:
+            self.tell("There was no jump to return from.")
+
+    def _go(self, place: Location) -> None:
+        """Go to a place: stream, tree and side views show it."""
+        self.panes.stream.go(place)
+        row = self.panes.branches.reveal_place(place)
+        self._selected(place, place if len(place.range) else row.location if row is not None else None)
+
+    def _jump(self, place: Location) -> None:
+        if self._place is not None:
+            self._jumped_from = [*self._jumped_from[1 - _MOST_JUMPS :], self._place]
+        self._go(place)
+
+    def _selected(self, place: Location, lit: Location | None) -> None:
+        self._place = place
+        self.panes.stream.light(lit)
+        self.panes.side.look_at(place)
+        self._say()
+
+    def _to_fault(self, *, back: bool) -> None:
+        if self._opened is None:
+            return
+        here = self._place or Location(0, "", Range(0, 0))
+        found = next_fault(self._opened.dissection, here, back=back)
+        if found is None:
+            self.tell(f"There is no fault {'before' if back else 'behind'} this place.")
+        else:
+            self._jump(found.location)
+
+    def _to_step(self, *, back: bool) -> None:
+        if self._opened is None:
+            return
+        here = self._place or Location(0, "", Range(0, 0))
+        found = next_step(self._opened.dissection, here, back=back)
+        if found is None:
+            self.tell(f"There is no call {'before' if back else 'behind'} this place.")
+        else:
+            self._jump(found.location)
+
+    def _search(self, words: str | None) -> None:
+        if words:
+            self._words = words
+            self.action_next_match()
+
+    async def _find(self, *, back: bool) -> None:
+        """Search in a thread: the trace may be long."""
+        if self._opened is None:
+            return
+        if not self._words:
+            self.action_search()
+            return
+        dissection, here = self._opened.dissection, self._place or Location(1, "", Range(0, 0))
+        found = await asyncio.to_thread(find, dissection, self._words, here, back=back)
+        if found is None:
+            self.tell(f"`{self._words}` stands nowhere in this trace.")
+        else:
+            self._jump(found)
+
+    async def _look_for_origins(self) -> None:
+        found = self._opened
+        if found is None or self.panes.side.flow is not None:
+            return
+        trace, steps = found.dissection.trace, found.dissection.inspection.chain.steps
+        flow = await asyncio.to_thread(trace_values, trace, steps)
+        if found is self._opened:
+            self.panes.side.flow = flow
+            self.panes.side.refresh_view()
+
+    async def _to_origin(self) -> None:
+        row = self.panes.branches.row
+        step = self.selected_step()
+        if row is None or row.pointer is None or step is None:
+            self.tell("Select an argument of a call: its origin is where its value stood first.")
+            return
+        await self._look_for_origins()
+        flow = self.panes.side.flow
+        origin = origin_of(flow, step.number, row.pointer) if flow is not None else None
+        if origin is None:
+            self.tell(f"The value of `{row.pointer or 'arguments'}` stood nowhere before: the model made it up.")
+            return
+        self._jump(origin.location)
+        self.tell(f"`{row.pointer or 'arguments'}` came from {origin_words(origin)}.")
+
+    def _say(self) -> None:
+        """What the lines above and below the panes say."""
+        found = self._opened
+        if found is None:
+            return
+        place, dissection = self._place, found.dissection
+        title = f"{found.id} {visible_line(trace_title(found.summary))}"
+        about = trace_line(dissection, place, running=found.summary.running)
+        turns, steps = len(dissection.trace.turns), len(dissection.inspection.chain.steps)
+        right = [Run("F following  ", Style.INFO)] if self._follows else []
+        if place is not None:
+            step = step_at(dissection, place)
+            right.append(Run(f"turn {place.turn}/{turns}"))
+            right += [Run(f"  step {step.number}/{steps}")] if step is not None else []
+            line = place_line(dissection, place, self.panes.branches.row, step)
+            self.query_one("#place", LineBar).say([(Run(" "), *line)])
+        self.query_one(StatusLine).said = Said(("chains", title), about=about, right=tuple(right))

@@ -1,0 +1,60 @@
+"""A trace as the dissector opens it: read in one go, where nobody waits for it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from inspector.diagnostics import Location
+from inspector.inspection import inspect_trace
+from inspector.model import Trace, Turn
+from inspector.text import Range
+from storage import Mark, Store, TraceSummary
+from ui.views.dissect.dissection import Dissection
+from ui.views.dissect.verdict import landing
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A trace, what the list says of it, and the marks on it; `open_turns` of its turns have not ended."""
+
+    summary: TraceSummary
+    dissection: Dissection
+    marks: tuple[Mark, ...]
+    open_turns: int = 0
+
+    @property
+    def id(self) -> int:
+        """The trace's number in the database."""
+        return self.summary.id
+
+    def landing(self, step: int | None) -> Location | None:
+        """Where to begin to look: the step that is named, else the break, the first fault, or the end."""
+        inspection = self.dissection.inspection
+        broken, steps = inspection.chain.broken, inspection.chain.steps
+        if step is not None and 0 < step <= len(steps) and (broken is None or broken.step != step):
+            return steps[step - 1].location
+        return landing(inspection) or self.end()
+
+    def end(self) -> Location | None:
+        """The last character of the trace; None where there is no text."""
+        last = next((part for part in reversed(self.dissection.parts) if part.text), None)
+        return None if last is None else last.location(Range(len(last.text) - 1, len(last.text)))
+
+
+def opened(store: Store, *, id: int) -> Opened:
+    """Read a trace with all that is known of it; the turns of a running one that have not ended as far as they came."""
+    summary = store.summary(id)
+    trace, inspection = store.inspected(id)
+    marks = store.marks([id]).get(id, ())
+    begun = store.open_turns(id) if summary.running else {}
+    if begun:
+        trace = _continued(trace, begun)
+        inspection = inspect_trace(trace)
+    dissection = Dissection(trace, inspection)
+    _ = dissection.parts, dissection.fault_orders, dissection.step_orders, dissection.steps  # while nobody waits
+    return Opened(summary, dissection, marks, len(begun))
+
+
+def _continued(trace: Trace, begun: Mapping[int, Turn]) -> Trace:
+    """The trace with the turns that have begun, which follow those that have ended."""
+    behind = tuple(turn for number, turn in sorted(begun.items()) if number > len(trace.turns))
+    return replace(trace, turns=(*trace.turns, *behind))

@@ -1,0 +1,242 @@
+"""The pane beside the stream: verdict, diagnostics, steps, schema, origins, timing, raw facts, notes: one at a time."""
+
+from enum import StrEnum
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.message import Message
+
+from inspector.chain.data_flow import DataFlow
+from inspector.diagnostics import Location
+from storage import Mark
+from ui.tui.commands import Command, bindings
+from ui.tui.dissector.commands import SIDE_COMMANDS
+from ui.tui.line_bar import LineBar, Spot
+from ui.tui.line_view import Lines, LineView
+from ui.views.dissect.dissection import Dissection
+from ui.views.dissect.lists import diagnostic_list, step_list
+from ui.views.dissect.notes import notes
+from ui.views.dissect.origins import origins
+from ui.views.dissect.raw import raw
+from ui.views.dissect.schema import schema
+from ui.views.dissect.selection import call_at, step_at
+from ui.views.dissect.side import SideLine, SideLines, SideSource
+from ui.views.dissect.timing import timing
+from ui.views.dissect.verdict import verdict
+from ui.views.palette import Style
+from ui.views.run import Run
+
+
+class SideKind(StrEnum):
+    """The views, in the order of their names in the pane."""
+
+    VERDICT = "verdict"
+    DIAGNOSTICS = "diagnostics"
+    STEPS = "steps"
+    SCHEMA = "schema"
+    ORIGINS = "origins"
+    TIMING = "timing"
+    RAW = "raw"
+    NOTES = "notes"
+
+
+_KINDS = tuple(SideKind)
+_LISTS = (SideKind.VERDICT, SideKind.DIAGNOSTICS, SideKind.STEPS, SideKind.TIMING)
+"""The views of the whole trace: where their cursor goes, the other panes go too."""
+
+
+class SideView(LineView, inherit_bindings=False):
+    """The lines of one view."""
+
+    ACTIONS: ClassVar[tuple[Command, ...]] = SIDE_COMMANDS
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(SIDE_COMMANDS)]
+
+    class Turned(Message):
+        """Another view is wanted: the next one, or the one before."""
+
+        def __init__(self, by: int) -> None:
+            super().__init__()
+            self.by = by
+
+    def action_next(self) -> None:
+        """Show the next view."""
+        self.post_message(self.Turned(1))
+
+    def action_previous(self) -> None:
+        """Show the view before."""
+        self.post_message(self.Turned(-1))
+
+
+class SidePane(Vertical):
+    """Shows a view of what is selected; `Led` is posted where a line leads to a place."""
+
+    DEFAULT_CSS = """
+    SidePane LineBar { background: $background; }
+    SidePane SideView { height: 1fr; }
+    """
+
+    class Led(Message):
+        """A line leads to this place."""
+
+        def __init__(self, place: Location) -> None:
+            super().__init__()
+            self.place = place
+
+    class FlowWanted(Message):
+        """The origins of values are to be shown, and nobody has looked for them yet."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.kind = SideKind.VERDICT
+        self.flow: DataFlow | None = None
+        self.marks: tuple[Mark, ...] = ()
+        self._dissection: Dissection | None = None
+        self._place: Location | None = None
+        self._source: SideSource | None = None
+        self._shown: object = None
+
+    def compose(self) -> ComposeResult:
+        """The names of the views, and the lines of one."""
+        yield LineBar(id="views")
+        yield SideView(id="side-lines")
+
+    @property
+    def view(self) -> SideView:
+        """The lines."""
+        return self.query_one(SideView)
+
+    def show(self, dissection: Dissection | None) -> None:
+        """Show what is to be said of a trace; None for nothing."""
+        self._dissection, self._place, self._shown, self._source = dissection, None, None, None
+        self.flow = None
+        if dissection is None:
+            self.view.show(Lines())
+        self._name_views()
+
+    def show_marks(self, marks: tuple[Mark, ...]) -> None:
+        """The marks on the trace are these now."""
+        self.marks = marks
+        self._name_views()
+        self.refresh_view()
+
+    def look_at(self, place: Location | None) -> None:
+        """What is selected is another place now."""
+        self._place = place
+        self.refresh_view()
+
+    def turn_to(self, kind: SideKind) -> None:
+        """Show another view."""
+        self.kind = kind
+        self._name_views()
+        self.refresh_view()
+
+    def turn(self, by: int) -> None:
+        """Show the next view, or the one before."""
+        self.turn_to(_KINDS[(_KINDS.index(self.kind) + by) % len(_KINDS)])
+
+    def refresh_view(self, *, anew: bool = False) -> None:
+        """Make the view again where it would show something else now, and put its cursor beside what is selected."""
+        if self._dissection is None or not self.view.size.width:
+            return
+        wanted = self._wanted()
+        if anew or wanted != self._shown:
+            self._shown, self._source = wanted, self._made(self._dissection)
+            with self.prevent(LineView.Moved):
+                self.view.show(self._source)
+        index = self._beside()
+        if index is not None:
+            with self.prevent(LineView.Moved):
+                self.view.move_to(index)
+
+    def on_resize(self) -> None:
+        """Lines are made for a width."""
+        self.call_after_refresh(self.refresh_view)
+
+    def on_side_view_turned(self, event: SideView.Turned) -> None:
+        """Another view is wanted."""
+        event.stop()
+        self.turn(event.by)
+
+    def on_line_bar_pressed(self, event: LineBar.Pressed) -> None:
+        """A view's name was clicked."""
+        event.stop()
+        self.turn_to(SideKind(event.name))
+
+    def on_line_view_moved(self, event: LineView.Moved) -> None:
+        """Where the whole trace is listed, the other panes follow the cursor."""
+        event.stop()
+        if self.kind in _LISTS:
+            self._lead(event.index)
+
+    def on_line_view_chosen(self, event: LineView.Chosen) -> None:
+        """Go where the line leads."""
+        event.stop()
+        self._lead(event.index)
+
+    def _lead(self, index: int) -> None:
+        place = self._source.location(index) if self._source is not None and index < self._source.count else None
+        if place is not None:
+            self._place = place
+            self.post_message(self.Led(place))
+
+    def _name_views(self) -> None:
+        found = self._dissection.inspection if self._dissection is not None else None
+        numbers = {
+            SideKind.DIAGNOSTICS: len(found.diagnostics) if found else 0,
+            SideKind.STEPS: len(found.chain.steps) if found else 0,
+            SideKind.NOTES: len(self.marks),
+        }
+        spots = []
+        for kind in _KINDS:
+            said = f"{kind.value} {numbers[kind]}" if numbers.get(kind) else kind.value
+            shown = Run(f"[{said}]", Style.STRONG) if kind is self.kind else Run(said, Style.DIM)
+            spots.append(Spot(kind.value, (shown,)))
+        self.query_one("#views", LineBar).offer(spots)
+
+    def _wanted(self) -> object:
+        """What the view shows, as something that differs where the view does."""
+        dissection, place = self._dissection, self._place
+        width = self.view.scrollable_content_region.width
+        if dissection is None or place is None or self.kind in (*_LISTS, SideKind.NOTES):
+            return self.kind, width, id(dissection), self.marks
+        if self.kind is SideKind.RAW:
+            return self.kind, width, id(dissection), place.turn
+        call = call_at(dissection, place)
+        if self.kind is SideKind.SCHEMA:
+            return self.kind, width, id(dissection), place.turn, place.part, call.range if call else None
+        step = step_at(dissection, place)
+        return self.kind, width, id(dissection), step.number if step else None, id(self.flow)
+
+    def _made(self, dissection: Dissection) -> SideSource:
+        width = max(self.view.scrollable_content_region.width, 20)
+        place = self._place
+        match self.kind:
+            case SideKind.VERDICT:
+                return verdict(dissection, width)
+            case SideKind.DIAGNOSTICS:
+                return diagnostic_list(dissection)
+            case SideKind.STEPS:
+                return step_list(dissection)
+            case SideKind.TIMING:
+                return timing(dissection)
+            case SideKind.NOTES:
+                return notes(dissection, self.marks, width)
+        if place is None:
+            return SideLines([SideLine((Run("Nothing is selected.", Style.DIM),))])
+        if self.kind is SideKind.SCHEMA:
+            return schema(dissection, place, width)
+        if self.kind is SideKind.RAW:
+            return raw(dissection, place.turn, width)
+        if self.flow is None:
+            self.post_message(self.FlowWanted())
+            return SideLines([SideLine((Run("Looking where the values came from …", Style.DIM),))])
+        return origins(self.flow, step_at(dissection, place))
+
+    def _beside(self) -> int | None:
+        """The line that speaks of what is selected, None for none."""
+        source, place = self._source, self._place
+        if source is None or place is None or self.kind not in _LISTS or self.kind is SideKind.VERDICT:
+            return None
+        return source.nearest(place)

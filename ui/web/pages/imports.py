@@ -1,0 +1,49 @@
+"""Imports: files of any known source into the database, with the report of each."""
+
+import shutil
+import tempfile
+from typing import IO
+
+import streamlit as st
+
+from inspector.redaction.redactor import Redactor
+from storage import open_store
+from ui.importing.files import read_file, save_file
+from ui.importing.placed_file import PlacedFile
+from ui.reports.import_lines import import_lines
+from ui.reports.import_report import FileReport
+from ui.web.markup import put_lines
+from ui.web.places import go
+from ui.web.serving import current
+
+_REPORTS = "weaklink_import_reports"
+_ROUND = "weaklink_import_round"
+_WIDTH = 96
+
+
+def show() -> None:
+    """Draw the page: what is to be imported, and the reports of this visit."""
+    st.title("Imports")
+    st.text("A file is known by what is in it. Secrets are replaced before anything is written.")
+    round_ = st.session_state.setdefault(_ROUND, 0)
+    given = st.file_uploader("Log files", accept_multiple_files=True, key=f"weaklink_upload_{round_}")
+    if given and st.button(f"Import {len(given)}", type="primary"):
+        with st.spinner("Importing …"):
+            st.session_state[_REPORTS] = [_imported(file.name, file) for file in given]
+        st.session_state[_ROUND] = round_ + 1
+        st.rerun()
+    reports: list[FileReport] = st.session_state.get(_REPORTS, [])
+    if not reports:
+        return
+    put_lines(import_lines(reports, width=_WIDTH))
+    if any(report.counts.traces for report in reports) and st.button("To the traces"):
+        go("traces")
+
+
+def _imported(name: str, file: IO[bytes]) -> FileReport:
+    """What became of one file; its name is the user's, its bytes wait in a file without one."""
+    with tempfile.NamedTemporaryFile(prefix="weaklink-", suffix=".upload") as kept:
+        shutil.copyfileobj(file, kept)
+        kept.flush()
+        with open_store(current().where) as opened:
+            return save_file(opened, read_file(PlacedFile(kept.name, called=name), None, Redactor()))
