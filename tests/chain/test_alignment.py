@@ -171,7 +171,7 @@ def asked(**facts: object) -> Trace:
             asked(answered_model="m1", system="Be mean."),
             "The system prompts differ from character 4 on: A has `Be kind.`, B `Be mean.`.",
         ),
-        (asked(answered_model="m1", tools="f g"), "Only B was offered `g`."),
+        (asked(answered_model="m1", tools="f g"), "`g` was offered to B and not to A."),
         (
             asked(answered_model="m1", user="Hello. And?"),
             "The user's first words differ from character 7 on: A has nothing more, B `Hello. And?`.",
@@ -181,6 +181,15 @@ def asked(**facts: object) -> Trace:
 def test_what_runs_were_asked_differently_is_one_sentence(other: Trace, message: str) -> None:
     one = asked(answered_model="m1", parameters='{"t": 0}')
     assert message in [found.message for found in asked_differently([one, other], align([(), ()]))]
+
+
+def test_runs_that_were_asked_alike_are_told_together() -> None:
+    runs = [asked(answered_model=model) for model in ("m1", "m2", "m3", "m2")]
+    found = asked_differently(runs, align([()] * 4))
+    assert [(one.runs, one.message) for one in found] == [
+        ((0, 1, 3), "A ran on `m1`, B and D on `m2`."),
+        ((0, 2), "A ran on `m1`, C on `m3`."),
+    ]
 
 
 def test_what_a_source_does_not_keep_is_no_difference() -> None:
