@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from inspector.chain import alignment_lcs
 from inspector.chain.alignment import Alignment, Sameness, align
 from inspector.chain.alignment_asked import asked_differently
-from inspector.chain.alignment_lcs import common_pairs
+from inspector.chain.alignment_lcs import anchored_pairs, common_pairs
 from inspector.chain.alignment_text import PieceKind, text_pieces
 from inspector.chain.steps import Step
 from inspector.model import Generation, Part, Role, ToolDefinition, Trace, Turn
@@ -113,6 +113,19 @@ def test_the_common_subsequence_is_as_long_as_can_be(one: list[int], other: list
     assert [one[mine] for mine, _ in pairs] == [other[theirs] for _, theirs in pairs]
     assert all(before[0] < after[0] and before[1] < after[1] for before, after in pairwise(pairs))
     assert len(pairs) == _longest(one, other)
+
+
+@given(st.lists(st.integers(0, 9), max_size=12), st.lists(st.integers(0, 9), max_size=12), st.integers(0, 30))
+def test_with_less_work_the_pairs_are_fewer_but_true(one: list[int], other: list[int], most_work: int) -> None:
+    pairs = anchored_pairs(one, other, most_work)
+    assert [one[mine] for mine, _ in pairs] == [other[theirs] for _, theirs in pairs]
+    assert all(before[0] < after[0] and before[1] < after[1] for before, after in pairwise(pairs))
+    assert len(pairs) <= _longest(one, other)
+
+
+def test_elements_that_stand_once_are_matched_with_little_work() -> None:
+    one = list(range(1_000))
+    assert anchored_pairs(one, [-1, *one[:500], -2, *one[500:]], 10)[499:501] == [(499, 500), (500, 502)]
 
 
 def _longest(one: list[int], other: list[int]) -> int:
