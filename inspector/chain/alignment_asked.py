@@ -13,8 +13,20 @@ from inspector.wire.json_text import parse_json
 _LONGEST = 60
 _AROUND = 16
 _MOST_NAMED = 4
-# Request fields that name the session and ask for nothing.
-_OF_THE_SESSION = frozenset(("metadata", "user", "safety_identifier", "prompt_cache_key", "client_metadata", "store"))
+# Request fields that name the session or say how the answer travels, and ask for nothing else.
+_OF_THE_SESSION = frozenset(
+    (
+        "metadata",
+        "user",
+        "safety_identifier",
+        "prompt_cache_key",
+        "client_metadata",
+        "store",
+        "stream",
+        "stream_options",
+    )
+)
+_OTHERS = "\n"  # stands for the other runs until it is known which were asked the same; no excerpt holds one
 
 
 class AskedWhat(StrEnum):
@@ -30,10 +42,13 @@ class AskedWhat(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AskedDifference:
-    """One thing that two runs were asked differently in; `runs` are their indexes, `message` is one sentence."""
+    """One thing that runs were asked differently in, as one sentence.
+
+    `runs` are the index of the first run and of those that were all asked otherwise in the same way.
+    """
 
     what: AskedWhat
-    runs: tuple[int, int]
+    runs: tuple[int, ...]
     message: str
 
 
@@ -47,16 +62,24 @@ def asked_differently(traces: Sequence[Trace], alignment: Alignment) -> list[Ask
         len(trace.turns) + 1 if parted is None or (step := parted.steps[run]) is None else step.location.turn
         for run, trace in enumerate(traces)
     ]
+    found: dict[tuple[AskedWhat, str], list[int]] = {}
+    for run in range(1, len(traces)):
+        for difference in _differences(traces[0], traces[run], ("A", _OTHERS), (turns[0], turns[run])):
+            found.setdefault(difference, []).append(run)
     return [
-        AskedDifference(what, (0, run), message)
-        for run in range(1, len(traces))
-        for what, message in _differences(traces[0], traces[run], ("A", run_label(run)), (turns[0], turns[run]))
+        AskedDifference(what, (0, *runs), message.replace(_OTHERS, named_runs([run_label(run) for run in runs])))
+        for (what, message), runs in found.items()
     ]
 
 
 def run_label(index: int) -> str:
     """What a run is called beside others: `A`, `B`, and so on."""
     return chr(ord("A") + index) if index < 26 else f"run {index + 1}"
+
+
+def named_runs(labels: Sequence[str]) -> str:
+    """The letters of runs as a sentence names them: `A, B and C`."""
+    return labels[0] if len(labels) == 1 else f"{', '.join(labels[:-1])} and {labels[-1]}"
 
 
 def _differences(
@@ -88,12 +111,8 @@ def _said_by_user(one: Sequence[str], other: Sequence[str], labels: tuple[str, s
             yield what, f"{which}{_where(mine, theirs, labels)}"
             return
     if len(one) != len(other):
-        more, times = (labels[0], len(one)) if len(one) > len(other) else (labels[1], len(other))
-        fewer = min(len(one), len(other))
-        yield (
-            AskedWhat.LATER_USER,
-            f"Before the runs part, the user spoke {times} times to {more} and {fewer} times to the other.",
-        )
+        times = f"{len(one)} times to {labels[0]} and {len(other)} times to {labels[1]}"
+        yield AskedWhat.LATER_USER, f"Before the runs part, the user spoke {times}."
 
 
 def _where(one: str, other: str, labels: tuple[str, str]) -> str:
@@ -111,10 +130,11 @@ def _where(one: str, other: str, labels: tuple[str, str]) -> str:
 def _tools(one: Mapping[str, str], other: Mapping[str, str], labels: tuple[str, str]) -> Iterator[str]:
     if not one or not other:
         return
-    for label, mine, theirs in ((labels[0], one, other), (labels[1], other, one)):
+    for (has, lacks), mine, theirs in ((labels, one, other), (labels[::-1], other, one)):
         alone = [name for name in mine if name not in theirs]
         if alone:
-            yield f"Only {label} was offered {_named(alone)}."
+            was = "was" if len(alone) == 1 else "were"
+            yield f"{_named(alone)} {was} offered to {has} and not to {lacks}."
     changed = [name for name, raw in one.items() if name in other and other[name] != raw]
     if changed:
         has = "has another definition" if len(changed) == 1 else "have other definitions"

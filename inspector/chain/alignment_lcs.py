@@ -5,7 +5,8 @@ so 2,000 by 2,000 steps cost 2,000 additions of 2,000 bits. Where all rows would
 are halved first (Hirschberg 1975).
 """
 
-from collections import defaultdict
+from bisect import bisect_left
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Sequence
 from typing import TypeAlias
 
@@ -33,6 +34,47 @@ def common_pairs(one: Sequence[Hashable], other: Sequence[Hashable]) -> list[Pai
         *((start + mine, start + theirs) for mine, theirs in middle),
         *((len(one) - at, len(other) - at) for at in range(tail, 0, -1)),
     ]
+
+
+def anchored_pairs(one: Sequence[Hashable], other: Sequence[Hashable], most_work: int) -> list[Pair]:
+    """Like `common_pairs`, but never more work than `most_work` bits of the table for a gap, and fewer pairs then.
+
+    Where it would be more, the elements that stand once in both are matched first, as many as ascend (patience), and
+    what lies between them by itself.
+    """
+    if len(one) * len(other) <= most_work:
+        return common_pairs(one, other)
+    found: list[Pair] = []
+    at_one = at_other = 0
+    for mine, theirs in [*_unique_pairs(one, other), (len(one), len(other))]:
+        if (mine - at_one) * (theirs - at_other) <= most_work:
+            inner = common_pairs(one[at_one:mine], other[at_other:theirs])
+            found += ((at_one + left, at_other + right) for left, right in inner)
+        if mine < len(one):
+            found.append((mine, theirs))
+        at_one, at_other = mine + 1, theirs + 1
+    return found
+
+
+def _unique_pairs(one: Sequence[Hashable], other: Sequence[Hashable]) -> list[Pair]:
+    """The longest ascending row of the elements that stand once in each."""
+    counts, others = Counter(one), Counter(other)
+    places = {element: at for at, element in enumerate(other) if others[element] == 1}
+    pairs = [(at, places[element]) for at, element in enumerate(one) if counts[element] == 1 and element in places]
+    ends: list[int] = []  # the least end of an ascending row of each length, and which pair that is
+    rows: list[int] = []
+    before: list[int] = []
+    for number, (_, place) in enumerate(pairs):
+        length = bisect_left(ends, place)
+        before.append(rows[length - 1] if length else -1)
+        ends[length : length + 1] = [place]
+        rows[length : length + 1] = [number]
+    chain: list[Pair] = []
+    at = rows[-1] if rows else -1
+    while at >= 0:
+        chain.append(pairs[at])
+        at = before[at]
+    return chain[::-1]
 
 
 def _middle(one: Sequence[Hashable], other: Sequence[Hashable]) -> list[Pair]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from inspector.chain.alignment_lcs import common_pairs
+from inspector.chain.alignment_lcs import anchored_pairs
 
 # From coarse to fine: lines, clauses, words. What differs at one grain is looked at with the next.
 _GRAINS = (
@@ -52,22 +52,11 @@ def _compared(one: str, other: str, grain: int) -> Iterator[Piece]:
         return
     mine, theirs = _GRAINS[grain].findall(one), _GRAINS[grain].findall(other)
     at_mine = at_theirs = 0
-    for left, right in [*_common(mine, theirs), (len(mine), len(theirs))]:
+    for left, right in [*anchored_pairs(mine, theirs, _MOST_WORK), (len(mine), len(theirs))]:
         yield from _compared("".join(mine[at_mine:left]), "".join(theirs[at_theirs:right]), grain + 1)
         if left < len(mine):
             yield Piece(PieceKind.SAME, mine[left])
         at_mine, at_theirs = left + 1, right + 1
-
-
-def _common(mine: Sequence[str], theirs: Sequence[str]) -> list[tuple[int, int]]:
-    """The pairs of a longest common subsequence; where that is too much work, those at either end only."""
-    if len(mine) * len(theirs) <= _MOST_WORK:
-        return common_pairs(mine, theirs)
-    shorter = min(len(mine), len(theirs))
-    start = next((at for at in range(shorter) if mine[at] != theirs[at]), shorter)
-    tail = next((at for at in range(shorter - start) if mine[-1 - at] != theirs[-1 - at]), shorter - start)
-    ends = ((len(mine) - at, len(theirs) - at) for at in range(tail, 0, -1))
-    return [*((at, at) for at in range(start)), *ends]
 
 
 def _piece(kind: PieceKind, text: str) -> Iterator[Piece]:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from inspector.chain import alignment_lcs
 from inspector.chain.alignment import Alignment, Sameness, align
 from inspector.chain.alignment_asked import asked_differently
-from inspector.chain.alignment_lcs import common_pairs
+from inspector.chain.alignment_lcs import anchored_pairs, common_pairs
 from inspector.chain.alignment_text import PieceKind, text_pieces
 from inspector.chain.steps import Step
 from inspector.model import Generation, Part, Role, ToolDefinition, Trace, Turn
@@ -115,6 +115,19 @@ def test_the_common_subsequence_is_as_long_as_can_be(one: list[int], other: list
     assert len(pairs) == _longest(one, other)
 
 
+@given(st.lists(st.integers(0, 9), max_size=12), st.lists(st.integers(0, 9), max_size=12), st.integers(0, 30))
+def test_with_less_work_the_pairs_are_fewer_but_true(one: list[int], other: list[int], most_work: int) -> None:
+    pairs = anchored_pairs(one, other, most_work)
+    assert [one[mine] for mine, _ in pairs] == [other[theirs] for _, theirs in pairs]
+    assert all(before[0] < after[0] and before[1] < after[1] for before, after in pairwise(pairs))
+    assert len(pairs) <= _longest(one, other)
+
+
+def test_elements_that_stand_once_are_matched_with_little_work() -> None:
+    one = list(range(1_000))
+    assert anchored_pairs(one, [-1, *one[:500], -2, *one[500:]], 10)[499:501] == [(499, 500), (500, 502)]
+
+
 def _longest(one: list[int], other: list[int]) -> int:
     """By the usual table."""
     table = [[0] * (len(other) + 1) for _ in range(len(one) + 1)]
@@ -171,7 +184,7 @@ def asked(**facts: object) -> Trace:
             asked(answered_model="m1", system="Be mean."),
             "The system prompts differ from character 4 on: A has `Be kind.`, B `Be mean.`.",
         ),
-        (asked(answered_model="m1", tools="f g"), "Only B was offered `g`."),
+        (asked(answered_model="m1", tools="f g"), "`g` was offered to B and not to A."),
         (
             asked(answered_model="m1", user="Hello. And?"),
             "The user's first words differ from character 7 on: A has nothing more, B `Hello. And?`.",
@@ -181,6 +194,15 @@ def asked(**facts: object) -> Trace:
 def test_what_runs_were_asked_differently_is_one_sentence(other: Trace, message: str) -> None:
     one = asked(answered_model="m1", parameters='{"t": 0}')
     assert message in [found.message for found in asked_differently([one, other], align([(), ()]))]
+
+
+def test_runs_that_were_asked_alike_are_told_together() -> None:
+    runs = [asked(answered_model=model) for model in ("m1", "m2", "m3", "m2")]
+    found = asked_differently(runs, align([()] * 4))
+    assert [(one.runs, one.message) for one in found] == [
+        ((0, 1, 3), "A ran on `m1`, B and D on `m2`."),
+        ((0, 2), "A ran on `m1`, C on `m3`."),
+    ]
 
 
 def test_what_a_source_does_not_keep_is_no_difference() -> None:

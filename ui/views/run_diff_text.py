@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from inspector.chain.alignment_text import PieceKind, text_pieces
 from ui.views.cells import cell_width, fitting
 from ui.views.palette import Style
-from ui.views.run import Line, Run
+from ui.views.run import Line, Run, clipped
 from ui.views.visible import visible_line
 from ui.views.wording import counted
 
@@ -14,12 +14,13 @@ _CONTEXT = 2
 _AROUND = 40  # how much of equal text is shown on either side of a change within a long line
 _MOST_CHANGED = 600  # of one changed piece
 _MOST_ROWS = 60
+_MOST_OF_A_HUNK = 20
 
 
 def text_diff_lines(one: str, other: str, width: int, *, full: bool = False) -> Iterator[Line]:
     """The rows of a diff. Equal lines are folded but for two around each change, long equal text within a line too.
 
-    At most sixty rows unless `full`; the last then says how many changed lines are missing.
+    About sixty rows unless `full`; what is missing is counted.
     """
     hunks = _folded(list(_hunks(one, other)), full=full)
     shown = 0
@@ -110,10 +111,20 @@ def _hunk_rows(hunk: _Hunk | _Fold, width: int, *, full: bool) -> Iterator[Line]
         for line in hunk.gone:
             yield from _rows("  ", line, Style.DIM, width, full=full)
         return
-    for line in hunk.gone if any(hunk.gone) or len(hunk.gone) > 1 else ():
-        yield from _rows("- ", line, Style.REMOVED, width, full=full)
-    for line in hunk.new if any(hunk.new) or len(hunk.new) > 1 else ():
-        yield from _rows("+ ", line, Style.ADDED, width, full=full)
+    yield from _side("- ", hunk.gone, Style.REMOVED, width, full=full)
+    yield from _side("+ ", hunk.new, Style.ADDED, width, full=full)
+
+
+def _side(sign: str, lines: Sequence[Sequence[_Piece]], style: Style, width: int, *, full: bool) -> Iterator[Line]:
+    """The lines of a hunk that one text has; the first twenty of many, unless `full`."""
+    if len(lines) == 1 and not lines[0]:
+        return
+    shown = lines if full or len(lines) <= _MOST_OF_A_HUNK + 5 else lines[:_MOST_OF_A_HUNK]
+    for line in shown:
+        yield from _rows(sign, line, style, width, full=full)
+    if len(shown) < len(lines):
+        said = f"    {sign}… {counted(len(lines) - len(shown), 'more line')}; --full shows all"
+        yield clipped((Run(said, Style.DIM),), width)
 
 
 def _rows(sign: str, line: Sequence[_Piece], style: Style, width: int, *, full: bool) -> Iterator[Line]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from inspector.chain.alignment import Alignment, Divergence, Sameness
-from inspector.chain.alignment_asked import run_label
+from inspector.chain.alignment_asked import named_runs, run_label
 from inspector.chain.excerpt import quoted
 from inspector.chain.steps import Chain, Step
 from ui.views.run_diff_call import LONGEST, differing_call, excerpt
@@ -53,12 +53,12 @@ def _calls(steps: Sequence[Step | None]) -> str:
         quoted(differing_call(step, made), 2 * LONGEST) if step is not None else "no tool any more" for step in steps
     ]
     groups = _groups(said)
-    lead = [f"{_named(runs)} {'calls' if len(runs) == 1 else 'call'} {what}" for what, runs in groups[:1]]
-    return ", ".join([*lead, *(f"{_named(runs)} {what}" for what, runs in groups[1:])])
+    lead = [f"{named_runs(runs)} {'calls' if len(runs) == 1 else 'call'} {what}" for what, runs in groups[:1]]
+    return ", ".join([*lead, *(f"{named_runs(runs)} {what}" for what, runs in groups[1:])])
 
 
 def _grouped(said: Sequence[str]) -> str:
-    return ", ".join(f"{_named(runs)} {what}" for what, runs in _groups(said))
+    return ", ".join(f"{named_runs(runs)} {what}" for what, runs in _groups(said))
 
 
 def _groups(said: Sequence[str]) -> list[tuple[str, list[str]]]:
@@ -69,10 +69,6 @@ def _groups(said: Sequence[str]) -> list[tuple[str, list[str]]]:
     return list(groups.items())
 
 
-def _named(labels: Sequence[str]) -> str:
-    return labels[0] if len(labels) == 1 else f"{', '.join(labels[:-1])} and {labels[-1]}"
-
-
 def _endings(chains: Sequence[Chain]) -> str:
     said = [
         chain.status.value + (f" at step {chain.broken.step}" if chain.broken is not None else "") for chain in chains
@@ -80,8 +76,8 @@ def _endings(chains: Sequence[Chain]) -> str:
     groups = _groups(said)
     if len(groups) == 1:
         return f"{'both' if len(chains) == 2 else 'all'} are {groups[0][0]}"
-    lead = [f"{_named(runs)} {'is' if len(runs) == 1 else 'are'} {what}" for what, runs in groups[:1]]
-    return ", ".join([*lead, *(f"{_named(runs)} {what}" for what, runs in groups[1:])])
+    lead = [f"{named_runs(runs)} {'is' if len(runs) == 1 else 'are'} {what}" for what, runs in groups[:1]]
+    return ", ".join([*lead, *(f"{named_runs(runs)} {what}" for what, runs in groups[1:])])
 
 
 def _answer(step: Step | None, steps: Sequence[Step | None]) -> str:
