@@ -20,7 +20,7 @@ APT_INSTALL := apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get inst
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check lint types fuzz bench bench-store bench-import bench-proxy wheel constraints clean install dev system-packages
+.PHONY: help demo test check lint types fuzz bench bench-store bench-tui bench-import bench-proxy wheel constraints clean install dev system-packages
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,6 +50,9 @@ bench: dev ## Measure against limits and peers; prints ratios
 
 bench-store: dev ## Measure the store over WEAKLINK_BENCH_TRACES traces (a million: 2.3 GB in build/, made once)
 	$(BIN)/python -m benchmarks store
+
+bench-tui: dev ## Measure the terminal debugger over WEAKLINK_BENCH_TRACES traces (a million, as above) and over none
+	$(BIN)/python -m benchmarks tui
 
 bench-import: dev ## Measure every importer over WEAKLINK_BENCH_MB (2) million bytes of its source, and its memory
 	$(BIN)/python -m benchmarks imports

@@ -1,7 +1,7 @@
 """Runs the benchmarks: `python -m benchmarks [NAME ...]`; prints ratios, and judges nothing.
 
-Without names it runs all but `imports`, `store`, which makes a database of a million traces, `proxy`, which wants
-mitmproxy beside it, and `recorded`, which takes minutes; these run when they are named.
+Without names it runs all but `imports`, `store` and `tui`, which make a database of a million traces, `proxy`, which
+wants mitmproxy beside it, and `recorded`, which takes minutes; these run when they are named.
 """
 
 import sys
@@ -36,6 +36,12 @@ def _proxy() -> None:
     proxy()
 
 
+def _tui() -> None:
+    from benchmarks.tui import tui  # noqa: PLC0415  # the core is measured without loading Textual
+
+    tui()
+
+
 def _recorded() -> None:
     # Only here: the core is measured without loading SQLAlchemy.
     from benchmarks.recorded_streams import recorded_streams  # noqa: PLC0415
@@ -53,7 +59,7 @@ CORE: dict[str, Callable[[], None]] = {
     "diagnostics": diagnostics.full_diagnostics,
     "reading": _reading,
 }
-BENCHMARKS = {**CORE, "imports": _imports, "store": _store, "proxy": _proxy, "recorded": _recorded}
+BENCHMARKS = {**CORE, "imports": _imports, "store": _store, "tui": _tui, "proxy": _proxy, "recorded": _recorded}
 
 
 def main(names: list[str]) -> int:

@@ -20,7 +20,7 @@ from storage import Cursor, Store, open_store
 
 FOLDER = Path(__file__).parents[1] / "build" / "bench-store"
 _PAGE = 100
-_SMALL, _LARGE = 1_000, int(os.environ.get("WEAKLINK_BENCH_TRACES", "1000000"))
+_SMALL, LARGE = 1_000, int(os.environ.get("WEAKLINK_BENCH_TRACES", "1000000"))
 _LARGE_POSTGRESQL = int(os.environ.get("WEAKLINK_BENCH_PG_TRACES", "100000"))
 _AT_MOST = 3.0
 _FILTERS = {
@@ -60,8 +60,8 @@ def store() -> None:
 
 def pages() -> None:
     """The first page of every kind of filter, and a page at depth, over many traces and over few, on SQLite."""
-    say(f"SQLite, CPU time: pages over {_LARGE:,} traces, against {_SMALL:,}; the stores are made once, in {FOLDER}")
-    with open_store(made_store(_SMALL, FOLDER)) as small, open_store(made_store(_LARGE, FOLDER)) as large:
+    say(f"SQLite, CPU time: pages over {LARGE:,} traces, against {_SMALL:,}; the stores are made once, in {FOLDER}")
+    with open_store(made_store(_SMALL, FOLDER)) as small, open_store(made_store(LARGE, FOLDER)) as large:
         _Pair(small, large, process_time).compare()
 
 

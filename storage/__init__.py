@@ -1,11 +1,11 @@
 """Traces and their inspections, kept in SQLite or PostgreSQL."""
 
 from storage.excerpts import SearchHit, SearchResults
-from storage.filter import FilterError
+from storage.filter import Completion, FilterError, check_filter
 from storage.live import StoreSink
 from storage.location import Place, place_of
 from storage.marks import Mark
-from storage.paging import Paging, Pulse, Stretch
+from storage.paging import Listed, Order, Paging, Pulse, Stretch
 from storage.running.following import Following
 from storage.schema import NoDatabaseYetError
 from storage.store import Store, open_store, upgrade_store
@@ -14,11 +14,14 @@ from storage.upkeep import StoreStats
 from storage.writing import Saved, Verdict
 
 __all__ = [
+    "Completion",
     "Cursor",
     "FilterError",
     "Following",
+    "Listed",
     "Mark",
     "NoDatabaseYetError",
+    "Order",
     "Paging",
     "Place",
     "Pulse",
@@ -31,6 +34,7 @@ __all__ = [
     "Stretch",
     "TraceSummary",
     "Verdict",
+    "check_filter",
     "open_store",
     "place_of",
     "upgrade_store",

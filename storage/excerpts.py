@@ -10,7 +10,8 @@ import sqlalchemy as sa
 from inspector.diagnostics import Location
 from inspector.text import Range
 from storage import tables
-from storage.filter import Words
+from storage.filter import Filter, Words
+from storage.filter.trees import wanted_words
 from storage.packing.blobs import from_blob, text_from_bytes
 from storage.packing.escapes import unescaped
 from storage.summaries import TraceSummary
@@ -61,19 +62,20 @@ def hit(connection: sa.Connection, trace: TraceSummary, words: Words | None) -> 
     return SearchHit(trace)
 
 
-def holds(connection: sa.Connection, id_: int, terms: Iterable[object]) -> bool:
-    """Whether a trace's texts hold all the words that a filter asks for; reads them, and asks no index."""
-    patterns = {pattern for term in terms if isinstance(term, Words) and (pattern := _pattern(term)) is not None}
+def held_words(connection: sa.Connection, id_: int, asked: Iterable[Words]) -> dict[Words, bool]:
+    """Which of these words a trace's texts hold; reads them, and asks no index. Where there is no word, all do."""
+    patterns = {words: _pattern(words) for words in asked}
+    missing = {words: pattern for words, pattern in patterns.items() if pattern is not None}
     part = tables.part.c
-    for blob in connection.scalars(sa.select(part.text).where(part.trace_id == id_)) if patterns else ():
+    for blob in connection.scalars(sa.select(part.text).where(part.trace_id == id_)) if missing else ():
         text = _without_accents(text_from_bytes(from_blob(blob)))
-        patterns -= {pattern for pattern in patterns if pattern.search(text)}
-    return not patterns
+        missing = {words: pattern for words, pattern in missing.items() if not pattern.search(text)}
+    return {words: words not in missing for words in patterns}
 
 
-def first_words(terms: Iterable[object]) -> Words | None:
-    """The first words that a filter asks for."""
-    return next((term for term in terms if isinstance(term, Words)), None)
+def first_words(wanted: Filter) -> Words | None:
+    """The first words that a filter asks for, and does not ask to be missing."""
+    return next(wanted_words(wanted), None)
 
 
 def _pattern(words: Words) -> re.Pattern[str] | None:

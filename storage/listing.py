@@ -1,12 +1,16 @@
 """Pages of a list: the newest traces first, and every page costs the same however deep it lies."""
 
-from collections.abc import Sequence
+import time
+from collections.abc import Iterable, Sequence
 
 import sqlalchemy as sa
 
+from storage import tables
 from storage.filter import Filter
 from storage.filter.sql import Plan, plan_of
-from storage.search import are_cheaper_than, holding, holding_among, newest_holding
+from storage.filter.trees import branches
+from storage.groups import in_groups
+from storage.search import are_cheaper_than, holding, holding_among, holds_phrase, newest_holding
 from storage.summaries import Cursor, TraceSummary, summaries
 
 _FIRST_WINDOW = 100  # traces beyond a page's length that the text index is asked for at first
@@ -20,12 +24,28 @@ def page(connection: sa.Connection, wanted: Filter, *, limit: int, after: Cursor
 
 def newest_ids(connection: sa.Connection, wanted: Filter, *, limit: int, after: Cursor | None) -> list[int]:
     """The ids of the next `limit` traces that the filter lets through, behind `after`."""
-    plan = plan_of(connection, wanted, after)
+    now_s = time.time()
+    ways = [_ids(connection, one, now_s, limit=limit, after=after) for one in branches(wanted)]
+    return list(ways[0]) if len(ways) == 1 else _together(connection, ways)[:limit]
+
+
+def _ids(connection: sa.Connection, wanted: Filter, now_s: float, *, limit: int, after: Cursor | None) -> list[int]:
+    """The next traces that a filter without a choice at its top lets through."""
+    plan = plan_of(connection, wanted, after, now_s)
     if plan is None:
         return []
-    if plan.words:
+    if plan.words or plan.without:
         return _with_words(connection, plan, limit=limit, after=after)
     return [id_ for id_, _ in _newest(connection, plan, limit=limit, after=after)]
+
+
+def _together(connection: sa.Connection, ways: Iterable[Sequence[int]]) -> list[int]:
+    """The traces of several pages in one, from the newest on."""
+    trace = tables.trace.c
+    times: dict[int, float] = {}
+    for group in in_groups({id_ for way in ways for id_ in way}):
+        times |= dict(connection.execute(sa.select(trace.id, trace.sort_at_s).where(trace.id.in_(group))).all())
+    return sorted(times, key=lambda id_: (times[id_], id_), reverse=True)
 
 
 def _with_words(connection: sa.Connection, plan: Plan, *, limit: int, after: Cursor | None) -> list[int]:
@@ -39,24 +59,32 @@ def _with_words(connection: sa.Connection, plan: Plan, *, limit: int, after: Cur
     read = False
     while True:
         met = _newest(connection, plan, limit=window, after=after)
-        held = holding_among(connection, [id_ for id_, _ in met], plan.words)
-        found += [id_ for id_, _ in met if id_ in held]
+        found += _fulfilling(connection, plan, [id_ for id_, _ in met])
         if len(found) >= limit or len(met) < window:
             return found[:limit]
         after = Cursor(met[-1][1], met[-1][0])
         asked += window
         missing = limit - len(found)
         to_ask = missing * asked // len(found) if found else max(missing * asked, _WIDE + 1)
-        if to_ask > _WIDE:
+        if to_ask > _WIDE and plan.words:
             if not read:
                 read = True
-                rest = newest_holding(connection, plan.words, plan.conditions, limit=missing, after=after)
+                conditions = (*plan.conditions, *(sa.not_(holds_phrase(connection, one)) for one in plan.without))
+                rest = newest_holding(connection, plan.words, conditions, limit=missing, after=after)
                 if rest is not None:
                     return found + rest
             if are_cheaper_than(connection, plan.words, to_ask):
                 every = plan.driven_by(holding(connection, plan.words))
-                return found + [id_ for id_, _ in _newest(connection, every, limit=missing, after=after)]
+                return found + _with_words(connection, every, limit=missing, after=after)
         window = min(missing + int(1.1 * to_ask), max(_WIDE, asked))
+
+
+def _fulfilling(connection: sa.Connection, plan: Plan, ids: Sequence[int]) -> list[int]:
+    """Those of these traces, in their order, that hold the plan's words and none of those they shall lack."""
+    held = holding_among(connection, ids, plan.words) if plan.words else set(ids)
+    for phrase in plan.without:
+        held -= holding_among(connection, ids, (phrase,))
+    return [id_ for id_ in ids if id_ in held]
 
 
 def _newest(connection: sa.Connection, plan: Plan, *, limit: int, after: Cursor | None) -> Sequence[sa.Row[int, float]]:

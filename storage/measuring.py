@@ -14,7 +14,7 @@ from storage.inserting import rewrite_derived, update_traces
 from storage.location import Place
 from storage.reading import read_inspection, read_trace
 from storage.rows import Row
-from storage.totals import totals_of
+from storage.totals import sum_of, totals_of
 
 _AT_ONCE = 200
 
@@ -43,6 +43,7 @@ def _measured(connection: sa.Connection, place: Place, id_: int) -> tuple[Row, D
         totals = totals_of(trace.turns)
         record = {
             "trace_id": id_,
+            "tokens": sum_of((totals.input_tokens, totals.output_tokens)),
             "first_token_s": totals.first_token_s,
             "max_gap_s": totals.max_gap_s,
             "prompt_hash": totals.prompt_hash,

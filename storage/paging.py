@@ -1,18 +1,40 @@
 """Long lists without their rows: where their pages begin, how much they hold, and what has come meanwhile."""
 
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
 
 import sqlalchemy as sa
 
 from storage import tables
-from storage.filter import parse_filter
+from storage.filter import Filter, parse_filter
+from storage.filter.sql import condition_of
+from storage.filter.trees import inwards
 from storage.groups import in_groups
 from storage.listing import newest_ids
-from storage.summaries import Cursor
+from storage.summaries import Cursor, TraceSummary, summaries
 
 _trace = tables.trace.c
+
+
+class Order(StrEnum):
+    """By what a list goes, the greatest first; by time each page costs the same, else all that match are looked at."""
+
+    TIME = "time"
+    DURATION = "duration"
+    TOKENS = "tokens"
+    ERRORS = "errors"
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A trace in a list, and the cursor at which that goes on behind it: its `sort_at_s` is what the list goes by."""
+
+    summary: TraceSummary
+    cursor: Cursor
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +58,46 @@ class Pulse:
 
 
 class Paging:
-    """Reads what a screen needs that shows long lists. Made by `Store.paging`; may be used from several threads."""
+    """Reads what a screen needs that shows long lists. Made by `Store.paging`; may be used from several threads.
+
+    What takes a filter raises FilterError.
+    """
 
     def __init__(self, reads: Callable[[], AbstractContextManager[sa.Connection]]) -> None:
         self._reads = reads
 
-    def stretch(self, filter: str, *, limit: int, page: int, after: Cursor | None = None) -> Stretch:  # noqa: A002  # as in `Store.traces`
-        """The next `limit` traces behind `after` as the cursor of the last of every `page` of them; FilterError."""
+    def page(
+        self,
+        filter: str,  # noqa: A002  # as in `Store.traces`
+        order: Order = Order.TIME,
+        *,
+        limit: int,
+        after: Cursor | None = None,
+    ) -> list[Listed]:
+        """The next `limit` traces behind `after`."""
         wanted = parse_filter(filter)
         with self._reads() as connection:
+            if order is Order.TIME:
+                ids = newest_ids(connection, wanted, limit=limit, after=after)
+                return [Listed(one, one.cursor) for one in summaries(connection, ids)]
+            rows = connection.execute(_sorted(connection, wanted, order, after).limit(limit)).all()
+            cursors = {row.id: Cursor(row.value, row.id) for row in rows}
+            return [Listed(one, cursors[one.id]) for one in summaries(connection, list(cursors))]
+
+    def stretch(
+        self,
+        filter: str,  # noqa: A002  # as in `Store.traces`
+        order: Order = Order.TIME,
+        *,
+        limit: int,
+        page: int,
+        after: Cursor | None = None,
+    ) -> Stretch:
+        """The next `limit` traces behind `after`, all of them where not by time: the last cursor of every `page`."""
+        wanted = parse_filter(filter)
+        with self._reads() as connection:
+            if order is not Order.TIME:
+                return _all_sorted(connection, _sorted(connection, wanted, order, after), page)
             ids = newest_ids(connection, wanted, limit=limit, after=after)
             ends = ids[page - 1 :: page]
             if ids and (not ends or ends[-1] != ids[-1]):
@@ -75,8 +128,40 @@ class Paging:
         return found
 
 
+def _sorted(connection: sa.Connection, wanted: Filter, order: Order, after: Cursor | None) -> sa.Select[int, float]:
+    """The ids of all that match behind a cursor, and what they are sorted by; what is not known comes last."""
+    now_s = time.time()
+    value = _VALUES[order]
+    conditions = [condition_of(connection, inwards(term), now_s) for term in wanted]
+    if after is not None:
+        conditions.append(sa.tuple_(value, _trace.id) < sa.tuple_(after.sort_at_s, after.id))
+    found = sa.select(_trace.id, value.label("value")).where(*conditions)
+    return found.order_by(sa.desc("value"), _trace.id.desc())
+
+
+def _all_sorted(connection: sa.Connection, found: sa.Select[int, float], page: int) -> Stretch:
+    """The edges of all pages in one go: a list that is sorted anew for each would be sorted many times."""
+    rows = found.order_by(None).subquery()
+    place = sa.func.row_number().over(order_by=(rows.c.value.desc(), rows.c.id.desc()))
+    numbered = sa.select(rows, place.label("place"), sa.func.count().over().label("count")).subquery()
+    at_edge = sa.or_(numbered.c.place % page == 0, numbered.c.place == numbered.c.count)
+    edges = connection.execute(sa.select(numbered).where(at_edge).order_by(numbered.c.place)).all()
+    return Stretch(edges[-1].place if edges else 0, tuple(Cursor(row.value, row.id) for row in edges), is_last=True)
+
+
 def _cursors(connection: sa.Connection, ids: Sequence[int]) -> tuple[Cursor, ...]:
     times: dict[int, float] = {}
     for group in in_groups(ids):
         times |= dict(connection.execute(sa.select(_trace.id, _trace.sort_at_s).where(_trace.id.in_(group))).all())
     return tuple(Cursor(times[id_], id_) for id_ in ids if id_ in times)
+
+
+_UNKNOWN = -1.0
+_tokens = sa.func.coalesce(_trace.input_tokens, 0) + sa.func.coalesce(_trace.output_tokens, 0)
+_VALUES: Mapping[Order, sa.ColumnElement[float]] = MappingProxyType(
+    {
+        Order.DURATION: sa.func.coalesce(_trace.duration_s, _UNKNOWN),
+        Order.TOKENS: sa.cast(_tokens, sa.Double),
+        Order.ERRORS: sa.cast(_trace.errors, sa.Double),
+    }
+)

@@ -101,6 +101,7 @@ def _trace_columns(trace: Trace, totals: Totals) -> Row:
         "chunks": totals.chunks,
         "input_tokens": sum_of((totals.input_tokens,)),
         "output_tokens": sum_of((totals.output_tokens,)),
+        "tokens": sum_of((totals.input_tokens, totals.output_tokens)),
         "first_token_s": totals.first_token_s,
         "max_gap_s": totals.max_gap_s,
         "prompt_hash": totals.prompt_hash,

@@ -17,7 +17,7 @@ from storage.drafts import Draft, draft
 from storage.engine import new_engine, prepare_file, snapshot, vacuum, writing
 from storage.excerpts import SearchResults, first_words, hit
 from storage.failures import reading, sentences
-from storage.filter import parse_filter
+from storage.filter import Completion, complete_filter, parse_filter
 from storage.groups import in_groups
 from storage.inserting import delete_traces
 from storage.listing import page
@@ -247,6 +247,11 @@ class Store:
         """The marks of these traces, the oldest first, by the trace's number; traces without one are left out."""
         with self._reads() as connection:
             return read_marks(connection, [find_id(connection, one) for one in ids])
+
+    def complete(self, filter: str, cursor: int | None = None) -> list[Completion]:  # noqa: A002  # as in `traces`
+        """What could stand at the cursor in a filter, or at its end, the likeliest first; 50 at most."""
+        with self._reads() as connection:
+            return complete_filter(connection, filter, len(filter) if cursor is None else cursor)
 
     def index_pending(self, *, limit: int | None = None) -> int:
         """Read traces that the text index does not hold yet, all or at most `limit` of them; how many were read."""

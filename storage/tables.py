@@ -71,6 +71,7 @@ trace = sa.Table(
     _count("chunks"),
     _count("input_tokens", nullable=True),
     _count("output_tokens", nullable=True),
+    _count("tokens", nullable=True),
     sa.Column("first_token_s", sa.Double),
     sa.Column("max_gap_s", sa.Double),
     _text("prompt_hash"),
@@ -104,7 +105,7 @@ trace = sa.Table(
 sa.Index(None, trace.c.sort_at_s, trace.c.id)
 for _name in ("status", "model", "source", "format", "kinds", "reasoning", "prompt_hash"):
     sa.Index(None, trace.c[_name], trace.c.sort_at_s, trace.c.id)
-for _name in ("duration_s", "first_token_s", "max_gap_s"):
+for _name in ("duration_s", "first_token_s", "max_gap_s", "tokens", "break_step"):
     sa.Index(None, trace.c[_name])
 sa.Index(
     "ix_trace_with_errors",
@@ -260,6 +261,13 @@ argument = sa.Table(
     sa.Column("path", sa.Text, primary_key=True),
     sa.Column("number", sa.Double),
     sa.Index(None, "trace_id"),
+    sa.Index(
+        None,
+        "name",
+        "number",
+        sqlite_where=sa.text("number IS NOT NULL"),
+        postgresql_where=sa.text("number IS NOT NULL"),
+    ),
     sqlite_with_rowid=False,
 )
 

@@ -1,6 +1,19 @@
-"""The filter: words and `key:value`, read, understood and turned into SQL."""
+"""The filter language: words and `key:value` under `and`, `or` and `not`, read, understood and turned into SQL."""
 
-from storage.filter.parsing import FilterError, parse_filter
+from storage.filter.completing import Completion, complete_filter
+from storage.filter.failing import FilterError
+from storage.filter.parsing import check_filter, parse_filter
 from storage.filter.terms import KEYS, Field, Filter, Key, Words
 
-__all__ = ["KEYS", "Field", "Filter", "FilterError", "Key", "Words", "parse_filter"]
+__all__ = [
+    "KEYS",
+    "Completion",
+    "Field",
+    "Filter",
+    "FilterError",
+    "Key",
+    "Words",
+    "check_filter",
+    "complete_filter",
+    "parse_filter",
+]

@@ -6,19 +6,26 @@ traces reach; so a page costs about the same in a large store as in a small one,
 be several values (`code:J1`): then each gets a select of its own. All the words of a filter are one thing, which the
 text index knows together; where they are common they neither drive nor stand in the selects, but are left to the
 caller, who asks the text index for many traces at once.
+
+So it is for terms that must all hold. A choice at the top is several such filters (`storage.filter.trees`), whose
+pages the caller puts together; any other choice is looked up for each trace met, words in it too. `since` and
+`before` bound the walks. A term without an index (`tokens`, `name`, an argument by comparison) drives nothing: where
+it is rare and stands alone, the list is walked to its end.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
 import sqlalchemy as sa
 
 from storage import tables
-from storage.filter.asked import COLUMNS, ENOUGH, MOST_VALUES, TABLES, Asked, asked, rarest
-from storage.filter.terms import Field, Filter, Key, Words
+from storage.filter.asked import ENOUGH, Asked, Walk, rarest
+from storage.filter.asking import asked, when
+from storage.filter.terms import All, Any, Argument, Field, Figure, Filter, Not, Term, When, Words
+from storage.filter.trees import inwards
 from storage.groups import in_groups
-from storage.search import Phrase, count_up_to, holding
+from storage.search import Phrase, count_up_to, holding, holds_phrase
 from storage.summaries import Cursor
 
 Page: TypeAlias = sa.Select[int, float]
@@ -31,107 +38,140 @@ _trace = tables.trace.c
 class Plan:
     """How a page is found: what drives, what is asked of each trace met, and the common words to ask of all those.
 
-    `ids` are the traces that hold the words, or what selects them, where those drive.
+    They shall hold all `words` and none of `without`. `times` bound when the traces were. `ids` are the traces to look
+    at, or what selects them, where those drive.
     """
 
     drives: Asked | None
     rest: tuple[sa.ColumnElement[bool], ...]
     words: tuple[Phrase, ...] = ()
+    without: tuple[Phrase, ...] = ()
     ids: tuple[int, ...] | sa.Select[int] | None = None
+    times: tuple[When, ...] = ()
+    now_s: float = 0.0
 
     def selects(self, *, after: Cursor | None, limit: int) -> list[Page]:
-        """The selects that together give the next `limit` traces behind `after`, but for `words`."""
-        return [select.limit(limit) for select in _walks(self, after)]
+        """The selects that together give the next `limit` traces behind `after`, but for the words."""
+        if self.ids is not None:
+            return [_sorted(self, self.ids, after).limit(limit)]
+        walks = self.drives.walks if self.drives is not None else (Walk(tables.trace, ()),)
+        return [_walked(self, walk, after).limit(limit) for walk in walks]
 
     @property
     def conditions(self) -> tuple[sa.ColumnElement[bool], ...]:
-        """What a trace must fulfil that was met elsewhere, but for `words`."""
-        return self.rest if self.drives is None else (*self.rest, _condition(self.drives))
+        """What a trace must fulfil that was met elsewhere, but for the words."""
+        met = () if self.drives is None else (self.drives.condition,)
+        return (*self.rest, *met, *self.within(_trace.sort_at_s))
+
+    def within(self, sort_at_s: sa.ColumnElement[float]) -> list[sa.ColumnElement[bool]]:
+        """That a time lies within the bounds."""
+        return [when(one, sort_at_s, self.now_s) for one in self.times]
 
     def driven_by(self, words: sa.Select[int]) -> "Plan":
-        """The same, found from the ids of all traces that hold the words."""
-        return replace(self, drives=None, rest=self.conditions, words=(), ids=words)
+        """The same, found from the ids of all traces that hold `words`."""
+        return replace(self, drives=None, rest=self.conditions, words=(), ids=words, times=())
 
 
-def plan_of(connection: sa.Connection, wanted: Filter, after: Cursor | None) -> Plan | None:
-    """How to find what the filter lets through behind `after`; None where it lets nothing through."""
-    fields = [asked(connection, term) for term in wanted if isinstance(term, Field)]
+def plan_of(connection: sa.Connection, wanted: Filter, after: Cursor | None, now_s: float) -> Plan | None:
+    """How to find what lets through a filter without a choice at its top, behind `after`; None where nothing is.
+
+    `now_s` is the time that `since:2h` counts from.
+    """
+    terms = [_asked(connection, term, now_s) for term in wanted if not _is_apart(term)]
+    times = tuple(term for term in wanted if isinstance(term, When))
     words = tuple(Phrase(term.phrase, term.prefix) for term in wanted if isinstance(term, Words))
-    drives = rarest(connection, fields, after)
-    if drives is not None and not drives.found:
+    without = tuple(Phrase(words.phrase, words.prefix) for words in _unwanted(wanted))
+    if not all(term.found for term in terms):
         return None
+    drives = rarest(connection, terms, after)
     held = count_up_to(connection, words, ENOUGH) if words else ENOUGH
     if not held:
         return None
     if held < min(ENOUGH, drives.found if drives else ENOUGH):
         ids = tuple(connection.scalars(holding(connection, words).limit(ENOUGH)))
-        return Plan(None, tuple(map(_condition, fields)), ids=ids)
-    if drives is not None and len(drives.values) > MOST_VALUES:
-        drives = None
-    return Plan(drives, tuple(_condition(one) for one in fields if one is not drives), words)
+        return Plan(None, tuple(term.condition for term in terms), (), without, ids, times, now_s)
+    rest = tuple(term.condition for term in terms if term is not drives)
+    if drives is not None and not drives.walks and drives.ids is not None:
+        return Plan(None, rest, words, without, tuple(set(connection.scalars(drives.ids))), times, now_s)
+    if drives is not None and drives.is_wider:
+        rest = (*rest, drives.condition)
+    return Plan(drives, rest, words, without, None, times, now_s)
 
 
-def matching(connection: sa.Connection, wanted: Filter, ids: Sequence[int]) -> set[int]:
-    """Which of these traces have the fields that the filter asks for; its words are left to the caller."""
-    fields = [_condition(asked(connection, term)) for term in wanted if isinstance(term, Field)]
+def _is_apart(term: Term) -> bool:
+    """Whether a term is no condition on a trace's row: words that it holds or lacks, and when it was."""
+    return isinstance(term.term if isinstance(term, Not) else term, Words) or isinstance(term, When)
+
+
+def _unwanted(wanted: Filter) -> Iterator[Words]:
+    for term in wanted:
+        if isinstance(term, Not) and isinstance(term.term, Words):
+            yield term.term
+
+
+def matching(connection: sa.Connection, wanted: Filter, ids: Sequence[int], now_s: float) -> set[int]:
+    """Which of these traces a filter lets through; its words are asked of the text index."""
+    conditions = [condition_of(connection, inwards(term), now_s) for term in wanted]
     found: set[int] = set()
     for group in in_groups(ids):
-        found |= set(connection.scalars(sa.select(_trace.id).where(_trace.id.in_(group), *fields)))
+        found |= set(connection.scalars(sa.select(_trace.id).where(_trace.id.in_(group), *conditions)))
     return found
 
 
-def _walks(plan: Plan, after: Cursor | None) -> list[Page]:
-    match plan.drives:
-        case Asked(Field(Key.TOOL | Key.CODE as key), values=values):
-            table, column = TABLES[key]
-            source: sa.FromClause = table
-            if plan.rest:
-                source = table.join(tables.trace, _trace.id == table.c.trace_id)
-            return [
-                _walk(source, table.c.sort_at_s, table.c.trace_id, [column == value, *plan.rest], after)
-                for value in values
-            ]
-        case Asked(Field(key), values=values):
-            starts = [[COLUMNS[key] == value] for value in values]
+def condition_of(connection: sa.Connection, term: Term, now_s: float) -> sa.ColumnElement[bool]:
+    """What a trace must fulfil, with `not` before leaves alone."""
+    match term:
+        case Words(phrase, prefix):
+            return holds_phrase(connection, Phrase(phrase, prefix))
+        case All(terms):
+            return sa.and_(sa.true(), *(condition_of(connection, one, now_s) for one in terms))
+        case Any(terms):
+            return sa.or_(sa.false(), *(condition_of(connection, one, now_s) for one in terms))
+        case Not(Words() as words):
+            return sa.not_(condition_of(connection, words, now_s))
+        case Not():
+            return _asked(connection, term, now_s).condition
+        case Field() | Figure() | Argument() | When():
+            return asked(connection, term, now_s).condition
         case _:
-            if plan.ids is not None:
-                return [_sorted(plan.ids, plan.rest, after)]
-            starts = [[]]
-    return [_walk(tables.trace, _trace.sort_at_s, _trace.id, [*start, *plan.rest], after) for start in starts]
+            assert_never(term)
 
 
-def _walk(
-    source: sa.FromClause,
-    sort_at_s: sa.ColumnElement[float],
-    id_: sa.ColumnElement[int],
-    conditions: Sequence[sa.ColumnElement[bool]],
-    after: Cursor | None,
-) -> Page:
-    behind = [] if after is None else [sa.tuple_(sort_at_s, id_) < sa.tuple_(after.sort_at_s, after.id)]
+def _asked(connection: sa.Connection, term: Term, now_s: float) -> Asked:
+    match term:
+        case Field() | Figure() | Argument() | When():
+            return asked(connection, term, now_s)
+        case Not(Field() | Figure() | Argument() | When() as leaf):
+            return asked(connection, leaf, now_s, negated=True)
+        case Not(inner):
+            return Asked(sa.not_(condition_of(connection, inner, now_s)))
+        case _:
+            return Asked(condition_of(connection, term, now_s))
+
+
+def _walked(plan: Plan, walk: Walk, after: Cursor | None) -> Page:
+    """The traces of a stretch of an index, from the newest on."""
+    source: sa.FromClause = walk.table
+    if plan.rest and walk.table is not tables.trace:
+        source = walk.table.join(tables.trace, _trace.id == walk.trace_id)
+    sort_at_s, id_ = walk.sort_at_s, walk.trace_id
     select = sa.select(id_.label("id"), sort_at_s.label("sort_at_s")).select_from(source)
-    return select.where(*conditions, *behind).order_by(sort_at_s.desc(), id_.desc())
+    if walk.repeats:
+        select = select.distinct()
+    conditions = (*walk.where, *plan.rest, *plan.within(sort_at_s), *_behind(sort_at_s, id_, after))
+    return select.where(*conditions).order_by(sort_at_s.desc(), id_.desc())
 
 
-def _sorted(
-    ids: tuple[int, ...] | sa.Select[int], conditions: Sequence[sa.ColumnElement[bool]], after: Cursor | None
-) -> Page:
+def _sorted(plan: Plan, ids: tuple[int, ...] | sa.Select[int], after: Cursor | None) -> Page:
     """These traces from the newest on; said so that no index tempts the database to begin with the time."""
+    conditions = (*plan.rest, *plan.within(_trace.sort_at_s))
     named = sa.select(_trace.id, _trace.sort_at_s).where(_trace.id.in_(ids), *conditions)
-    found = named.cte("found").prefix_with("MATERIALIZED")
-    return _walk(found, found.c.sort_at_s, found.c.id, [], after)
+    found = named.cte("found").prefix_with("MATERIALIZED").c
+    behind = _behind(found.sort_at_s, found.id, after)
+    return sa.select(found.id, found.sort_at_s).where(*behind).order_by(found.sort_at_s.desc(), found.id.desc())
 
 
-def _condition(asked: Asked) -> sa.ColumnElement[bool]:
-    """What a trace that was met elsewhere must fulfil, said so that no index tempts the database to begin here."""
-    key = asked.field.key
-    if key not in TABLES:
-        return _opaque(COLUMNS[key].in_(asked.values))
-    table, column = TABLES[key]
-    other = table.alias()
-    named = _opaque(other.c[column.name].in_(asked.values))
-    return sa.exists().select_from(other).where(other.c.trace_id == _trace.id, named)
-
-
-def _opaque(condition: sa.ColumnElement[bool]) -> sa.ColumnElement[bool]:
-    """The same condition; SQLite finds no index for it, and PostgreSQL takes it for neither rare nor common."""
-    return sa.case((condition, sa.true()), else_=sa.false())
+def _behind(
+    sort_at_s: sa.ColumnElement[float], id_: sa.ColumnElement[int], after: Cursor | None
+) -> list[sa.ColumnElement[bool]]:
+    return [] if after is None else [sa.tuple_(sort_at_s, id_) < sa.tuple_(after.sort_at_s, after.id)]

@@ -5,6 +5,7 @@ the pieces of open turns are asked for only where that moved, and then from behi
 twice. A trace that a filter does not let through yet is looked at again whenever a turn of it has ended.
 """
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -15,9 +16,10 @@ import sqlalchemy as sa
 from inspector.capture.events import ChunksArrived, RecordEvent, TraceEnded, TraceStarted, TurnEnded, TurnStarted
 from inspector.model import Chunk, Turn
 from storage import tables
-from storage.excerpts import holds
+from storage.excerpts import held_words
 from storage.filter import Filter
 from storage.filter.sql import matching
+from storage.filter.trees import with_known_words, words_in
 from storage.groups import in_groups
 from storage.reading import read_facts, read_turns
 from storage.running.pieces import chunks_in, opened_turn
@@ -112,8 +114,14 @@ class Following:
             for id_, row in rows.items()
             if not self._followed[id_].matches and row.fingerprint != self._followed[id_].fingerprint
         ]
-        for id_ in matching(connection, self._wanted, asked) if asked else ():
-            self._followed[id_].matches = holds(connection, id_, self._wanted)
+        if not asked:
+            return
+        now_s, words = time.time(), set(words_in(self._wanted))
+        plain = tuple(term for term in self._wanted if not any(words_in((term,))))
+        for id_ in matching(connection, plain, asked, now_s):
+            # The text index does not know yet what is being recorded: the texts are read.
+            known = with_known_words(self._wanted, held_words(connection, id_, words)) if words else ()
+            self._followed[id_].matches = not words or id_ in matching(connection, known, [id_], now_s)
 
     def _turns(self, connection: sa.Connection, id_: int, row: _Row) -> Iterator[RecordEvent]:
         """The beginning of a trace, and its turns that ended."""

@@ -25,6 +25,17 @@ def holding(connection: sa.Connection, phrases: Sequence[Phrase]) -> sa.Select[i
     return held
 
 
+def holds_phrase(connection: sa.Connection, phrase: Phrase) -> sa.ColumnElement[bool]:
+    """That a trace holds this phrase, asked of each row of `trace` that is met."""
+    if connection.dialect.name == "sqlite":
+        held = sa.select(sa.literal(1)).select_from(SQLITE).where(match([phrase]), SQLITE.c.rowid == tables.trace.c.id)
+    else:
+        of_trace = POSTGRESQL.c.trace_id == tables.trace.c.id
+        found = sa.case((vector_match(phrase), sa.true()), else_=sa.false())
+        held = sa.select(sa.literal(1)).select_from(POSTGRESQL).where(of_trace, found)
+    return sa.exists(held.correlate(tables.trace))
+
+
 def count_up_to(connection: sa.Connection, phrases: Sequence[Phrase], enough: int) -> int:
     """How many ids `holding` gives: exact below `enough`, and `enough` from there on or where likely.
 

@@ -34,6 +34,13 @@ def postgresql_database(postgresql: str) -> Iterator[str]:
         yield url
 
 
+@pytest.fixture(scope="module")
+def postgresql_database_of_module(postgresql: str) -> Iterator[str]:
+    """The URL of a database that the tests of a module share."""
+    with new_database(postgresql) as url:
+        yield url
+
+
 @pytest.fixture(scope="session")
 def postgresql() -> Iterator[str]:
     """The URL of a running server, without a database's name."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from storage import Cursor, Store
+from storage import Cursor, Order, Store
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 
 TRACES = 23
@@ -30,6 +30,26 @@ def test_the_edges_of_a_list_lead_to_each_of_its_pages(filled: Store, wanted: st
     assert counted == len(listed)
     assert edges == [one.cursor for one in [*listed[6::7], listed[-1]]][: len(edges)]
     assert filled.traces(wanted, limit=7, after=edges[0]) == listed[7:14]
+
+
+@pytest.mark.parametrize("order", Order)
+@pytest.mark.parametrize("wanted", ["", "status:broken or weather"])
+def test_a_list_in_any_order_goes_on_behind_each_of_its_edges(filled: Store, wanted: str, order: Order) -> None:
+    paging = filled.paging()
+    whole = paging.page(wanted, order, limit=1_000)
+    assert len(whole) == TRACES
+    assert whole == sorted(whole, key=lambda one: (one.cursor.sort_at_s, one.cursor.id), reverse=True)
+    after, pages = None, []
+    for edge in paging.stretch(wanted, order, limit=1_000, page=7).edges:
+        pages += paging.page(wanted, order, limit=7, after=after)
+        after = edge
+    assert pages == whole
+
+
+def test_a_list_by_errors_begins_with_the_most(filled: Store) -> None:
+    filled.save(inspected(trace("worst", BAD_CALL, BAD_CALL, BAD_CALL)))
+    first, *_, last = filled.paging().page("", Order.ERRORS, limit=100)
+    assert (first.summary.name, last.summary.errors) == ("worst", 0)
 
 
 def test_nothing_has_no_edges(store: Store) -> None:

@@ -7,6 +7,7 @@ import click
 
 from inspector.json_text import write_json
 from storage import Cursor, Store, TraceSummary, open_store
+from ui.cli.filtering import FilterType, filter_of, filter_option
 from ui.cli.options import color_option, database_option, json_option
 from ui.cli.paint import put, screen_width
 from ui.cli.upkeep import PATIENCE_S, end_broken_off, fill_text_index
@@ -20,22 +21,38 @@ _PAGE = 200
 
 
 @click.command("list")
-@click.option("--filter", "-f", "expression", default="", metavar="EXPR", help="Only traces that match; see below.")
+@click.argument("words", metavar="[FILTER]...", nargs=-1, type=FilterType())
+@filter_option
 @click.option("--limit", "-n", default=100, show_default=True, type=click.IntRange(min=1), help="At most so many.")
 @json_option
 @database_option
 @color_option
-def list_traces(expression: str, limit: int, where: str | None, *, as_json: bool, color: str) -> None:
-    """List the traces in the database, the newest first.
+def list_traces(
+    words: tuple[str, ...], expression: str, limit: int, where: str | None, *, as_json: bool, color: str
+) -> None:
+    """List the traces in the database, the newest first; with a FILTER, those that match.
 
-    A filter is words to be found in the text, and `key:value` for status, model, source, format, tool and code:
+    A filter is words to be found in the text, and `key:value`, under `and`, `or`, `not` and parentheses:
 
     \b
-    weaklink list --filter status:broken
-    weaklink list --filter "code:J104 tool:get_weather Oslo"
+    weaklink list status:broken model:hermes*
+    weaklink list 'code:J104,S2 (tool:get_weather or Oslo)'
+    weaklink list 'arg:$.city=Oslo not status:ok'
+    weaklink list 'duration:>2m tokens:>4k since:3d'
+
+    \b
+    What it was    status (or running), model, source, format, name, id, session, prompt
+    What it did    tool, arg, kind, calls, turns, tokens, reasoning
+    What failed    code, severity, errors, warnings, step (at which it broke)
+    How long       duration, first_token, gap, since, before
+    What you said  marked:yes, note
+
+    A comma is `or` between values, `*` stands for anything, numbers go with > >= < <= and units (2s, 500ms, 4k). An
+    argument is named by its path, `$.to[0].city`, or by its name alone, with = != ~ (holds) > or <.
 
     A trace that is still being recorded is listed as `running`. With --json, one line of JSON a trace.
     """  # noqa: D301  # Click wants the backspace itself
+    expression = filter_of(words, expression)
     with open_store(where, create=False, busy_timeout_s=PATIENCE_S) as store:
         end_broken_off(store)
         if expression:

@@ -6,6 +6,7 @@ import click
 
 from inspector.json_text import write_json
 from storage import Store, open_store
+from ui.cli.filtering import FilterType, filter_of
 from ui.cli.options import color_option, database_option, json_option
 from ui.cli.paint import put, screen_width
 from ui.cli.upkeep import PATIENCE_S, fill_text_index, say
@@ -14,7 +15,7 @@ from ui.views.wording import counted
 
 
 @click.command("search")
-@click.argument("words", metavar="WORDS...", nargs=-1, required=True)
+@click.argument("words", metavar="WORDS...", nargs=-1, required=True, type=FilterType())
 @click.option("--limit", "-n", default=20, show_default=True, type=click.IntRange(min=1), help="At most so many.")
 @json_option
 @database_option
@@ -31,9 +32,10 @@ def search(words: tuple[str, ...], limit: int, where: str | None, *, as_json: bo
 
     With --json, one line of JSON a hit.
     """  # noqa: D301  # Click wants the backspace itself
+    wanted = filter_of(words)
     with open_store(where, create=False, busy_timeout_s=PATIENCE_S) as store:
         fill_text_index(store)
-        found = store.search(" ".join(words), limit=limit)
+        found = store.search(wanted, limit=limit)
         if found.waiting:
             say(f"{_so_far(store, found.waiting)}; what waits was not searched")
     if as_json:

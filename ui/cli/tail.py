@@ -11,7 +11,7 @@ from inspector.diagnostics import Diagnostic, Location
 from inspector.json_text import write_json
 from inspector.model import Json, Span, ToolCall, Trace, Turn
 from storage import NoDatabaseYetError, Store, TraceSummary, open_store, place_of
-from storage.filter import parse_filter
+from ui.cli.filtering import FilterType, filter_of, filter_option
 from ui.cli.options import color_option, database_option, json_option
 from ui.cli.paint import put, screen_width
 from ui.cli.tail_reading import TailReading, Tells
@@ -24,19 +24,23 @@ _TIDY_S = 10.0
 
 
 @click.command("tail")
-@click.option("--filter", "-f", "expression", default="", metavar="EXPR", help="Only traces that match, as in `list`.")
+@click.argument("words", metavar="[FILTER]...", nargs=-1, type=FilterType())
+@filter_option
 @click.option("--all", "from_start", is_flag=True, help="Begin with what running traces already hold.")
 @json_option
 @database_option
 @color_option
-def tail(expression: str, where: str | None, *, from_start: bool, as_json: bool, color: str) -> None:
+def tail(
+    words: tuple[str, ...], expression: str, where: str | None, *, from_start: bool, as_json: bool, color: str
+) -> None:
     """Follow what is being recorded, by any process: spans as they close, faults as soon as they are known.
 
     Each line begins with the trace's number and the turn's, `12/3`. A turn's end says how it ended, a trace's end how
-    it came out and where it broke. With --filter a trace is told once it matches, and then from its beginning. Traces
-    that are imported meanwhile are told whole. Where there is no database yet, it is waited for. Ctrl-C ends it.
+    it came out and where it broke. With a filter, as `list` takes it, a trace is told once it matches, and then from
+    its beginning. Traces that are imported meanwhile are told whole. Where there is no database yet, it is waited for.
+    Ctrl-C ends it.
     """
-    parse_filter(expression)
+    expression = filter_of(words, expression)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     tells: Tells = _Json() if as_json else _Lines(color)
     try:

@@ -6,7 +6,7 @@ from typing import Any
 
 from textual.binding import Binding
 from textual.dom import DOMNode
-from textual.keys import key_to_character
+from textual.keys import REPLACED_KEYS, key_to_character
 from textual.screen import Screen
 
 
@@ -79,7 +79,8 @@ def key_names(screen: Screen[Any]) -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     focused = screen.focused
     for key, active in screen.active_bindings.items():
-        if active.binding.id and not (focused and focused.check_consume_key(key, key_to_character(key))):
+        typed = focused is not None and focused.check_consume_key(key, key_to_character(REPLACED_KEYS.get(key, key)))
+        if active.binding.id and not typed:
             shown = screen.app.get_key_display(active.binding)
             found[active.binding.id] = (*found.get(active.binding.id, ()), shown)
     return found

@@ -9,7 +9,7 @@ branch_labels = None
 depends_on = None
 
 _KEYS = ("kinds", "reasoning", "prompt_hash")
-_NUMBERS = ("duration_s", "first_token_s", "max_gap_s")
+_NUMBERS = ("duration_s", "first_token_s", "max_gap_s", "tokens", "break_step")
 
 
 def upgrade() -> None:
@@ -40,7 +40,15 @@ def upgrade() -> None:
         sqlite_with_rowid=False,
     )
     op.create_index("ix_argument_trace_id", "argument", ["trace_id"])
+    op.create_index(
+        "ix_argument_name_number",
+        "argument",
+        ["name", "number"],
+        sqlite_where=sa.text("number IS NOT NULL"),
+        postgresql_where=sa.text("number IS NOT NULL"),
+    )
 
+    op.add_column("trace", sa.Column("tokens", sa.BigInteger(), nullable=True))
     op.add_column("trace", sa.Column("first_token_s", sa.Double(), nullable=True))
     op.add_column("trace", sa.Column("max_gap_s", sa.Double(), nullable=True))
     for name in ("prompt_hash", "kinds", "reasoning"):
@@ -65,7 +73,7 @@ def downgrade() -> None:
         op.drop_index(f"ix_trace_{name}_sort_at_s_id", "trace")
     for name in ("steps_recovered", "steps_failed", "steps_ok", "steps", "infos"):
         op.drop_column("trace", name)
-    for name in ("reasoning", "kinds", "prompt_hash", "max_gap_s", "first_token_s"):
+    for name in ("reasoning", "kinds", "prompt_hash", "max_gap_s", "first_token_s", "tokens"):
         op.drop_column("trace", name)
     op.drop_table("argument")
     op.drop_table("mark")

@@ -8,7 +8,7 @@ from textual.binding import BindingType
 from textual.message import Message
 
 from inspector.errors import WeaklinkError
-from storage import Cursor, Store, Stretch, TraceSummary
+from storage import Cursor, Order, Store, Stretch, TraceSummary
 from ui.tui.chains.pages import PAGE, SURVEYED, Pages, Row, rows_of
 from ui.tui.commands import Command, bindings
 from ui.tui.line_commands import LINE_COMMANDS
@@ -40,6 +40,7 @@ class ChainList(LineView, inherit_bindings=False):
     def __init__(self, access: StoreAccess) -> None:
         self.pages = Pages()
         self.wanted = ""
+        self.order = Order.TIME
         super().__init__(_ChainLines(self), id="list")
         self._access = access
         self._filling = False
@@ -50,23 +51,30 @@ class ChainList(LineView, inherit_bindings=False):
         row = self.pages.row(self.cursor) if self.pages.count else None
         return row.summary if row else None
 
-    async def load(self, wanted: str, *, keep: TraceSummary | None = None, prefer_broken: bool = False) -> None:
+    @property
+    def place(self) -> Cursor | None:
+        """Where in its list the trace under the cursor stands; None where there is none."""
+        row = self.pages.row(self.cursor) if self.pages.count else None
+        return row.cursor if row else None
+
+    async def load(
+        self, wanted: str, order: Order, *, keep: TraceSummary | None = None, prefer_broken: bool = False
+    ) -> None:
         """Read the list of a filter from its top, then walk on to its end; the cursor goes to `keep`, where that is.
 
         With `prefer_broken` it goes to the newest broken trace instead. FilterError, StoreError.
         """
-        rows = await self._access.ask(partial(_page, wanted=wanted, after=None))
-        self.wanted, self.pages = wanted, Pages()
+        rows = await self._access.ask(partial(_page, wanted=wanted, order=order, after=None))
+        self.wanted, self.order, self.pages = wanted, order, Pages()
         self.pages.begin(rows)
         self.show(self.source, cursor=_first_broken(rows) if prefer_broken else 0)
         self.post_message(self.Known())
         while not self.pages.is_complete:
-            survey = partial(_survey, wanted=wanted, after=self.pages.edges[-1])
+            survey = partial(_survey, wanted=wanted, order=order, after=self.pages.edges[-1])
             self.pages.survey(await self._access.ask(survey))
             self.renew()
             self.post_message(self.Known())
-            if keep is not None and self.pages.page_at(keep.cursor) < len(self.pages.edges):
-                await self.go_to(keep)
+            if keep is not None and await self.go_to(keep):
                 keep = None
         if keep is not None:
             await self.go_to(keep)
@@ -74,7 +82,7 @@ class ChainList(LineView, inherit_bindings=False):
     async def go_to(self, wanted: TraceSummary) -> bool:
         """Put the cursor on a trace, wherever in the list it is; whether it is there, as far as that is known."""
         index = self.pages.index_of(wanted.id)
-        if index is None:
+        if index is None and self.order is Order.TIME:
             page = self.pages.page_at(wanted.cursor)
             if page >= len(self.pages.edges) or self.pages.has(page):
                 return False
@@ -86,7 +94,9 @@ class ChainList(LineView, inherit_bindings=False):
 
     async def refresh_head(self, *, stay_on_newest: bool) -> int:
         """Read the newest page and the pages with running traces anew; how many traces are new at the top."""
-        new = self.pages.refresh_head(await self._access.ask(partial(_page, wanted=self.wanted, after=None)))
+        new = self.pages.refresh_head(
+            await self._access.ask(partial(_page, wanted=self.wanted, order=self.order, after=None))
+        )
         if new and not (stay_on_newest and self.cursor == 0):
             self._cursor += new
             self.renew()
@@ -142,7 +152,7 @@ class ChainList(LineView, inherit_bindings=False):
 
     async def _read(self, page: int) -> None:
         pages = self.pages
-        rows = await self._access.ask(partial(_page, wanted=self.wanted, after=pages.after(page)))
+        rows = await self._access.ask(partial(_page, wanted=self.wanted, order=self.order, after=pages.after(page)))
         pages.put(page, rows)
         if pages is self.pages:
             self.renew()
@@ -171,13 +181,14 @@ class _ChainLines:
         return self._owner.row_line(index, width)
 
 
-def _page(store: Store, *, wanted: str, after: Cursor | None) -> list[Row]:
-    found = store.traces(wanted, limit=PAGE, after=after)
-    return rows_of(found, store.paging().call_counts([one.id for one in found]))
+def _page(store: Store, *, wanted: str, order: Order, after: Cursor | None) -> list[Row]:
+    paging = store.paging()
+    found = paging.page(wanted, order, limit=PAGE, after=after)
+    return rows_of(found, paging.call_counts([one.summary.id for one in found]))
 
 
-def _survey(store: Store, *, wanted: str, after: Cursor) -> Stretch:
-    return store.paging().stretch(wanted, limit=SURVEYED, page=PAGE, after=after)
+def _survey(store: Store, *, wanted: str, order: Order, after: Cursor) -> Stretch:
+    return store.paging().stretch(wanted, order, limit=SURVEYED, page=PAGE, after=after)
 
 
 def _first_broken(rows: list[Row]) -> int:

@@ -8,6 +8,7 @@ CHAIN_COMMANDS = (
     Command("chains.filter", "Filter", "Filters the list; keys and values are completed.", ("f",), in_footer=True),
     Command("chains.search", "Search", "Finds words in the texts of all traces.", ("/",), in_footer=True),
     Command("chains.broken", "Broken only", "Shows only broken chains, or all again.", ("b",), in_footer=True),
+    Command("chains.sort", "Sort", "Sorts by time, duration, tokens or errors.", ("s",), in_footer=True),
     Command("chains.clear", "Clear filter", "Shows all chains again.", ("escape", "backspace")),
     Command("chains.mark", "Mark", "Marks the chain under the cursor, or takes its mark away.", ("m",), in_footer=True),
     Command("chains.note", "Note", "Writes a note on the chain under the cursor.", (";",), in_footer=True),

@@ -5,7 +5,7 @@ from functools import partial
 
 from inspector.errors import WeaklinkError
 from storage import Cursor, Store, TraceSummary
-from storage.filter import Words, parse_filter
+from ui.tui.chains.wanted import has_words
 from ui.tui.line_bar import LineBar
 from ui.tui.store_access import StoreAccess
 from ui.tui.work import begin
@@ -76,7 +76,7 @@ def _looked_up(store: Store, *, summary: TraceSummary, wanted: str, width: int) 
         lines.append(minimap(*store.inspected(summary.id), width))
     else:
         lines.append((Run("a long trace; open it to see its map", Style.DIM),))
-    if any(isinstance(term, Words) for term in parse_filter(wanted)):
+    if has_words(wanted):
         just_before = Cursor(summary.cursor.sort_at_s, summary.id + 1)
         hits = store.search(wanted, limit=1, after=just_before).hits
         lines += list(hit_lines(hits, width=width))[2:3]

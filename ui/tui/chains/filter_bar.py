@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
@@ -14,7 +13,7 @@ from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.widgets import Input, Label
 
-from storage import FilterError
+from storage import Completion, FilterError
 from storage.filter import parse_filter
 from ui.tui.commands import Command, bindings
 from ui.tui.line_bar import LineBar, Spot
@@ -33,18 +32,10 @@ FILTER_COMMANDS = (
 )
 _PATIENCE_S = 0.25  # after the last key the list follows
 _OFFERED = 12
+_NOTHING = "-"
 
 
-@dataclass(frozen=True, slots=True)
-class Suggestion:
-    """A text to put in the place of the code points from `start` to `end` of what was typed."""
-
-    start: int
-    end: int
-    text: str
-
-
-Completer = Callable[[str, int], Awaitable[Sequence[Suggestion]]]
+Completer = Callable[[str, int], Awaitable[Sequence[Completion]]]
 """What could stand at a place of a filter."""
 
 
@@ -122,9 +113,7 @@ class FilterBar(Vertical):
         self._before = ""
         self._history: list[str] = []
         self._at = 0
-        self._offered: Sequence[Suggestion] = ()
-        self._taken = 0
-        self._completing = ""
+        self._offered: Sequence[Completion] = ()
 
     def compose(self) -> ComposeResult:
         """The line, and what is said of it."""
@@ -177,7 +166,7 @@ class FilterBar(Vertical):
             case "leave":
                 self._leave(self._before)
             case "complete":
-                self._take(self._taken)
+                self._take(0)
             case "older":
                 self._recall(-1)
             case _:
@@ -186,7 +175,8 @@ class FilterBar(Vertical):
     def on_line_bar_pressed(self, event: LineBar.Pressed) -> None:
         """Take the suggestion that was clicked."""
         event.stop()
-        self._take(int(event.name))
+        if event.name != _NOTHING:
+            self._take(int(event.name))
 
     def _leave(self, text: str) -> None:
         self.workers.cancel_group(self, "typed")
@@ -202,13 +192,12 @@ class FilterBar(Vertical):
             self._marker.position = None
             self.remove_class("wrong")
             self.query_one(LineBar).say([])
-        if text != self._completing:
-            begin(self, partial(self._typed, text), "typed")
+        begin(self, partial(self._typed, text), "typed")
 
     async def _typed(self, text: str) -> None:
         line = self.query_one(FilterInput)
         offered = await self._complete(text, line.cursor_position)
-        self._offered, self._taken = offered[:_OFFERED], 0
+        self._offered = offered[:_OFFERED]
         if self._offered:
             self._show_offered()
         await asyncio.sleep(_PATIENCE_S)
@@ -216,14 +205,17 @@ class FilterBar(Vertical):
             self.post_message(self.Wanted(text, is_final=False))
 
     def _show_offered(self) -> None:
+        """What could come next, and what the first of it is."""
         spots = [Spot(str(at), (Run(visible_line(one.text), Style.KEY),)) for at, one in enumerate(self._offered)]
-        self.query_one(LineBar).offer(spots)
+        first = self._offered[0].what
+        about = [Spot(_NOTHING, (Run(f"tab: {visible_line(first)}", Style.DIM),))] if first else []
+        self.query_one(LineBar).offer([*about, *spots])
 
     def _take(self, number: int) -> None:
-        """Put a suggestion in its place; the next tab puts the one after it there instead."""
-        if not self._offered:
+        """Put one of the offered things in its place."""
+        if number >= len(self._offered):
             return
-        one = self._offered[number % len(self._offered)]
+        one = self._offered[number]
         line = self.query_one(FilterInput)
         typed = line.value
         line.value = typed[: one.start] + one.text + typed[one.end :]

@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from storage import Cursor, Stretch, TraceSummary
+from storage import Cursor, Listed, Stretch, TraceSummary
 
 PAGE = 100
 """Traces on a page."""
@@ -24,12 +24,14 @@ class Row:
     """A trace in the list; of its calls, so many went well."""
 
     summary: TraceSummary
+    cursor: Cursor
     ok_calls: int | None = None
 
 
-def rows_of(found: Sequence[TraceSummary], counts: Mapping[int, tuple[int, int]]) -> list[Row]:
+def rows_of(found: Sequence[Listed], counts: Mapping[int, tuple[int, int]]) -> list[Row]:
     """Rows of these traces; `counts` are the store's of their calls."""
-    return [Row(one, counts[one.id][0] if one.id in counts else None) for one in found]
+    ok_calls = {id_: ok for id_, (ok, _) in counts.items()}
+    return [Row(one.summary, one.cursor, ok_calls.get(one.summary.id)) for one in found]
 
 
 @dataclass(slots=True)
@@ -52,8 +54,8 @@ class Pages:
         """Take the first page."""
         self.counted = len(rows)
         self.is_complete = len(rows) < PAGE
-        self.edges = [rows[-1].summary.cursor] if rows else []
-        self.top = rows[0].summary.cursor if rows else None
+        self.edges = [rows[-1].cursor] if rows else []
+        self.top = rows[0].cursor if rows else None
         self.put(0, rows)
 
     def survey(self, found: Stretch) -> None:
@@ -95,7 +97,7 @@ class Pages:
         return page in self._kept
 
     def page_at(self, cursor: Cursor) -> int:
-        """The page that holds the trace with this cursor, where the list goes from the newest down."""
+        """The page that holds the trace with this cursor, as this list sorts it."""
         return bisect_left(self.edges, _downwards(cursor), key=_downwards)
 
     def known(self) -> Iterator[tuple[int, Row]]:
@@ -117,7 +119,7 @@ class Pages:
         """Take the newest rows as they are now; how many of them are new. Those that were fresh grow with it."""
         if self.top is None:
             return 0
-        newer = [row for row in head if _downwards(row.summary.cursor) < _downwards(self.top)]
+        newer = [row for row in head if _downwards(row.cursor) < _downwards(self.top)]
         before, seen = {row.summary.id for row in self.fresh}, {row.summary.id for row in newer}
         self.fresh = newer + [row for row in self.fresh if row.summary.id not in seen]
         by_id = {row.summary.id: row for row in head}

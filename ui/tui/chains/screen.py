@@ -1,6 +1,6 @@
 """The home screen: places list, counts, filter bar and detail, and does what its commands say."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import ClassVar
 
@@ -8,15 +8,16 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 
 from inspector.errors import WeaklinkError
-from storage import FilterError, Pulse, Store, TraceSummary
+from storage import Completion, Cursor, FilterError, Order, Store, TraceSummary
 from ui.tui.chains.chain_list import ChainList
 from ui.tui.chains.commands import CHAIN_COMMANDS
-from ui.tui.chains.completing import has_words, suggestions
-from ui.tui.chains.deeds import ChainDeeds
 from ui.tui.chains.detail import ChainDetail
 from ui.tui.chains.filter_bar import FilterBar
-from ui.tui.chains.sentences import nothing_lines, shown_of, status_spots, toggled
+from ui.tui.chains.sentences import COLUMN_OF, ORDERS, nothing_lines, shown_of, status_spots
+from ui.tui.chains.wanted import has_words, narrowed, toggled
+from ui.tui.chains.watching import WatchedChains
 from ui.tui.commands import Command, bindings
+from ui.tui.dialogs import Choice, ChoiceDialog
 from ui.tui.footer import KeyFooter
 from ui.tui.line_bar import LineBar
 from ui.tui.status_line import Said, StatusLine
@@ -28,14 +29,13 @@ from ui.views.run import Line, Run
 from ui.views.visible import visible_line
 from ui.views.wording import counted
 
-_BEAT_S = 1.0  # how often the store is asked whether it has changed
 _INDEXED = 100  # traces that are read into the text index at a time
 
 OpenTrace = Callable[[int, int | None], None]
 """Opens a trace on a step."""
 
 
-class ChainsScreen(ChainDeeds):
+class ChainsScreen(WatchedChains):
     """Traces, the newest first. `open_trace` is called with what is to be opened."""
 
     ACTIONS: ClassVar[tuple[Command, ...]] = CHAIN_COMMANDS
@@ -52,15 +52,8 @@ class ChainsScreen(ChainDeeds):
         super().__init__(access)
         self._open_trace = open_trace
         self._first_wanted = wanted
-        self._counts: dict[str, int] = {}
-        self._pulse = Pulse(0, frozenset())
-        self._follows = False
-        self._paused = False
-        self._waiting = 0
-        self._problem: WeaklinkError | None = None
         self._landed: int | None = None
         self._work = 0
-        self._beating = False
 
     def compose(self) -> ComposeResult:
         """From top to bottom."""
@@ -70,28 +63,28 @@ class ChainsScreen(ChainDeeds):
         yield ChainList(self._access)
         yield LineBar(id="nothing")
         yield ChainDetail(self._access)
-        yield FilterBar(partial(suggestions, self._access))
+        yield FilterBar(self._complete)
         yield KeyFooter()
 
     def on_mount(self) -> None:
         """Read the list, and look every second whether it changes."""
         self.chains.focus()
-        self._load(self._first_wanted, prefer_broken=True)
-        self.set_interval(_BEAT_S, self._beat)
+        self.load(self._first_wanted, prefer_broken=True)
+        self.watch_store()
 
     def on_resize(self) -> None:
         """Heads stand over their columns."""
-        self.query_one("#head", LineBar).say([chain_columns(max(self.size.width - 1, 10)).head()])
+        self.say_all()
         self._look()
 
     def on_chain_list_known(self) -> None:
         """More is known."""
-        self._say()
+        self.say_all()
         self._look()
 
     def on_chain_list_failed(self, event: ChainList.Failed) -> None:
         """A page could not be read."""
-        self._failed(event.error)
+        self.failed(event.error)
 
     def on_line_view_moved(self) -> None:
         """Another chain is under the cursor."""
@@ -104,14 +97,14 @@ class ChainsScreen(ChainDeeds):
     def on_line_bar_pressed(self, event: LineBar.Pressed) -> None:
         """A status was clicked."""
         if event.name:
-            self._load(toggled(self.chains.wanted, event.name), keep=self.chains.current)
+            self.load(toggled(self.chains.wanted, event.name), keep=self.chains.current)
 
     def on_filter_bar_wanted(self, event: FilterBar.Wanted) -> None:
         """Another filter is wanted."""
         if event.is_final:
             self.chains.focus()
-        if event.text.strip() != self.chains.wanted or self._problem:
-            self._load(event.text.strip(), keep=self.chains.current)
+        if event.text.strip() != self.chains.wanted or self.problem:
+            self.load(event.text.strip(), keep=self.chains.current)
 
     async def beside(self, id: int, by: int) -> int | None:
         """The id of the trace that stands `by` places behind this one in the list; None at an end of it."""
@@ -146,45 +139,40 @@ class ChainsScreen(ChainDeeds):
 
     def action_broken(self) -> None:
         """Show only broken chains, or all again."""
-        self._load(toggled(self.chains.wanted, "status:broken"), keep=self.chains.current)
+        self.load(toggled(self.chains.wanted, "status:broken"), keep=self.chains.current)
 
     def action_clear(self) -> None:
         """Show all chains again."""
         if self.chains.wanted:
-            self._load("", keep=self.chains.current)
+            self.load("", keep=self.chains.current)
 
-    def action_follow(self) -> None:
-        """Keep the cursor on the newest chain, or let it go."""
-        self._follows = not self._follows
-        if self._follows:
-            self._paused = False
-            self.chains.move_to(0)
-        self._say()
-
-    def action_pause(self) -> None:
-        """Hold the list still, or go on."""
-        self._paused = not self._paused
-        if not self._paused:
-            self._waiting = 0
-            self._pulse = Pulse(0, frozenset())
-        self._say()
+    def action_sort(self) -> None:
+        """Choose by what the list is sorted."""
+        choices = [Choice(order.value, about, order.value) for order, about in ORDERS.items()]
+        self.app.push_screen(ChoiceDialog("sort by", choices), self._sort)
 
     def action_reload(self) -> None:
         """Read the database anew."""
         self._access.forget()
-        self._load(self.chains.wanted, keep=self.chains.current)
+        self.load(self.chains.wanted, keep=self.chains.current)
 
     def action_quit(self) -> None:
         """End weaklink."""
         self.app.exit()
+
+    def _sort(self, order: str | None) -> None:
+        if order is not None:
+            self.order = Order(order)
+            self.load(self.chains.wanted)
 
     def _open(self, summary: TraceSummary | None) -> None:
         if summary is not None:
             self._landed = summary.id
             self._open_trace(summary.id, summary.broken.step if summary.broken else None)
 
-    def _load(self, wanted: str, *, keep: TraceSummary | None = None, prefer_broken: bool = False) -> None:
-        self._problem = None
+    def load(self, wanted: str, *, keep: TraceSummary | None = None, prefer_broken: bool = False) -> None:
+        """Begin to read the list of a filter; what was being read before is left."""
+        self.problem = None
         loading = partial(self._loaded, wanted, keep=keep, prefer_broken=prefer_broken)
         begin(self, loading, "load")
 
@@ -196,18 +184,24 @@ class ChainsScreen(ChainDeeds):
         try:
             if has_words(wanted):
                 await self._index()
-            self._pulse = await self._access.ask(lambda store: store.paging().pulse())
-            await self.chains.load(wanted, keep=keep, prefer_broken=prefer_broken)
-            self._counts = await self._access.ask(lambda store: store.paging().status_counts())
-            self._say()
+            self.pulse = await self._access.ask(lambda store: store.paging().pulse())
+            await self.chains.load(wanted, self.order, keep=keep, prefer_broken=prefer_broken)
+            self.counts = await self._access.ask(lambda store: store.paging().status_counts())
+            self.say_all()
         except FilterError as error:
             self.query_one(FilterBar).open(wanted, before=self.chains.wanted)
             self.query_one(FilterBar).say_wrong(error)
         except WeaklinkError as error:
-            self._failed(error)
+            self.failed(error)
         finally:
             if mine == self._work:
                 status.working = ""
+
+    async def _complete(self, text: str, cursor: int) -> Sequence[Completion]:
+        try:
+            return await self._access.ask(lambda store: store.complete(text, cursor))
+        except WeaklinkError:
+            return ()  # what is wrong with the store is said in the status line
 
     async def _index(self) -> None:
         """Read what the text index still lacks, and say how much that is."""
@@ -222,42 +216,12 @@ class ChainsScreen(ChainDeeds):
                 f"What waits for the text index is not searched: {sentence(error, self._access.name)}", is_error=True
             )
 
-    async def _beat(self) -> None:
-        """See whether the store has changed, and what."""
-        if self._beating:
-            return
-        self._beating = True
-        try:
-            pulse = await self._access.ask(lambda store: store.paging().pulse())
-            if self._problem is not None:
-                self._load(self.chains.wanted, keep=self.chains.current)
-            elif self._paused:
-                self._waiting = max(pulse.newest_id - self._pulse.newest_id, 0)
-                self._say()
-            elif pulse != self._pulse or pulse.running:
-                await self._changed(pulse)
-        except WeaklinkError as error:
-            self._failed(error)
-        finally:
-            self._beating = False
-
-    async def _changed(self, pulse: Pulse) -> None:
-        """Take what is new at the top; where more came than stands there, read the list anew."""
-        came = pulse.newest_id - self._pulse.newest_id
-        self._pulse = pulse
-        new = await self.chains.refresh_head(stay_on_newest=self._follows)
-        if came:
-            self._counts = await self._access.ask(lambda store: store.paging().status_counts())
-            if not self.chains.pages.count or (new < came and not self.chains.wanted):
-                self._load(self.chains.wanted, keep=None if self._follows else self.chains.current)
-        self._say()
-
     async def _to_break(self, *, forward: bool) -> None:
         """Open the nearest broken chain in a direction; behind the last one comes the first."""
-        current, wanted = self.chains.current, self.chains.wanted
+        after, wanted = self.chains.place, self.chains.wanted
         try:
             if forward:
-                found = await self._access.ask(partial(_next_broken, wanted=wanted, current=current))
+                found = await self._access.ask(partial(_next_broken, wanted=wanted, order=self.order, after=after))
             else:
                 found = self.chains.broken_before()
             if found is not None:
@@ -266,49 +230,36 @@ class ChainsScreen(ChainDeeds):
             else:
                 self.tell("No chain of this list is broken." if forward else "No chain before this one is broken.")
         except WeaklinkError as error:
-            self._failed(error)
-
-    def _failed(self, error: WeaklinkError) -> None:
-        said = sentence(error, self._access.name)
-        if self._problem is None or sentence(self._problem, self._access.name) != said:
-            self._problem = error
-            if self.chains.pages.count:
-                self.tell(said, is_error=True)
-        self._say()
+            self.failed(error)
 
     def _look(self) -> None:
         self.query_one(ChainDetail).look_at(self.chains.current, self.chains.wanted)
 
-    def _say(self) -> None:
+    def say_all(self) -> None:
         """Say everything that the lines above the list say."""
         pages, wanted = self.chains.pages, self.chains.wanted
         about: Line = (Run("f: ", Style.DIM), Run(visible_line(wanted), Style.KEY)) if wanted else ()
-        problem = sentence(self._problem, self._access.name) if self._problem and pages.count else ""
-        right = (*shown_of(pages, wanted, self._counts), *self._mood())
+        problem = sentence(self.problem, self._access.name) if self.problem and pages.count else ""
+        right = (*shown_of(pages, wanted, self.counts, self.order), *self.mood())
         self.query_one(StatusLine).said = Said(("weaklink", self._place, "chains"), about, right, problem)
-        spots = status_spots(self._counts, len(self._pulse.running), wanted)
+        spots = status_spots(self.counts, len(self.pulse.running), wanted)
         self.query_one("#statuses", LineBar).offer(spots)
+        columns = chain_columns(max(self.size.width - 1, 10))
+        self.query_one("#head", LineBar).say([columns.head(COLUMN_OF[self.order])])
         self.set_class(not pages.count, "nothing")
-        if not pages.count and (self._problem or pages.is_complete):
+        if not pages.count and (self.problem or pages.is_complete):
             self.query_one("#nothing", LineBar).say(
-                nothing_lines(self._access.name, wanted, self._problem, self.size.width)
+                nothing_lines(self._access.name, wanted, self.problem, self.size.width)
             )
         elif self.focused is None:
             self.chains.focus()
-
-    def _mood(self) -> Line:
-        """Whether the list follows or is held still."""
-        if self._paused:
-            return (Run(f"  ‖ paused, {self._waiting:,} new", Style.WARNING),)
-        return (Run("  ● follow", Style.OK),) if self._follows else (Run("  ○ follow", Style.DIM),)
 
     @property
     def _place(self) -> str:
         return self._access.name.rpartition("/")[2]
 
 
-def _next_broken(store: Store, *, wanted: str, current: TraceSummary | None) -> TraceSummary | None:
-    filter_ = f"{wanted} status:broken".strip()
-    after = current.cursor if current else None
-    found = store.traces(filter_, limit=1, after=after) or store.traces(filter_, limit=1)
-    return found[0] if found else None
+def _next_broken(store: Store, *, wanted: str, order: Order, after: Cursor | None) -> TraceSummary | None:
+    page = partial(store.paging().page, narrowed(wanted, "status:broken"), order, limit=1)
+    found = page(after=after) or page()
+    return found[0].summary if found else None

@@ -1,12 +1,12 @@
 """What the home screen says: counts by status, where there is nothing to show, and what of a chain can be copied."""
 
-import re
 import shlex
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from inspector.chain.steps import Status
 from inspector.errors import WeaklinkError
-from storage import NoDatabaseYetError, TraceSummary
+from storage import NoDatabaseYetError, Order, TraceSummary
 from ui.tui.chains.pages import Pages
 from ui.tui.dialogs import Choice
 from ui.tui.line_bar import Spot
@@ -17,8 +17,6 @@ from ui.views.status import RUNNING, status_run
 from ui.views.trace_list import trace_title
 from ui.views.visible import visible_line
 from ui.views.wording import quoted, wrapped
-
-_STATUS_TERM = re.compile(r"(?<!\S)status:[\w*]+(?!\S)")
 
 
 def status_spots(counts: Mapping[str, int], running: int, wanted: str) -> list[Spot]:
@@ -37,19 +35,26 @@ def status_spots(counts: Mapping[str, int], running: int, wanted: str) -> list[S
     return spots
 
 
-def shown_of(pages: Pages, wanted: str, counts: Mapping[str, int]) -> Line:
+ORDERS = MappingProxyType(
+    {
+        Order.TIME: "the newest first",
+        Order.DURATION: "the longest first",
+        Order.TOKENS: "the most tokens first",
+        Order.ERRORS: "the most errors first",
+    }
+)
+"""By what a list can be sorted, and what then comes first."""
+COLUMN_OF = MappingProxyType({Order.TIME: "", Order.DURATION: "dur", Order.TOKENS: "tok", Order.ERRORS: "break"})
+"""The column whose head shows an order; the order of every day needs none."""
+
+
+def shown_of(pages: Pages, wanted: str, counts: Mapping[str, int], order: Order) -> Line:
     """How many chains are shown of how many; `+` while the list is still being walked over."""
     more = "" if pages.is_complete else "+"
     total = sum(counts.values())
     of = f" of {total:,}" if wanted and total else ""
-    return (Run(f"{pages.count:,}{more}", Style.STRONG), Run(f"{of} chains"))
-
-
-def toggled(wanted: str, term: str) -> str:
-    """A filter with a `status:` term in the place of the one it has, or without it where it is the same."""
-    found = _STATUS_TERM.findall(wanted)
-    rest = " ".join(_STATUS_TERM.sub(" ", wanted).split())
-    return rest if term in found else f"{rest} {term}".strip()
+    sorted_ = f", {ORDERS[order]}" if order is not Order.TIME else ""
+    return (Run(f"{pages.count:,}{more}", Style.STRONG), Run(f"{of} chains{sorted_}"))
 
 
 def nothing_lines(place: str, wanted: str, problem: WeaklinkError | None, width: int) -> list[Line]:

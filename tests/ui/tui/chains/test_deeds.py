@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from storage import open_store
-from tests.storage.samples import inspected, trace
+from tests.storage.samples import BAD_CALL, inspected, trace
 from tests.ui.tui.apps import LONG_AGO_S, at_home, filled, home, names, press, running, settled, shown, told
 from ui.tui.chains.filter_bar import FilterBar, FilterInput
-from ui.tui.chains.sentences import toggled
+from ui.tui.chains.wanted import has_words, toggled
 from ui.tui.dissector.screen import DissectorScreen
 from ui.tui.line_bar import LineBar
 
@@ -62,6 +62,12 @@ async def test_a_click_on_a_status_filters_by_it(tmp_path: Path) -> None:
 def test_another_status_takes_the_place_of_the_one_there_is() -> None:
     assert toggled("model:x status:ok words", "status:broken") == "model:x words status:broken"
     assert toggled("model:x status:broken", "status:broken") == "model:x"
+    assert toggled("model:x or model:y", "status:broken") == "(model:x or model:y) status:broken"
+
+
+@pytest.mark.parametrize(("wanted", "asks"), [("not (a or model:x)", True), ("model:x calls:>3", False), ("x:", False)])
+def test_a_filter_asks_the_text_index_where_it_holds_words(wanted: str, asks: bool) -> None:
+    assert has_words(wanted) is asks
 
 
 async def test_a_filter_is_checked_as_it_is_typed_and_the_list_follows(tmp_path: Path) -> None:
@@ -96,6 +102,19 @@ async def test_tab_completes_what_is_typed(tmp_path: Path) -> None:
         await press(pilot, "f", *"stat", "tab")
         await press(pilot, *"bro", "tab", "enter")
         assert home(app).chains.wanted == "status:broken"
+
+
+async def test_the_list_is_sorted_by_what_is_chosen(tmp_path: Path) -> None:
+    where = filled(tmp_path / "runs.db", traces=5)
+    with open_store(where) as store:
+        store.save(inspected(trace("worst", *[BAD_CALL] * 3, started_s=LONG_AGO_S - 1_000)))
+    async with running(where) as (app, pilot):
+        assert names(app)[-1] == "worst"
+        await press(pilot, "s", "G", "enter")
+        assert names(app)[0] == "worst"
+        assert "the most errors first" in shown(app)
+        await press(pilot, "s", "enter")
+        assert names(app)[-1] == "worst"
 
 
 async def test_words_are_searched_and_shown_where_they_stand(tmp_path: Path) -> None:
@@ -155,7 +174,7 @@ async def test_a_database_that_is_not_there_yet_is_opened_when_it_comes(tmp_path
         assert "There is no database at" in shown(app)
         assert "weaklink demo" in shown(app)
         filled(tmp_path / "runs.db")
-        await home(app)._beat()
+        await home(app).beat()
         await settled(pilot)
         assert len(names(app)) == 6
         assert app.focused is home(app).chains
@@ -167,7 +186,7 @@ async def test_an_empty_database_says_how_to_fill_it(tmp_path: Path) -> None:
         assert "holds no traces yet" in shown(app)
         with open_store(where) as store:
             store.save(inspected(trace("first", "Hello.")))
-        await home(app)._beat()
+        await home(app).beat()
         await settled(pilot)
         assert names(app) == ["first"]
 
@@ -176,7 +195,7 @@ async def test_a_database_that_vanishes_is_said_and_found_again(tmp_path: Path) 
     where = Path(filled(tmp_path / "runs.db"))
     async with running(str(where)) as (app, pilot):
         where.rename(tmp_path / "away.db")
-        await home(app)._beat()
+        await home(app).beat()
         await settled(pilot)
         assert "There is no database" in shown(app)
         assert len(names(app)) == 6

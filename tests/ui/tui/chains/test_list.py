@@ -88,7 +88,7 @@ async def test_a_trace_that_comes_appears_at_the_top_and_the_cursor_stays_with_i
         before = home(app).chains.current
         with open_store(where) as store:
             store.save(inspected(trace("newest", BAD_CALL, started_s=LONG_AGO_S + 9_000)))
-        await home(app)._beat()
+        await home(app).beat()
         await settled(pilot)
         assert names(app)[0] == "newest"
         after = home(app).chains.current
@@ -103,7 +103,7 @@ async def test_a_trace_that_comes_with_an_old_time_is_found_too(tmp_path: Path) 
     async with running(where) as (app, pilot):
         with open_store(where) as store:
             store.save(inspected(trace("oldest", BAD_CALL, started_s=1.0)))
-        await home(app)._beat()
+        await home(app).beat()
         await settled(pilot)
         assert names(app)[-1] == "oldest"
 
@@ -114,12 +114,12 @@ async def test_paused_nothing_moves_and_what_waits_is_counted(tmp_path: Path) ->
         await press(pilot, "p")
         with open_store(where) as store:
             store.save(inspected(trace("newest", BAD_CALL, started_s=LONG_AGO_S + 9_000)))
-        await home(app)._beat()
+        await home(app).beat()
         await pilot.pause()
         assert "newest" not in names(app)
         assert "paused, 1 new" in shown(app)
         await press(pilot, "p")
-        await home(app)._beat()
+        await home(app).beat()
         await settled(pilot)
         assert names(app)[0] == "newest"
 
@@ -130,7 +130,7 @@ async def test_following_the_cursor_stays_on_the_newest(tmp_path: Path) -> None:
         await press(pilot, "j", "F")
         with open_store(where) as store:
             store.save(inspected(trace("newest", BAD_CALL, started_s=LONG_AGO_S + 9_000)))
-        await home(app)._beat()
+        await home(app).beat()
         await settled(pilot)
         current = home(app).chains.current
         assert current is not None

@@ -1,0 +1,272 @@
+"""Looks up each kind of term: the stored values it means, its indexes, and the condition that it puts on a trace."""
+
+import re
+from collections.abc import Callable
+from functools import partial
+from typing import Any, assert_never
+
+import sqlalchemy as sa
+
+from inspector.rules.rule import Severity
+from storage import tables
+from storage.arguments import LONGEST_VALUE, value_key
+from storage.filter.asked import Asked, Walk, count
+from storage.filter.reading import RUNNING
+from storage.filter.stored import like, meant, stored_values
+from storage.filter.terms import Argument, Comparison, Field, Figure, Key, When
+from storage.packing.escapes import escaped, key
+
+Leaf = Field | Figure | Argument | When
+
+_trace, _mark, _argument = tables.trace.c, tables.mark.c, tables.argument.c
+COLUMNS = {
+    Key.STATUS: _trace.status,
+    Key.MODEL: _trace.model,
+    Key.SOURCE: _trace.source,
+    Key.FORMAT: _trace.format,
+    Key.KIND: _trace.kinds,
+    Key.REASONING: _trace.reasoning,
+    Key.PROMPT: _trace.prompt_hash,
+}
+TABLES = {
+    Key.TOOL: (tables.trace_tool, tables.trace_tool.c.name),
+    Key.CODE: (tables.trace_code, tables.trace_code.c.code),
+}
+_FIGURES: dict[Key, sa.ColumnElement[float]] = {
+    Key.STEP: _trace.break_step,
+    Key.ERRORS: _trace.errors,
+    Key.WARNINGS: _trace.warnings,
+    Key.DURATION: _trace.duration_s,
+    Key.FIRST_TOKEN: _trace.first_token_s,
+    Key.GAP: _trace.max_gap_s,
+    Key.TOKENS: _trace.tokens,
+    Key.TURNS: _trace.turns,
+    Key.CALLS: _trace.tool_calls,
+    Key.ID: _trace.id,
+}
+_ENDS_IN_NAME = re.compile(r"\$.*\.(?P<name>[A-Za-z_][\w-]*)(?:\[[0-9]+\])*", re.DOTALL)
+_INDEXED = (Key.DURATION, Key.FIRST_TOKEN, Key.GAP, Key.TOKENS, Key.STEP, Key.ID)
+_WITH_ERRORS = Walk(tables.trace, (sa.literal_column("trace.errors > 0", sa.Boolean),))
+_COUNTS = {Severity.ERROR: _trace.errors, Severity.WARNING: _trace.warnings, Severity.INFO: _trace.infos}
+
+
+def asked(connection: sa.Connection, term: Leaf, now_s: float, *, negated: bool = False) -> Asked:
+    """What a term means in this database, or that it does not hold."""
+    if negated and isinstance(term, Field) and term.key in COLUMNS and not _asks_running(term):
+        return _column(connection, term, negated=True)
+    positive = _asked(connection, term, now_s)
+    return Asked(sa.not_(positive.condition)) if negated else positive
+
+
+def opaque(condition: sa.ColumnElement[bool]) -> sa.ColumnElement[bool]:
+    """The same condition, false where it is NULL; SQLite finds no index for it, PostgreSQL takes it for common."""
+    return sa.case((condition, sa.true()), else_=sa.false())
+
+
+def _asked(connection: sa.Connection, term: Leaf, now_s: float) -> Asked:
+    match term:
+        case Field(key=name) if name in COLUMNS:
+            return _status(connection, term) if _asks_running(term) else _column(connection, term)
+        case Field(key=name) if name in TABLES:
+            return _named(connection, term)
+        case Field():
+            return _FIELDS[term.key](connection, term)
+        case Figure():
+            return _figure(connection, term)
+        case Argument():
+            return _arguments(connection, term)
+        case When():
+            return Asked(when(term, _trace.sort_at_s, now_s))
+        case _:
+            assert_never(term)
+
+
+def when(term: When, sort_at_s: sa.ColumnElement[float], now_s: float) -> sa.ColumnElement[bool]:
+    """That a time is at or after the moment of a term, or before it."""
+    at_s = now_s - term.at_s if term.is_ago else term.at_s
+    return sort_at_s >= at_s if term.key is Key.SINCE else sort_at_s < at_s
+
+
+def _column(connection: sa.Connection, term: Field, *, negated: bool = False) -> Asked:
+    """A field whose values stand in a column of `trace`, with an index by time."""
+    column = COLUMNS[term.key]
+    stored = stored_values(connection, column)
+    if term.key is Key.KIND:
+        values = [one for one in stored if meant(one.split(","), term.values)]
+    else:
+        values = meant(stored, term.values)
+    values = [one for one in stored if one not in set(values)] if negated else values
+    found = count(connection, sa.select(_trace.id).where(column.in_(values))) if values else 0
+    return Asked(opaque(column.in_(values)), found, tuple(Walk(tables.trace, (column == one,)) for one in values))
+
+
+def _asks_running(term: Field) -> bool:
+    return term.key is Key.STATUS and RUNNING in map(str.lower, term.values)
+
+
+def _status(connection: sa.Connection, term: Field) -> Asked:
+    """A status where `running` is one that is asked for, which no column holds."""
+    live = sa.select(tables.live.c.trace_id)
+    others = tuple(value for value in term.values if value.lower() != RUNNING)
+    if not others:
+        return _ids(connection, live)
+    return Asked(sa.or_(_has(live), _column(connection, Field(Key.STATUS, others)).condition))
+
+
+def _named(connection: sa.Connection, term: Field) -> Asked:
+    """A field of which a trace has several values, in a table clustered by value and time."""
+    table, column = TABLES[term.key]
+    wanted = term.values if term.key is Key.TOOL else [one if "*" in one else f"{one}*" for one in term.values]
+    values = meant(stored_values(connection, column), wanted)
+    found = count(connection, sa.select(sa.literal(1)).select_from(table).where(column.in_(values))) if values else 0
+    walks = tuple(Walk(table, (column == one,)) for one in values)
+    return Asked(_exists(table, lambda other: other.c[column.name].in_(values)), found, walks)
+
+
+def _severity(_connection: sa.Connection, term: Field) -> Asked:
+    wanted = meant([one.value for one in Severity], term.values)
+    condition = opaque(sa.or_(*(_COUNTS[Severity(one)] > 0 for one in wanted)) if wanted else sa.false())
+    return Asked(condition, walks=(_WITH_ERRORS,), is_wider=True) if wanted == [Severity.ERROR] else Asked(condition)
+
+
+def _session(connection: sa.Connection, term: Field) -> Asked:
+    external = tables.external_id.c
+    ways: list[sa.ColumnElement[bool]] = []
+    for value in term.values:
+        name, equals, rest = value.partition("=")
+        ways.append(_is_like(external.value, key(value)))
+        if equals:
+            ways.append(sa.and_(external.name == escaped(name), _is_like(external.value, key(rest))))
+    return _ids(connection, sa.select(external.trace_id).where(sa.or_(*ways)))
+
+
+def _name(_connection: sa.Connection, term: Field) -> Asked:
+    return Asked(opaque(sa.or_(*(_trace.name.ilike(like(escaped(value)), escape="\\") for value in term.values))))
+
+
+def _marked(connection: sa.Connection, term: Field) -> Asked:
+    wanted = set(meant(["yes", "no"], term.values))
+    if wanted == {"yes", "no"}:
+        return Asked(sa.true())
+    marked = _ids(connection, sa.select(_mark.trace_id))
+    return marked if "yes" in wanted else Asked(sa.not_(marked.condition))
+
+
+def _note(connection: sa.Connection, term: Field) -> Asked:
+    """Traces with a mark whose note holds one of the values."""
+    held = [_holds(_mark.folded, escaped(value.casefold())) for value in term.values]
+    return _ids(connection, sa.select(_mark.trace_id).where(sa.or_(*held)))
+
+
+_FIELDS: dict[Key, Callable[[sa.Connection, Field], Asked]] = {
+    Key.SEVERITY: _severity,
+    Key.SESSION: _session,
+    Key.NAME: _name,
+    Key.MARKED: _marked,
+    Key.NOTE: _note,
+}
+
+
+def _figure(connection: sa.Connection, term: Figure) -> Asked:
+    condition = _compared(_FIGURES[term.key], term.comparison, term.number)
+    if term.key is Key.ERRORS and term.comparison is Comparison.MORE:
+        return Asked(opaque(condition), walks=(_WITH_ERRORS,), is_wider=True)
+    if term.key not in _INDEXED:
+        return Asked(opaque(condition))
+    ids = sa.select(_trace.id).where(condition)
+    return Asked(opaque(condition), count(connection, ids), ids=ids)
+
+
+def _compared(column: sa.ColumnElement[Any], comparison: Comparison, number: float) -> sa.ColumnElement[bool]:
+    match comparison:
+        case Comparison.MORE:
+            return column > number
+        case Comparison.AT_LEAST:
+            return column >= number
+        case Comparison.LESS:
+            return column < number
+        case Comparison.AT_MOST:
+            return column <= number
+        case Comparison.OTHER:
+            return column != number
+        case Comparison.EQUAL | Comparison.HOLDS:
+            return column == number
+        case _:
+            assert_never(comparison)
+
+
+def _arguments(connection: sa.Connection, term: Argument) -> Asked:
+    place = partial(_at_path, path=term.path)
+    value = partial(_has_value, term=term)
+    condition = _exists(tables.argument, lambda other: sa.and_(place(other.c), value(other.c)))
+    name = _last_name(term.path)
+    if name is None:
+        return Asked(condition)
+    at = [_argument.name == name, *([place(_argument)] if term.path.startswith("$") else [])]
+    if term.comparison is not Comparison.EQUAL or any("*" in one for one in term.values):
+        ids = sa.select(_argument.trace_id).where(*at, value(_argument))
+        return Asked(condition, count(connection, ids), ids=ids)
+    values = list(dict.fromkeys(map(value_key, term.values)))
+    walks = tuple(Walk(tables.argument, (*at, _argument.value == one), repeats=True) for one in values)
+    rows = sa.select(_argument.trace_id).where(*at, _argument.value.in_(values))
+    return Asked(condition, count(connection, rows), walks)
+
+
+def _last_name(path: str) -> str | None:
+    """The name under which the value at a path stands, where that can be told from the path."""
+    if "*" in path:
+        return None
+    if not path.startswith("$"):
+        return key(path, longest=LONGEST_VALUE)
+    found = _ENDS_IN_NAME.fullmatch(path)
+    return key(found["name"], longest=LONGEST_VALUE) if found else None
+
+
+def _at_path(argument: sa.ColumnCollection[str, sa.ColumnElement[str]], path: str) -> sa.ColumnElement[bool]:
+    column = argument["path"] if path.startswith("$") else argument["name"]
+    kept = escaped(path) if path.startswith("$") else key(path, longest=LONGEST_VALUE)
+    return _is_like(column, kept)
+
+
+def _has_value(argument: sa.ColumnCollection[str, sa.ColumnElement[str]], term: Argument) -> sa.ColumnElement[bool]:
+    value = argument["value"]
+    match term.comparison:
+        case None:
+            return sa.true()
+        case Comparison.EQUAL:
+            return sa.or_(*(_is_like(value, _value(one)) for one in term.values))
+        case Comparison.OTHER:
+            return sa.not_(sa.or_(*(_is_like(value, _value(one)) for one in term.values)))
+        case Comparison.HOLDS:
+            return sa.or_(*(_holds(value, escaped(one.casefold())) for one in term.values))
+        case _:
+            return _compared(argument["number"], term.comparison, term.number)
+
+
+def _value(value: str) -> str:
+    return escaped(value.casefold()) if "*" in value else value_key(value)
+
+
+def _is_like(column: sa.ColumnElement[str], value: str) -> sa.ColumnElement[bool]:
+    return column.ilike(like(value), escape="\\") if "*" in value else column == value
+
+
+def _holds(column: sa.ColumnElement[str], value: str) -> sa.ColumnElement[bool]:
+    return column.contains(value, autoescape=True)
+
+
+def _ids(connection: sa.Connection, ids: sa.Select[int]) -> Asked:
+    """A term that few traces have, found all at once."""
+    return Asked(_has(ids), count(connection, ids), ids=ids)
+
+
+def _has(ids: sa.Select[int]) -> sa.ColumnElement[bool]:
+    """That a trace is among those that are selected, asked of each trace that is met."""
+    (column,) = ids.selected_columns
+    return opaque(sa.exists(ids.where(column == _trace.id).correlate(tables.trace)))
+
+
+def _exists(table: sa.Table, fulfils: Callable[[sa.FromClause], sa.ColumnElement[bool]]) -> sa.ColumnElement[bool]:
+    """That a trace has such a row, said so that no index tempts the database to begin here."""
+    other = table.alias()
+    return sa.exists().select_from(other).where(other.c.trace_id == _trace.id, opaque(fulfils(other)))

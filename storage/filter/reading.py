@@ -1,0 +1,187 @@
+"""Reads one term of a filter: a word, a phrase, or a key with its value."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from inspector.chain.steps import Status
+from inspector.model import SpanKind
+from inspector.rules.catalogue import RULES
+from inspector.rules.rule import Severity
+from storage.arguments import path_of
+from storage.filter.failing import FilterError, nearest, one_of
+from storage.filter.quantities import COUNTS, SECONDS, comparison_in, moment_in, number_in
+from storage.filter.terms import ALIASES, KEYS, Any, Argument, Comparison, Field, Figure, Key, Term, Words
+
+RUNNING = "running"
+UNITS: Mapping[Key, dict[str, float]] = {
+    **dict.fromkeys((Key.DURATION, Key.FIRST_TOKEN, Key.GAP), SECONDS),
+    **dict.fromkeys((Key.TOKENS, Key.ERRORS, Key.WARNINGS, Key.TURNS, Key.CALLS), COUNTS),
+    Key.STEP: {},
+    Key.ID: {},
+}
+"""The keys of numbers, each with the units that may stand behind one."""
+WORDS_OF: Mapping[Key, tuple[str, ...]] = {
+    Key.STATUS: (*(one.value for one in Status), RUNNING),
+    Key.KIND: tuple(one.value for one in SpanKind),
+    Key.SEVERITY: tuple(one.value for one in Severity),
+    Key.REASONING: ("on", "off", "mixed"),
+    Key.MARKED: ("yes", "no"),
+}
+"""The keys whose values are known, each with those."""
+_KEY = re.compile(r"(?P<key>[A-Za-z_][\w.]*):")
+_PIECE = re.compile(r'"(?P<quoted>(?:[^"\\]|\\.)*)"(?=,|$)|(?P<bare>[^",]*(?:"[^"]*")?[^",]*)', re.DOTALL)
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_CODE = re.compile(r"[A-Za-z][0-9]*")
+_PATH = re.compile(r'(?:\["(?:[^"\\]|\\.)*"\]|[^"=!~<>,])+', re.DOTALL)
+_IN_BRACKETS = re.compile(r'\[("(?:[^"\\]|\\.)*")\]', re.DOTALL)
+_SIGN = re.compile(r"!=|[<>]=?|[=~]")
+_NAMES = {rule.name: rule.code for rule in RULES}
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One of the values that a key is given, and where in the filter it begins."""
+
+    text: str
+    position: int
+    is_quoted: bool = False
+
+
+def read_word(text: str) -> Words:
+    """A bare word; a star at its end lets it go on."""
+    return Words(text.rstrip("*"), prefix=True) if text.endswith("*") else Words(text)
+
+
+def read_phrase(text: str) -> Words:
+    """A phrase in its quotes."""
+    return Words(_ESCAPE.sub(r"\1", text[1:-1]))
+
+
+def read_field(text: str, position: int) -> Term:
+    """A key with its value; FilterError at the character that is wrong. `position` is where the key stands."""
+    found = _KEY.match(text)
+    assert found is not None  # the lexer's FIELD begins so
+    key = _key(found["key"], position)
+    rest, at = text[found.end() :], position + found.end()
+    if not rest:
+        raise FilterError(f"`{key.value}:` wants a value{_example(key)}", at)
+    if key is Key.ARG:
+        return _argument(rest, at)
+    return _either([_value(key, piece) for piece in _pieces(key, rest, at)])
+
+
+def _key(word: str, position: int) -> Key:
+    lower = word.lower()
+    if lower in ALIASES:
+        return ALIASES[lower]
+    try:
+        return Key(lower)
+    except ValueError:
+        close = nearest(lower, (*KEYS, *ALIASES))
+        hint = f"did you mean `{close}:`?" if close else f"there are {', '.join(KEYS)}."
+        raise FilterError(f"there is no key `{word}`; {hint} Text to be found stands in quotes.", position) from None
+
+
+def _example(key: Key) -> str:
+    if key in WORDS_OF:
+        return f": {one_of(WORDS_OF[key])}"
+    if key is Key.ARG:
+        return ", like `$.city=Oslo` or `city~osl`"
+    return ", like `>2s`" if UNITS.get(key) is SECONDS else ", like `>4`" if key in UNITS else ""
+
+
+def _pieces(key: Key, text: str, position: int) -> Iterator[Piece]:
+    """The values that stand here with commas between them."""
+    at = 0
+    while True:
+        found = _PIECE.match(text, at)
+        assert found is not None  # a bare piece may be empty
+        quoted = found["quoted"]
+        value = found["bare"] if quoted is None else _ESCAPE.sub(r"\1", quoted)
+        if not value and (quoted is None or key is not Key.ARG):
+            raise FilterError(f"`{key.value}:` wants a value", position + at)
+        yield Piece(value, position + at, quoted is not None)
+        at = found.end()
+        if at >= len(text):
+            return
+        if text[at] != ",":
+            raise FilterError('a quote does not close, or stands within a word; write `key:"two words"`', position + at)
+        at += 1
+
+
+def _value(key: Key, piece: Piece) -> Term:
+    if key in (Key.SINCE, Key.BEFORE):
+        return moment_in(key, piece.text, piece.position)
+    if key in UNITS:
+        comparison, rest = comparison_in(piece.text)
+        at = piece.position + len(piece.text) - len(rest) + piece.is_quoted
+        return Figure(key, comparison, number_in(rest, at, UNITS[key]))
+    return Field(key, (_known(key, piece),))
+
+
+def _known(key: Key, piece: Piece) -> str:
+    """The value, which must be one of those that the key knows."""
+    value = piece.text
+    if key is Key.CODE:
+        return _code(piece)
+    if key not in WORDS_OF or "*" in value or value.lower() in WORDS_OF[key]:
+        return value
+    close = nearest(value, WORDS_OF[key])
+    hint = f"; did you mean `{close}`?" if close else ""
+    article = "an" if key.value[0] in "aeiou" else "a"
+    told = "marked is" if key is Key.MARKED else "reasoning is" if key is Key.REASONING else f"{article} {key.value} is"
+    raise FilterError(f"{told} one of {', '.join(WORDS_OF[key])}, not `{value[:40]}`{hint}", piece.position)
+
+
+def _code(piece: Piece) -> str:
+    """The code, its beginning, or that of the rule of this name."""
+    value = piece.text
+    if value.lower() in _NAMES:
+        return _NAMES[value.lower()]
+    if "*" in value or _CODE.fullmatch(value):
+        return value
+    close = nearest(value, _NAMES)
+    hint = f"did you mean `{close}`?" if close else "`weaklink rules` lists them."
+    raise FilterError(f"there is no rule `{value[:40]}`; a code is like `J104` or `J1`; {hint}", piece.position)
+
+
+def _argument(text: str, position: int) -> Term:
+    found = _PATH.match(text)
+    if found is None:
+        raise FilterError("`arg:` wants a path or a name, like `$.city=Oslo` or `city=Oslo`", position)
+    path, at = _plain(found[0], position), found.end()
+    if at == len(text):
+        return Argument(path)
+    sign = _SIGN.match(text, at)
+    if sign is None:
+        raise FilterError("behind a path stands one of =, !=, ~, >, >=, < and <=", position + at)
+    comparison, at = Comparison(sign[0]), sign.end()
+    pieces = list(_pieces(Key.ARG, text[at:], position + at))
+    if comparison in (Comparison.EQUAL, Comparison.OTHER, Comparison.HOLDS):
+        return Argument(path, comparison, tuple(piece.text for piece in pieces))
+    return _either([Argument(path, comparison, number=_signed(piece.text, piece.position)) for piece in pieces])
+
+
+def _plain(path: str, position: int) -> str:
+    """A path as it is kept: `$["city"]` is `$.city`."""
+    try:
+        return _IN_BRACKETS.sub(lambda found: path_of(str(json.loads(found[1], strict=False))), path)
+    except ValueError as error:
+        raise FilterError("this key in brackets is no JSON string", position) from error
+
+
+def _signed(text: str, position: int) -> float:
+    number = number_in(text.removeprefix("-"), position + text.startswith("-"), {})
+    return -number if text.startswith("-") else number
+
+
+def _either(terms: list[Term]) -> Term:
+    """One of these; fields of one key are one field."""
+    if len(terms) == 1:
+        return terms[0]
+    fields = [term for term in terms if isinstance(term, Field)]
+    if len(fields) == len(terms):
+        return Field(fields[0].key, tuple(value for field in fields for value in field.values))
+    return Any(tuple(terms))

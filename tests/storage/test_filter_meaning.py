@@ -1,0 +1,64 @@
+"""A filter lets through what it says: the database agrees with plain Python, trace by trace."""
+
+from collections.abc import Iterator
+from random import Random
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given, settings
+
+from storage import Store, open_store
+from tests.storage.conftest import DATABASES
+from tests.storage.filtered import Made, Said, filters, made
+
+
+class _Filled(NamedTuple):
+    """A store, and what was put into it, the newest first."""
+
+    store: Store
+    traces: list[Made]
+
+
+@pytest.fixture(scope="module", params=DATABASES)
+def filled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[_Filled]:
+    """A store of sixty traces, some marked."""
+    if request.param == "sqlite":
+        where = str(tmp_path_factory.mktemp("filters") / "weaklink.db")
+    else:
+        where = request.getfixturevalue("postgresql_database_of_module")
+    rng = Random(8)
+    traces = [made(number, rng) for number in range(60)]
+    with open_store(where) as store:
+        saved = store.save((one.trace, one.inspection) for one in traces)
+        for one, kept in zip(traces, saved, strict=True):
+            for turn, note in enumerate(one.notes):
+                store.mark(kept.id, turn=turn or None, note=note)
+        store.index_pending()
+        by_id = {kept.id: one for one, kept in zip(traces, saved, strict=True)}
+        yield _Filled(store, [by_id[one.id] for one in store.traces(limit=100)])
+
+
+@given(filters())
+@settings(max_examples=400)
+def test_filters_let_through_what_they_say(filled: _Filled, said: Said) -> None:
+    text, means = said
+    expected = [one.trace.external_ids[0].value for one in filled.traces if means(one)]
+    assert [one.external_ids["session"] for one in filled.store.traces(text, limit=100)] == expected
+
+
+@given(filters())
+@settings(max_examples=150)
+def test_what_is_common_and_what_is_rare_are_found_alike_page_by_page(filled: _Filled, said: Said) -> None:
+    text, means = said
+    expected = [one.trace.external_ids[0].value for one in filled.traces if means(one)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("storage.filter.sql.ENOUGH", 3)
+        patch.setattr("storage.filter.asked.ENOUGH", 3)
+        patch.setattr("storage.filter.asked._SAMPLE", 4)
+        patch.setattr("storage.listing._FIRST_WINDOW", 2)
+        patch.setattr("storage.listing._WIDE", 8)
+        found, page = [], filled.store.traces(text, limit=7)
+        while page:
+            found += [one.external_ids["session"] for one in page]
+            page = filled.store.traces(text, limit=7, after=page[-1].cursor)
+    assert found == expected

@@ -1,0 +1,68 @@
+"""Filters on the command line: as words, as an option, and where they go wrong."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from storage import open_store
+from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
+from tests.ui.conftest import Run
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    """A database of three traces."""
+    path = tmp_path / "t.db"
+    with open_store(path) as store:
+        store.save(inspected(trace("good", GOOD_CALL), trace("bad", BAD_CALL), trace("other", "sun", model="qwen3")))
+        store.mark("good", note="as it should be")
+    return path
+
+
+def _listed(run: Run, *arguments: str) -> list[str]:
+    done = run("list", "--json", "--db", "t.db", *arguments)
+    assert (done.returncode, done.stderr) == (0, b"")
+    return [json.loads(line)["name"] for line in done.stdout.splitlines()]
+
+
+def test_words_behind_list_are_a_filter(weaklink: Run, database: Path) -> None:
+    assert _listed(weaklink, "status:broken") == ["bad"]
+    assert _listed(weaklink, "model:hermes*", "not", "status:broken") == ["good"]
+    assert _listed(weaklink, "(sun or marked:yes)") == ["other", "good"]
+    assert _listed(weaklink, "sun or marked:yes", "--filter", "not model:qwen3 or code:J1") == ["good"]
+
+
+def test_a_list_tells_marks_in_json(weaklink: Run, database: Path) -> None:
+    done = weaklink("list", "--json", "--db", "t.db", "note:SHOULD")
+    (shown,) = [json.loads(line) for line in done.stdout.splitlines()]
+    assert (shown["name"], shown["marked"], shown["note"]) == ("good", True, "as it should be")
+
+
+@pytest.mark.parametrize("arguments", [["list"], ["search"], ["tail"], ["list", "--filter"], ["tail", "-f"]])
+def test_an_error_stands_below_its_character(weaklink: Run, database: Path, arguments: list[str]) -> None:
+    done = weaklink(*arguments, "\x1b[1m or status:brokn", "--db", "t.db")
+    assert (done.returncode, done.stdout) == (2, b"")
+    line, caret, sentence = done.stderr.decode().splitlines()
+    assert (line, caret) == ("  ␛[1m or status:brokn", "                 ^")
+    known = "broken, aborted, recovered, ok, running"
+    assert sentence == (
+        f"weaklink: filter, character 16: a status is one of {known}, not `brokn`; did you mean `broken`?"
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("weaklink list --db t.db mod", ["model:"]),
+        ("weaklink list --db t.db -f model:", ["model:hermes-4", "model:qwen3"]),
+        ("weaklink search --db t.db Oslo code:", ["code:J104"]),
+        ("weaklink tail --db t.db --filter status:a", ["status:aborted"]),
+        ("weaklink list --db gone.db model:", []),
+    ],
+)
+def test_a_shell_completes_filters(weaklink: Run, database: Path, line: str, offered: list[str]) -> None:
+    words = line.split()
+    asked = {"_WEAKLINK_COMPLETE": "zsh_complete", "COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)}
+    done = weaklink(**asked)
+    assert done.stdout.decode().splitlines()[1::3] == offered, done.stderr

@@ -1,0 +1,102 @@
+"""A list of chains that is kept true: new traces come to its top, and what is wrong with the store is said."""
+
+from abc import abstractmethod
+
+from inspector.errors import WeaklinkError
+from storage import Order, Pulse, TraceSummary
+from ui.tui.chains.deeds import ChainDeeds
+from ui.tui.store_access import StoreAccess, sentence
+from ui.views.palette import Style
+from ui.views.run import Line, Run
+
+_BEAT_S = 1.0  # how often the store is asked whether it has changed
+
+
+class WatchedChains(ChainDeeds):
+    """A screen with a list of chains that follows its store. Whoever is one loads the list, and says what it knows."""
+
+    def __init__(self, access: StoreAccess) -> None:
+        super().__init__(access)
+        self.order = Order.TIME
+        self.counts: dict[str, int] = {}
+        self.pulse = Pulse(0, frozenset())
+        self.problem: WeaklinkError | None = None
+        self._follows = False
+        self._paused = False
+        self._waiting = 0
+        self._beating = False
+
+    @abstractmethod
+    def load(self, wanted: str, *, keep: TraceSummary | None = None, prefer_broken: bool = False) -> None:
+        """Begin to read the list of a filter."""
+
+    @abstractmethod
+    def say_all(self) -> None:
+        """Say everything that is known."""
+
+    def watch_store(self) -> None:
+        """Look every second whether the store has changed."""
+        self.set_interval(_BEAT_S, self.beat)
+
+    def action_follow(self) -> None:
+        """Keep the cursor on the newest chain, or let it go."""
+        self._follows = not self._follows
+        if self._follows:
+            self._paused = False
+            self.chains.move_to(0)
+        self.say_all()
+
+    def action_pause(self) -> None:
+        """Hold the list still, or go on."""
+        self._paused = not self._paused
+        if not self._paused:
+            self._waiting = 0
+            self.pulse = Pulse(0, frozenset())
+        self.say_all()
+
+    async def beat(self) -> None:
+        """See whether the store has changed, and what."""
+        if self._beating:
+            return
+        self._beating = True
+        try:
+            pulse = await self._access.ask(lambda store: store.paging().pulse())
+            if self.problem is not None:
+                self.load(self.chains.wanted, keep=self.chains.current)
+            elif self._paused:
+                self._waiting = max(pulse.newest_id - self.pulse.newest_id, 0)
+                self.say_all()
+            elif pulse != self.pulse or pulse.running:
+                await self._changed(pulse)
+        except WeaklinkError as error:
+            self.failed(error)
+        finally:
+            self._beating = False
+
+    async def _changed(self, pulse: Pulse) -> None:
+        """Take what is new at the top; where more came than stands there, read the list anew."""
+        came = pulse.newest_id - self.pulse.newest_id
+        self.pulse = pulse
+        if self.order is not Order.TIME:
+            return  # a list that is not by time is as it was when it was sorted
+        new = await self.chains.refresh_head(stay_on_newest=self._follows)
+        if came:
+            self.counts = await self._access.ask(lambda store: store.paging().status_counts())
+            if not self.chains.pages.count or (new < came and not self.chains.wanted):
+                self.load(self.chains.wanted, keep=None if self._follows else self.chains.current)
+        self.say_all()
+
+    def failed(self, error: WeaklinkError) -> None:
+        """Say what is wrong with the store: in the status line as long as it is, and once beside it."""
+        said = sentence(error, self._access.name)
+        if self.problem is None or sentence(self.problem, self._access.name) != said:
+            self.problem = error
+            if self.chains.pages.count:
+                self.tell(said, is_error=True)
+        self.say_all()
+
+    def mood(self) -> Line:
+        """Whether the list follows or is held still."""
+        if self._paused:
+            return (Run(f"  ‖ paused, {self._waiting:,} new", Style.WARNING),)
+        return (Run("  ● follow", Style.OK),) if self._follows else (Run("  ○ follow", Style.DIM),)
