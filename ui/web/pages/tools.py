@@ -30,7 +30,7 @@ _VIOLATED = (
 def show() -> None:
     """Draw the page: every tool, and below them the violations of the one that is chosen, else of all."""
     st.title("Tools")
-    wanted = filter_bar()
+    wanted = filter_bar("tools")
     if wanted is None:
         return
     groups = _figures(current().where, wanted, store().paging().pulse().newest_id)
