@@ -56,7 +56,9 @@ def columns(rows: Rows, *, label: str, count: str, key: str, title: str) -> str 
         tooltip=[alt.Tooltip(f"{label}:N", title=title), alt.Tooltip(f"{count}:Q", format=",")],
     )
     drawn = base.mark_bar(color=_of(Style.ERROR), cursor="pointer", width=alt.RelativeBandSize(band=0.7))
-    words = base.mark_text(dy=-8, fontSize=_FONT, color=_of(Style.PLAIN)).encode(text=alt.Text(f"{count}:Q", format=","))
+    words = base.mark_text(dy=-8, fontSize=_FONT, color=_of(Style.PLAIN)).encode(
+        text=alt.Text(f"{count}:Q", format=",")
+    )
     return _clicked(drawn.add_params(_pick(label)) + words, key, label)
 
 

@@ -54,7 +54,11 @@ def _row(value: str, title: str, group: GroupFigures) -> Row:
     said = f"{broken:,} ({percent(share)} %)" if broken else "-"
     return Row(
         value,
-        ((Run(title),), (Run(f"{group.traces:,}"),), Measured(share, (Run(said, Style.PLAIN if broken else Style.DIM),))),
+        (
+            (Run(title),),
+            (Run(f"{group.traces:,}"),),
+            Measured(share, (Run(said, Style.PLAIN if broken else Style.DIM),)),
+        ),
     )
 
 
@@ -72,4 +76,3 @@ def _status_rows(wanted: str) -> list[Row]:
 
 def _title(key: GroupKey, value: str) -> str:
     return code_title(value) if key is GroupKey.CODE else visible_line(value)
-

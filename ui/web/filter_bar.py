@@ -1,6 +1,7 @@
 """The filter that every page obeys: a line of text that the address holds, with what could stand in it offered."""
 
 import re
+from dataclasses import replace
 
 import streamlit as st
 
@@ -39,8 +40,7 @@ def filter_bar(page: str) -> str | None:
         store().traces(said, limit=1)
     except FilterError as error:
         _explain(said, error)
-        end = _END_OF_TERM.search(said, min(error.position, len(said)))
-        _offer(said, store().complete(said, end.start() if end else len(said)))
+        _offer(said, _instead(said, error.position))
         return None
     if _WORD_BEGUN.search(said):
         _offer(said, [one for one in store().complete(said) if one.text.endswith(":")])
@@ -68,6 +68,13 @@ def _explain(said: str, error: FilterError) -> None:
     before = visible_line(said[: error.position])
     put_lines(((Run(visible_line(said)),), (Run(f"{' ' * len(before)}^", Style.ERROR),)))
     st.error(label(str(error), most=1_000))
+
+
+def _instead(said: str, position: int) -> list[Completion]:
+    """What could stand where the filter goes wrong: what goes on from there, else anything that may stand there."""
+    found = _END_OF_TERM.search(said, min(position, len(said)))
+    end = found.start() if found else len(said)
+    return store().complete(said, end) or [replace(one, end=end) for one in store().complete(said, position)]
 
 
 def _offer(said: str, found: list[Completion]) -> None:

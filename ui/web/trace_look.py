@@ -18,7 +18,7 @@ from ui.web.places import asked, go, keep
 from ui.web.shown_trace import ShownTrace, shown_trace
 from ui.web.trace_listing import status_of, title_of
 
-_WIDTH = 42
+_WIDTH = 37
 _RUNS = "runs"
 MOST_RUNS = 6
 """So many traces are compared at most."""
@@ -26,12 +26,11 @@ MOST_RUNS = 6
 
 def trace_look(one: TraceSummary) -> None:
     """Draw the look and its buttons."""
-    shown = shown_trace(one.id)
-    put_lines(_lines(shown, one))
     with st.container(horizontal=True):
         if st.button("Open", key="weaklink_open", type="primary", icon=":material/open_in_full:"):
             go("trace", trace=one.id, filter=asked("filter"))
         _compare(one)
+    put_lines(_lines(shown_trace(one.id), one))
 
 
 def _lines(shown: ShownTrace, one: TraceSummary) -> Iterator[Line]:
@@ -69,7 +68,9 @@ def _compare(one: TraceSummary) -> None:
             _choose([id_ for id_ in chosen if id_ != str(one.id)])
     elif st.button("To compare", key="weaklink_more", icon=":material/add:", disabled=len(chosen) >= MOST_RUNS):
         _choose([*chosen, str(one.id)])
-    if len(chosen) > 1 and st.button(f"Compare {len(chosen)}", key="weaklink_compare", icon=":material/compare_arrows:"):
+    if len(chosen) > 1 and st.button(
+        f"Compare {len(chosen)}", key="weaklink_compare", icon=":material/compare_arrows:"
+    ):
         go("compare", runs=" ".join(chosen))
     if chosen:
         st.caption(f"To compare: {', '.join(id_ for id_ in chosen if id_.isdecimal())}")

@@ -52,7 +52,7 @@ def _chosen(found: Sequence[TraceSummary]) -> TraceSummary:
     named = asked("look")
     maps = minimaps(found)
     rows = [trace_row(one, maps.get(one.id, ())) for one in found]
-    selected = named if any(one.id == named for one in rows) else rows[0].key if rows else ""
+    selected = named if any(row.key == named for row in rows) else rows[0].key
     done = listing(TRACE_COLUMNS, rows, key="weaklink_traces", selected=selected, label="Traces")
     if done.opened is not None:
         go("trace", trace=done.opened, filter=asked("filter"))

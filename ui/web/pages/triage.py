@@ -134,7 +134,9 @@ def _steps(figures: TriageFigures, wanted: str) -> None:
     if not figures.steps:
         st.caption("No chain broke.")
         return
-    found = columns(step_rows(figures.steps), label="step", count="traces", key=f"weaklink_steps_{wanted}", title="step")
+    found = columns(
+        step_rows(figures.steps), label="step", count="traces", key=f"weaklink_steps_{wanted}", title="step"
+    )
     st.caption("Broken chains by the number of the step at which they broke.")
     if found is not None:
         _narrow(wanted, f"step:{found}")
