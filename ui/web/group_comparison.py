@@ -26,6 +26,8 @@ _KEYS = (GroupKey.MODEL, GroupKey.PROMPT, GroupKey.REASONING, GroupKey.FORMAT, G
 _TITLES = {GroupKey.PROMPT: "prompt version"}
 _MOST = 40
 _ALL = "(all others)"
+_UNKNOWN = "?"
+_LONGEST = 100
 _SHOWN = ("broken", "well_formed", "schema_compliance", "error_recovery")
 
 
@@ -65,24 +67,32 @@ def _sides(by: GroupKey, groups: tuple[GroupFigures, ...], prompts: dict[str, Pr
     """The baseline, and the group or groups that are held against it."""
 
     def titled(group: GroupFigures) -> str:
-        return label(f"{key_title(by, group.keys[0], prompts)} ({counted(group.traces, 'trace')})", most=100)
+        return f"{key_title(by, group.keys[0], prompts)[:_LONGEST]} ({counted(group.traces, 'trace')})"
 
     left, right = st.columns(2)
-    base = next((at for at, group in enumerate(groups) if group.keys[0] == asked("base")), 0)
+    base = next((at for at, group in enumerate(groups) if _in_address(group) == asked("base")), 0)
     chosen = left.selectbox(
         "Baseline", range(len(groups)), index=base, format_func=lambda at: titled(groups[at]), key=f"weaklink_base_{by}"
     )
     others = [group for at, group in enumerate(groups) if at != chosen]
-    other = next((at for at, group in enumerate(others, 1) if group.keys[0] == asked("other") and asked("other")), 0)
+    other = next((at for at, group in enumerate(others, 1) if _in_address(group) == asked("other")), 0)
     against = right.selectbox(
         "Against",
         range(len(others) + 1),
         index=other,
-        format_func=lambda at: titled(others[at - 1]) if at else label(_ALL),
+        format_func=lambda at: titled(others[at - 1]) if at else _ALL,
         key=f"weaklink_other_{by}_{chosen}",
     )
-    keep(base=groups[chosen].keys[0] if chosen else None, other=others[against - 1].keys[0] if against else None)
+    keep(
+        base=_in_address(groups[chosen]) if chosen else None,
+        other=_in_address(others[against - 1]) if against else None,
+    )
     return [groups[chosen], *([others[against - 1]] if against else others)]
+
+
+def _in_address(group: GroupFigures) -> str:
+    """A group as the address names it."""
+    return group.keys[0] or _UNKNOWN
 
 
 def _differences(found: Statistics) -> None:
@@ -142,7 +152,8 @@ def _groups(by: GroupKey, groups: tuple[GroupFigures, ...], prompts: dict[str, P
             cells.append(Measured(share, (Run(value_text(one, FEWEST)),)))
         rows.append(Row(group.keys[0], cells))
     heads = [
-        Column(measure.title, room=Room.ANY if index == 0 else Room.MEDIUM) for index, measure in enumerate(measures)
+        Column(measure.title, room=(Room.ANY, Room.MEDIUM, Room.MEDIUM, Room.WIDE)[index])
+        for index, measure in enumerate(measures)
     ]
     columns = (Column(_TITLES.get(by, by.value)), Column("traces", "end"), *heads)
     done = listing(columns, rows, key=f"weaklink_groups_{by}", label="Groups")

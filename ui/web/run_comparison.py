@@ -15,7 +15,7 @@ from ui.web.markup import put_lines
 from ui.web.places import asked, go, keep
 from ui.web.shown_trace import ShownTrace, shown_trace
 from ui.web.stores import store
-from ui.web.trace_listing import TRACE_COLUMNS, trace_row
+from ui.web.trace_listing import TRACE_COLUMNS, trace_rows
 from ui.web.trace_look import MOST_RUNS
 
 _WIDTH = 100
@@ -84,7 +84,7 @@ def _candidates(runs: list[ShownTrace]) -> None:
 
 
 def _choices(found: list[TraceSummary], chosen: list[str]) -> None:
-    rows = [trace_row(one) for one in found]
+    rows = trace_rows(found)
     done = listing(TRACE_COLUMNS, rows, key=f"weaklink_alike_{len(chosen)}", label="Traces to add", is_eager=True)
     if done.opened is not None:
         keep(runs=" ".join([*chosen, done.opened]))

@@ -1,6 +1,7 @@
 """Traces as rows of a listing: how each ended, what it is, and where it broke come first, so that phones show them."""
 
 import time
+from collections.abc import Sequence
 
 from inspector.chain.steps import Status
 from storage import TraceSummary
@@ -11,6 +12,7 @@ from ui.views.status import RUNNING, status_run
 from ui.views.trace_list import break_words, trace_title
 from ui.views.visible import visible_line
 from ui.web.components import Column, Room, Row
+from ui.web.minimaps import minimaps
 
 _LONGEST = 200
 _NONE: Line = (Run("-", Style.DIM),)
@@ -20,7 +22,13 @@ TRACE_COLUMNS = (
     *(Column("tokens", "end", room=Room.WIDE), Column("took", "end", room=Room.WIDE)),
     *(Column("time", room=Room.MEDIUM), Column("id", "end", room=Room.MEDIUM)),
 )
-"""The columns of `trace_row`, what matters most first."""
+"""The columns of `trace_rows`, what matters most first."""
+
+
+def trace_rows(traces: Sequence[TraceSummary]) -> list[Row]:
+    """Traces as rows; the key of each is the trace's number."""
+    maps = minimaps(traces)
+    return [trace_row(one, maps.get(one.id, ())) for one in traces]
 
 
 def trace_row(one: TraceSummary, minimap: Line = ()) -> Row:

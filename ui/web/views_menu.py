@@ -3,6 +3,7 @@
 import streamlit as st
 
 from inspector.errors import WeaklinkError
+from ui.views.visible import visible_line
 from ui.web.labels import label
 from ui.web.places import go, is_page
 from ui.web.saved_views import SavedView, forget_view, save_view, saved_views
@@ -30,7 +31,7 @@ def views_menu(page: str) -> None:
 
 def _choose(views: list[SavedView]) -> None:
     chosen = st.selectbox(
-        "Saved views", views, format_func=lambda view: label(f"{view.name} ({view.page})"), key=_CHOSEN
+        "Saved views", views, format_func=lambda view: visible_line(f"{view.name} ({view.page})"), key=_CHOSEN
     )
     with st.container(horizontal=True):
         if st.button("Open", type="primary", key="weaklink_view_open"):

@@ -63,7 +63,11 @@ def _retention() -> None:
     old = grouped(f"before:{age}")
     doomed = old[0].traces - (hits(old[0], "broken") if keeps_broken else 0) if old else 0
     st.markdown(f"**{counted(doomed, 'trace')}** would go.")
-    st.code(_command("prune", "--before", age, *(("--keep-broken",) if keeps_broken else ())), language=None)
+    st.code(
+        _command("prune", "--before", age, *(("--keep-broken",) if keeps_broken else ())),
+        language=None,
+        wrap_lines=True,
+    )
     st.caption("It asks before it deletes; `weaklink db vacuum` then gives back the room.")
 
 
@@ -106,11 +110,11 @@ def _page() -> None:
     facts = (
         ("weaklink", __version__),
         ("reached by", place),
-        ("theme", "light or dark as your browser or system says; the menu at the top right has both"),
+        ("theme", "light or dark, as your browser or system says"),
         ("statistics", "none are gathered, and nothing is fetched from anywhere"),
         ("saved views", str(views_file())),
     )
-    put_lines([(Run(f"{name:14}", Style.DIM), Run(said)) for name, said in facts])
+    st.markdown("\n".join(f"* {name}: **{label(said, most=300)}**" for name, said in facts))
 
 
 def _command(*words: str) -> str:

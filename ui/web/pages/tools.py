@@ -18,7 +18,7 @@ from ui.web.labels import label
 from ui.web.places import asked, go, keep
 from ui.web.serving import current
 from ui.web.stores import store
-from ui.web.trace_listing import TRACE_COLUMNS, trace_row
+from ui.web.trace_listing import TRACE_COLUMNS, trace_rows
 
 _MOST = 200
 _EXAMPLES = 5
@@ -127,8 +127,6 @@ def _examples(wanted: str) -> None:
     known = {one.id for one in broken}
     found = [*broken, *(one for one in newest if one.id not in known)]
     st.subheader("Examples", anchor=False)
-    done = listing(
-        TRACE_COLUMNS, [trace_row(one) for one in found], key="weaklink_examples", label="Examples", is_eager=True
-    )
+    done = listing(TRACE_COLUMNS, trace_rows(found), key="weaklink_examples", label="Examples", is_eager=True)
     if done.opened is not None:
         go("trace", trace=done.opened, filter=asked("filter"))

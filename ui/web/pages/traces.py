@@ -8,10 +8,9 @@ from storage import Cursor, TraceSummary
 from ui.views.wording import counted
 from ui.web.components import listing
 from ui.web.filter_bar import filter_bar, nothing_found
-from ui.web.minimaps import minimaps
 from ui.web.places import asked, go, keep
 from ui.web.stores import store
-from ui.web.trace_listing import TRACE_COLUMNS, trace_row
+from ui.web.trace_listing import TRACE_COLUMNS, trace_rows
 from ui.web.trace_look import trace_look
 
 _PAGE = 100
@@ -50,8 +49,7 @@ def _list(wanted: str) -> None:
 def _chosen(found: Sequence[TraceSummary]) -> TraceSummary:
     """Draw the table; the trace that is looked at."""
     named = asked("look")
-    maps = minimaps(found)
-    rows = [trace_row(one, maps.get(one.id, ())) for one in found]
+    rows = trace_rows(found)
     selected = named if any(row.key == named for row in rows) else rows[0].key
     done = listing(TRACE_COLUMNS, rows, key="weaklink_traces", selected=selected, label="Traces")
     if done.opened is not None:

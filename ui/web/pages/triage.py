@@ -20,7 +20,7 @@ from ui.web.filters import field, narrowed, on_day
 from ui.web.labels import label
 from ui.web.places import asked, go, keep
 from ui.web.stores import store
-from ui.web.trace_listing import TRACE_COLUMNS, trace_row
+from ui.web.trace_listing import TRACE_COLUMNS, trace_rows
 from ui.web.triage_figures import (
     TriageFigures,
     code_of,
@@ -145,7 +145,7 @@ def _steps(figures: TriageFigures, wanted: str) -> None:
 def _newest(wanted: str) -> None:
     """The newest of the traces behind the numbers."""
     st.subheader("The newest of them", anchor=False)
-    rows = [trace_row(one) for one in store().traces(wanted, limit=_NEWEST)]
+    rows = trace_rows(store().traces(wanted, limit=_NEWEST))
     done = listing(TRACE_COLUMNS, rows, key="weaklink_newest", label="The newest traces", is_eager=True)
     if done.opened is not None:
         go("trace", trace=done.opened, filter=wanted)
