@@ -1,6 +1,7 @@
 """Charts that can be clicked: what was clicked comes back as the values of that mark.
 
 A click narrows the filter, and the key of a chart holds the filter: what was clicked does not stick to the next one.
+Words upon marks have no tooltip of their own: they would take the clicks that are meant for the marks.
 """
 
 from collections.abc import Mapping, Sequence
@@ -37,15 +38,15 @@ def pareto(rows: Rows, *, label: str, count: str, key: str) -> str | None:
     base = alt.Chart(_data(rows)).encode(
         y=alt.Y(f"{label}:N", sort=None, title=None, axis=alt.Axis(labelLimit=190, ticks=False, domain=False)),
         x=alt.X(f"{count}:Q", axis=None, scale=alt.Scale(domain=[0, longest * _BESIDE], nice=False)),
-        tooltip=[
-            alt.Tooltip(f"{label}:N"),
-            alt.Tooltip(f"{count}:Q", format=","),
-            alt.Tooltip("cumulated:Q", title="share down to it", format=".0%"),
-        ],
     )
-    drawn = base.mark_bar(color=_of(Style.ERROR), cursor="pointer").add_params(_pick(label))
+    told = [
+        alt.Tooltip(f"{label}:N"),
+        alt.Tooltip(f"{count}:Q", format=","),
+        alt.Tooltip("cumulated:Q", title="share down to it", format=".0%"),
+    ]
+    drawn = base.mark_bar(color=_of(Style.ERROR), cursor="pointer").encode(tooltip=told)
     words = base.mark_text(align="left", dx=5, fontSize=_FONT, color=_of(Style.PLAIN)).encode(text="said:N")
-    return _clicked(drawn + words, key, label)
+    return _clicked(drawn.add_params(_pick(label)) + words, key, label)
 
 
 def columns(rows: Rows, *, label: str, count: str, key: str, title: str) -> str | None:
@@ -53,9 +54,11 @@ def columns(rows: Rows, *, label: str, count: str, key: str, title: str) -> str 
     base = alt.Chart(_data(rows)).encode(
         x=alt.X(f"{label}:N", sort=None, title=title, axis=alt.Axis(labelAngle=0, ticks=False)),
         y=alt.Y(f"{count}:Q", axis=None),
-        tooltip=[alt.Tooltip(f"{label}:N", title=title), alt.Tooltip(f"{count}:Q", format=",")],
     )
-    drawn = base.mark_bar(color=_of(Style.ERROR), cursor="pointer", width=alt.RelativeBandSize(band=0.7))
+    told = [alt.Tooltip(f"{label}:N", title=title), alt.Tooltip(f"{count}:Q", format=",")]
+    drawn = base.mark_bar(color=_of(Style.ERROR), cursor="pointer", width=alt.RelativeBandSize(band=0.7)).encode(
+        tooltip=told
+    )
     words = base.mark_text(dy=-8, fontSize=_FONT, color=_of(Style.PLAIN)).encode(
         text=alt.Text(f"{count}:Q", format=",")
     )
@@ -103,15 +106,15 @@ def heat_map(rows: Rows, *, across: str, down: str, share: str, key: str) -> tup
             axis=alt.Axis(orient="top", labelAngle=-60, labelOverlap=False, ticks=False, domain=False),
         ),
         y=alt.Y(f"{down}:N", sort=None, title=None, axis=alt.Axis(labelLimit=170, ticks=False, domain=False)),
-        tooltip=[
-            alt.Tooltip(f"{down}:N"),
-            alt.Tooltip("title:N", title=across),
-            alt.Tooltip("traces:Q", format=","),
-            alt.Tooltip(f"{share}:Q", title="share of its traces", format=".1%"),
-        ],
     )
+    told = [
+        alt.Tooltip(f"{down}:N"),
+        alt.Tooltip("title:N", title=across),
+        alt.Tooltip("traces:Q", format=","),
+        alt.Tooltip(f"{share}:Q", title="share of its traces", format=".1%"),
+    ]
     cells = base.mark_rect(stroke=colours.background, strokeWidth=2, cursor="pointer").encode(
-        color=alt.Color("fill:N", scale=None)
+        color=alt.Color("fill:N", scale=None), tooltip=told
     )
     words = base.mark_text(fontSize=11).encode(text="said:N", color=alt.Color("ink:N", scale=None))
     found = _picked(cells.add_params(_pick(across, down)) + words, key)

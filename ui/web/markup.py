@@ -13,7 +13,7 @@ _RULES = """
 .stMainBlockContainer { padding: 3.5rem clamp(1rem, 3vw, 4rem) 2rem; }
 .stMainBlockContainer h1 { font-size: 1.6rem; padding: 0 0 0.25rem; }
 .stMainBlockContainer h3 { font-size: 1.2rem; }
-[data-testid$="_controlActive"], [data-testid$="pillsActive"] { color: inherit !important; }
+[role="radio"][aria-checked="true"], [role="radio"][aria-checked="true"] * { color: inherit !important; }
 .wl .strong { font-weight: 700; }
 """
 

@@ -88,7 +88,10 @@ class Listing {
     const last = this.data.rows.length - 1;
     const here = this.at === undefined || this.at < 0 ? -1 : this.at;
     const to = { j: here + 1, ArrowDown: here + 1, k: here - 1, ArrowUp: here - 1, g: 0, G: last, Home: 0, End: last }[event.key];
-    if (event.key === "Enter" && here >= 0) this.tell("opened", this.data.rows[here].key);
+    if (event.key === "Enter" && here >= 0) {
+      clearTimeout(this.soon);
+      this.tell("opened", this.data.rows[here].key);
+    }
     else if (to !== undefined && last >= 0) {
       this.light(Math.min(Math.max(to, 0), last), false);
       this.show();

@@ -125,8 +125,9 @@ def _heat(figures: TriageFigures, wanted: str) -> None:
     found = heat_map(rows, across="rule", down="model", share="share", key=f"weaklink_heat_{wanted}")
     st.caption("In how many of 100 traces of a model a rule found something.")
     if found is not None:
-        model = next(str(row["value"]) for row in rows if row["model"] == found[1])
-        _narrow(wanted, field("model", model), field("code", found[0]))
+        cell = next(row for row in rows if (row["rule"], row["model"]) == found)
+        if cell["traces"]:
+            _narrow(wanted, field("model", str(cell["value"])), field("code", found[0]))
 
 
 def _steps(figures: TriageFigures, wanted: str) -> None:
