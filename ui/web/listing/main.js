@@ -40,6 +40,7 @@ class Listing {
     this.root.classList.toggle("dark", isDark);
     this.root.classList.toggle("light", !isDark);
     this.data = data;
+    this.root.style.maxHeight = `${Number(data.most)}rem`;
     const head = this.root.querySelector("thead tr");
     head.replaceChildren(...data.columns.map((column) => cell("th", [["", column.title]], column)));
     this.body.replaceChildren(...data.rows.map((row, index) => this.row(row, index)));
