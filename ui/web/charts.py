@@ -1,6 +1,6 @@
 """Charts that can be clicked: what was clicked comes back as the values of that mark.
 
-A click narrows the filter, and the key of a chart holds the filter: what was clicked does not stick to the next one.
+A chart is a new one after each click, else the browser would keep what was clicked, and a second click on it be none.
 Words upon marks have no tooltip of their own: they would take the clicks that are meant for the marks.
 """
 
@@ -19,6 +19,7 @@ Rows: TypeAlias = Sequence[Mapping[str, object]]
 HIGH, LOW = 300, 200
 """Heights of charts in CSS pixels: of many marks, and of few. Those beside each other are given the same."""
 _PICK = "pick"
+_CLICKS = "weaklink_chart_clicks"
 _FONT = 12
 _NARROW = 220  # CSS pixels that a chart has for its marks at least, on a phone
 _THICKEST = 40  # of a bar, in CSS pixels
@@ -147,9 +148,13 @@ def _clicked(chart: alt.Chart | alt.LayerChart, key: str, label: str, height: in
 
 def _picked(chart: alt.Chart | alt.LayerChart, key: str, height: int) -> Mapping[str, Any] | None:
     shown = chart.properties(height=height)
-    event: Any = st.altair_chart(shown, key=key, on_select="rerun", theme="streamlit", width="stretch")
+    clicks = st.session_state.setdefault(_CLICKS, 0)
+    event: Any = st.altair_chart(shown, key=f"{key}_{clicks}", on_select="rerun", theme="streamlit", width="stretch")
     chosen = event.selection.get(_PICK) if event and event.selection else None
-    return chosen[0] if chosen else None
+    if not chosen:
+        return None
+    st.session_state[_CLICKS] = clicks + 1
+    return chosen[0]
 
 
 def _thickness(room: int, count: int) -> float:

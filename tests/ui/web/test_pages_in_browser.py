@@ -31,10 +31,11 @@ def _ids(database: Path, wanted: str) -> list[str]:
 
 def test_a_click_on_a_cell_narrows_to_its_model_and_rule_and_does_not_stick(demo_dashboard: str, page: Page) -> None:
     page.goto(demo_dashboard)
-    cell = page.locator('svg path[aria-label*="rule: J104; model: sample-qwen-8b"]')
+    cell = page.locator('svg path[aria-label*="rule: C504; model: sample-hermes-8b"]')
     for _ in range(2):
+        expect(cell).to_have_count(1)
         cell.click()
-        expect(page).to_have_url(re.compile(r"filter=model%3Asample-qwen-8b\+code%3AJ104"))
+        expect(page).to_have_url(re.compile(r"filter=model%3Asample-hermes-8b\+code%3AC504"))
         page.get_by_role("button", name="Clear", exact=True).click()
         expect(page).to_have_url(demo_dashboard)
 

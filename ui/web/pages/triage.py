@@ -126,7 +126,9 @@ def _heat(figures: TriageFigures, wanted: str, height: int) -> None:
         st.caption("No trace of a named model has a fault.")
         return
     found = heat_map(rows, across="rule", down="model", share="share", key=f"weaklink_heat_{wanted}", height=height)
-    st.caption("In how many of 100 traces of a model a rule found something.")
+    unnamed = next((group.traces for group in figures.models if not group.keys[0]), 0)
+    left_out = f" {counted(unnamed, 'trace')} of no known model left out." if unnamed else ""
+    st.caption(f"In how many of 100 traces of a model a rule found something.{left_out}")
     if found is not None:
         cell = next(row for row in rows if (row["rule"], row["model"]) == found)
         if cell["traces"]:
