@@ -103,14 +103,11 @@ def _differences(found: Statistics) -> None:
         heads = (
             Column("group"),
             Column("measure"),
-            Column("baseline", "end", room=Room.MEDIUM),
-            Column("group's", "end"),
-        )
-        tail = (
-            Column("difference (95 %)", "end", room=Room.MEDIUM),
-            Column("p", "end", room=Room.MEDIUM),
             Column("verdict"),
+            Column("baseline", "end", room=Room.MEDIUM),
+            Column("group's", "end", room=Room.MEDIUM),
         )
+        tail = (Column("difference (95 %)", "end", room=Room.MEDIUM), Column("p", "end", room=Room.MEDIUM))
         listing((*heads, *tail), rows, key="weaklink_differences", label="Differences")
 
 
@@ -127,11 +124,11 @@ def _difference(key: str, found: Statistics, one: Comparison) -> Row:
     cells: tuple[Line, ...] = (
         (Run(key_title(found.by[0], one.group.keys[0], found.prompts), Style.STRONG),),
         (Run(one.measure.title),),
+        (verdict,),
         (Run(number_text(one.measure, theirs.hits / theirs.trials)),),
         (Run(number_text(one.measure, mine.hits / mine.trials)),),
         (Run(said),),
         (Run(p_text(one.adjusted_p)),),
-        (verdict,),
     )
     return Row(key, cells)
 
