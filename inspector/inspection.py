@@ -31,9 +31,11 @@ from inspector.text import Range
 from inspector.version import __version__
 from inspector.wire.events import PROMPT_PART
 
+REASONING_BUDGET = 30_000
+"""How many tokens of reasoning a turn may take unless somebody says otherwise."""
+CONTEXT_WINDOW = 131_072
+"""How many tokens a model's window holds unless somebody says otherwise."""
 _SAMPLE = 65_536
-_REASONING_BUDGET = 30_000
-_CONTEXT_WINDOW = 131_072
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +73,8 @@ def inspect_trace(
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),
     error_patterns: Sequence[str] = (),
-    reasoning_budget: int = _REASONING_BUDGET,
-    context_window: int = _CONTEXT_WINDOW,
+    reasoning_budget: int = REASONING_BUDGET,
+    context_window: int = CONTEXT_WINDOW,
 ) -> Inspection:
     """Read every part of a trace, pair calls with results, and find the break.
 
@@ -105,8 +107,8 @@ def analyse_parts(
     faults: Sequence[Diagnostic],
     *,
     error_patterns: Sequence[str] = (),
-    reasoning_budget: int = _REASONING_BUDGET,
-    context_window: int = _CONTEXT_WINDOW,
+    reasoning_budget: int = REASONING_BUDGET,
+    context_window: int = CONTEXT_WINDOW,
 ) -> tuple[Chain, list[Diagnostic]]:
     """The chain of a trace whose parts are read, and what is wrong with its recording, its calls and its results.
 
