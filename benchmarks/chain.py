@@ -74,7 +74,10 @@ def _trace(shape: Shape, steps: int) -> Trace:
     rng = random.Random(0)
     turns = [Turn(Role.USER, (Part("text", prose(400)),))]
     for number in range(steps):
-        arguments = {"order_id": f"order_{max(number - rng.randrange(1, 9), 0)}", "note": prose(60, number)}
+        arguments: dict[str, object] = {
+            "order_id": f"order_{max(number - rng.randrange(1, 9), 0)}",
+            "note": prose(60, number),
+        }
         turns.append(_call(number, arguments, is_in_band=shape.is_in_band))
         failed = rng.randrange(100) < _FAILED_OF_100
         result = f"Error: no order {number}" if failed else shape.result(rng, number)
