@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 import streamlit as st
 
-from inspector.chain.data_flow import DataFlow, trace_values
+from inspector.chain.data_flow import DataFlow
 from inspector.diagnostics import Location
+from inspector.inspection import data_flow_of
 from inspector.text import Range
 from ui.views.dissect.dissection import Dissection
 from ui.views.dissect.origins import origins
@@ -71,7 +72,7 @@ def _timing(dissection: Dissection) -> Location | None:
 
 
 def _data_flow(dissection: Dissection) -> DataFlow:
-    return trace_values(dissection.trace, dissection.inspection.chain.steps)
+    return data_flow_of(dissection.trace, dissection.inspection)
 
 
 def _lines(source: SideSource) -> Iterator[Line]:
