@@ -9,6 +9,7 @@ import streamlit as st
 from inspector.chain.steps import Status
 from ui.views.colours import DARK, LIGHT
 from ui.views.palette import Style
+from ui.views.visible import visible_line
 
 Rows: TypeAlias = Sequence[Mapping[str, object]]
 _PICK = "pick"
@@ -70,7 +71,9 @@ def statuses_by_day(rows: Rows, *, key: str) -> tuple[str, str] | None:
 
 def heat_map(rows: Rows, *, across: str, down: str, share: str, key: str) -> tuple[str, str] | None:
     """A cell for each pair, the darker the larger its share; the pair that was clicked. Each cell says its share."""
-    base = alt.Chart(_data(rows)).encode(
+    meant = {visible_line(str(row[key])): str(row[key]) for row in rows for key in (across, down)}
+    shown = [{**row, across: visible_line(str(row[across])), down: visible_line(str(row[down]))} for row in rows]
+    base = alt.Chart(_data(shown)).encode(
         x=alt.X(f"{across}:N", sort=None, title=None, axis=alt.Axis(orient="top", labelAngle=-35, labelLimit=160)),
         y=alt.Y(f"{down}:N", sort=None, title=None, axis=alt.Axis(labelLimit=200)),
     )
@@ -87,7 +90,7 @@ def heat_map(rows: Rows, *, across: str, down: str, share: str, key: str) -> tup
     )
     words = base.mark_text(fontSize=11, color=_colour(Style.PLAIN)).encode(text=alt.Text(f"{share}:Q", format=".0%"))
     found = _picked((cells.add_params(_pick(across, down)) + words), key)
-    return (str(found[across]), str(found[down])) if found else None
+    return (meant[str(found[across])], meant[str(found[down])]) if found else None
 
 
 def _data(rows: Rows) -> alt.Data:
