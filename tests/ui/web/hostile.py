@@ -11,6 +11,7 @@ from inspector.model import (
     Generation,
     GenerationError,
     Instant,
+    Json,
     Outcome,
     ParentTrace,
     ParentWhy,
@@ -73,7 +74,7 @@ def _trace(words: str, number: int) -> Trace:
     said = f'{words}<tool_call>\n{{"name": "{quoted}", "arguments": {{"city": "{quoted}",}}}}\n</tool_call>{words}'
     ends = (len(said) // 2, len(said))
     stream = Part("text", said, Chunks(ends, (0, 1), (0.2, 2.9)))
-    schema = {
+    schema: Json = {
         "type": "object",
         "title": words,
         "description": words,
