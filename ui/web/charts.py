@@ -13,6 +13,7 @@ import streamlit as st
 from inspector.chain.steps import Status
 from ui.views.colours import DARK, LIGHT, Colours
 from ui.views.palette import Style
+from ui.views.visible import visible_line
 from ui.web.shades import ink_on, mixed
 
 Rows: TypeAlias = Sequence[Mapping[str, object]]
@@ -97,7 +98,16 @@ def heat_map(rows: Rows, *, across: str, down: str, share: str, key: str) -> tup
     A row bears `title`, what the tooltip calls the column. The text of a cell stands out from its own colour.
     """
     colours = _colours()
-    painted = [{**row, **_paint(float(str(row[share])), colours)} for row in rows]
+    meant = {visible_line(str(row[name])): str(row[name]) for row in rows for name in (across, down)}
+    painted = [
+        {
+            **row,
+            across: visible_line(str(row[across])),
+            down: visible_line(str(row[down])),
+            **_paint(float(str(row[share])), colours),
+        }
+        for row in rows
+    ]
     base = alt.Chart(_data(painted)).encode(
         x=alt.X(
             f"{across}:N",
@@ -118,7 +128,7 @@ def heat_map(rows: Rows, *, across: str, down: str, share: str, key: str) -> tup
     )
     words = base.mark_text(fontSize=11).encode(text="said:N", color=alt.Color("ink:N", scale=None))
     found = _picked(cells.add_params(_pick(across, down)) + words, key)
-    return (str(found[across]), str(found[down])) if found else None
+    return (meant[str(found[across])], meant[str(found[down])]) if found else None
 
 
 def _paint(share: float, colours: Colours) -> dict[str, str]:

@@ -1,11 +1,13 @@
 """Styled lines of the views as HTML of our own making: every text in it is escaped."""
 
+import re
 from collections.abc import Iterable
 
 import streamlit as st
 
 from ui.reports.html_text import runs_html
 from ui.views.run import Line
+from ui.views.visible import visible_line
 from ui.web.theme import colour_rules
 
 _RULES = """
@@ -16,6 +18,21 @@ _RULES = """
 [role="radio"][aria-checked="true"], [role="radio"][aria-checked="true"] * { color: inherit !important; }
 .wl .strong { font-weight: 700; }
 """
+
+_MARKS = re.compile(r"([!-/:-@\[-`{-~])")
+_REREAD = re.compile(r"(?<=[^\s])(?=[:@])|(?<=www)(?=\.)|(?<=[-<>=~])(?=[->=])", re.IGNORECASE)
+_JOINER = "\u2060"
+
+
+def plain(text: str) -> str:
+    """Text for wherever Streamlit reads markdown: titles, captions, messages, labels of buttons, tabs and fields.
+
+    It is shown as it is, on one line, what cannot be seen as a glyph. A backslash alone is not enough: once the
+    markdown is read, Streamlit looks through its words again for addresses, icons (`:material/x:`) and arrows, which
+    an invisible joiner keeps apart.
+    """
+    said = _MARKS.sub(r"\\\1", _REREAD.sub(_JOINER, f" {visible_line(text)}")[1:])
+    return said.replace(" ", "\u00a0", 1) if said.startswith(" ") else said
 
 
 def dress() -> None:

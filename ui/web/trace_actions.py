@@ -10,7 +10,7 @@ from ui.views.visible import visible_line
 from ui.web.places import go
 from ui.web.serving import current
 from ui.web.shown_trace import ShownTrace
-from ui.web.stores import store
+from ui.web.stores import store, writable
 
 _NOTE = "weaklink_note"
 
@@ -51,10 +51,12 @@ def _marks(shown: ShownTrace) -> None:
         st.text(f"● {where}{visible_line(mark.note) or 'marked'}")
     note = st.text_input("Note on the whole trace", key=f"{_NOTE}_{id_}")
     if st.button("Mark", type="primary"):
-        store().mark(id_, note=note)
+        with writable() as opened:
+            opened.mark(id_, note=note)
         st.rerun()
     if shown.summary.marked and st.button("Take the marks away"):
-        store().unmark(id_)
+        with writable() as opened:
+            opened.unmark(id_)
         st.rerun()
 
 

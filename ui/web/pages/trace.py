@@ -11,7 +11,7 @@ from ui.views.status import status_run
 from ui.views.trace import title_of, trace_facts
 from ui.views.visible import visible_line
 from ui.web.components import dissector
-from ui.web.markup import put_lines
+from ui.web.markup import plain, put_lines
 from ui.web.places import asked, asked_number, go, keep
 from ui.web.shown_trace import ShownTrace, shown_trace
 from ui.web.side_views import side_views
@@ -40,7 +40,7 @@ def show() -> None:
 def _head(shown: ShownTrace) -> None:
     summary, chain = shown.summary, shown.inspection.chain
     status = status_run(chain.status, chain.broken.outcome if chain.broken else None)
-    st.title(f"{summary.id} · {visible_line(title_of(shown.trace))[:80]}".replace("$", "＄"))
+    st.title(plain(f"{summary.id} · {title_of(shown.trace)[:80]}"), anchor=False)
     st.text(
         f"{status.text} · " + " · ".join(visible_line(said) for _, said in trace_facts(shown.trace, shown.inspection))
     )
