@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from inspector.chain.analysis import analyse
 from inspector.chain.argument_faults import argument_diagnostics
+from inspector.chain.data_flow import DataFlow, trace_values
 from inspector.chain.ending_faults import ending_diagnostics
 from inspector.chain.faults import chain_diagnostics
 from inspector.chain.pairing import PlacedCall, PlacedResult, pair
@@ -115,7 +116,8 @@ def analyse_parts(
     `faults` are those of the parts. Raises InvalidPatternError as `inspect_trace` does.
     """
     pairing = pair(_events(parts))
-    found = analyse(trace, pairing, faults, tuple(_speeches(trace, parts)), error_patterns)
+    speeches, definitions = tuple(_speeches(trace, parts)), _definitions(parts)
+    found = analyse(trace, pairing, faults, speeches, error_patterns=error_patterns, definitions=definitions)
     diagnostics: list[Diagnostic] = []
     for number, turn in enumerate(trace.turns, 1):
         diagnostics += check_recording(turn, number)
@@ -126,6 +128,19 @@ def analyse_parts(
     diagnostics += ending_diagnostics(trace, found.chain)
     diagnostics += argument_diagnostics(trace, found.chain.steps, found.flow)
     return found.chain, diagnostics
+
+
+def data_flow_of(trace: Trace, inspection: Inspection) -> DataFlow:
+    """Where the values of the trace's calls came from, as its inspection saw it; made anew, for it is not kept."""
+    return trace_values(trace, inspection.chain.steps, _definitions(inspection.parts))
+
+
+def _definitions(parts: Iterable[PartInspection]) -> Iterator[Location]:
+    """The places in the texts that define tools."""
+    for part in parts:
+        for span in part.spans:
+            if span.kind is SpanKind.TOOL_DEFINITIONS:
+                yield Location(part.turn, part.part, span.range)
 
 
 def _format_of(trace: Trace, format: str) -> Format:

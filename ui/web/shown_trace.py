@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from inspector.chain.data_flow import DataFlow, trace_values
-from inspector.inspection import Inspection
+from inspector.chain.data_flow import DataFlow
+from inspector.inspection import Inspection, data_flow_of
 from inspector.model import Trace
 from storage import TraceSummary
 from ui.views.dissect.dissection import Dissection
@@ -55,4 +55,4 @@ def _read(where: str | None, id_: int, version: str) -> Dissection:
 
 @st.cache_resource(show_spinner="Looking where values came from …", max_entries=_KEPT, ttl=_FRESH_S)
 def _flow(where: str | None, version: str, _dissection: Dissection) -> DataFlow:
-    return trace_values(_dissection.trace, _dissection.inspection.chain.steps)
+    return data_flow_of(_dissection.trace, _dissection.inspection)

@@ -34,13 +34,9 @@ def rail(found: Sequence[Box]) -> Picture:
             left += _TURN
         groups.append(_group(box, left, str(index)))
         left += _WIDE + _GAP
-    turns = len({box.location.turn for box in found})
-    return Picture(
-        left + 4,
-        _TOP + _TALL + 20,
-        tuple(groups),
-        f"The trace as a map of {counted(turns, 'turn')}; each box leads to its text",
-    )
+    turns = counted(len({box.location.turn for box in found}), "turn")
+    label = f"The trace as a map of {turns}; each box leads to its text"
+    return Picture(left + 4, _TOP + _TALL + 20, tuple(groups), label)
 
 
 def selected_box(found: Sequence[Box], at: Location | None) -> str | None:
