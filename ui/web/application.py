@@ -8,8 +8,9 @@ from typing import NamedTuple
 import streamlit as st
 
 from inspector.errors import WeaklinkError
-from ui.web.markup import dress, plain
+from ui.web.markup import dress
 from ui.web.places import asked, keep, remember
+from ui.web.words import plain
 
 _ICON = Path(__file__).parent / "icon.png"
 _FILTER = "filter"
