@@ -22,6 +22,7 @@ from ui.tui.keymap import keymap_path, read_keymap
 from ui.tui.lab.commands import LAB_COMMANDS
 from ui.tui.line_commands import LINE_COMMANDS
 from ui.tui.palette import THEMES, chosen_theme, themes
+from ui.tui.rules.commands import RULE_COMMANDS
 from ui.tui.store_access import StoreAccess
 from ui.tui.trace_screens import TRACE_SCREEN
 from ui.tui.work import begin
@@ -121,7 +122,7 @@ def every_command() -> tuple[Command, ...]:
     """Every command of every screen: what a keymap can give keys to."""
     screens = (CHAIN_COMMANDS, ChainList.ACTIONS, FILTER_COMMANDS, LINE_COMMANDS, HelpScreen.ACTIONS, APP_COMMANDS)
     panes = (TREE_COMMANDS, STREAM_COMMANDS, SIDE_COMMANDS)
-    further = (DIFF_COMMANDS, LAB_COMMANDS)
+    further = (DIFF_COMMANDS, LAB_COMMANDS, RULE_COMMANDS)
     every = {command.id: command for commands in (*screens, *panes, *further) for command in commands}
     trace_screen = getattr(TRACE_SCREEN, "ACTIONS", ())
     return (*every.values(), *(one for one in trace_screen if one.id not in every))

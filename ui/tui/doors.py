@@ -14,6 +14,7 @@ from ui.tui.diff.runs import chosen_runs
 from ui.tui.diff.screen import DiffScreen
 from ui.tui.dissector.deeds import Doors
 from ui.tui.lab.screen import LabScreen
+from ui.tui.rules.screen import RulesScreen
 from ui.tui.store_access import StoreAccess, sentence
 from ui.tui.work import begin
 from ui.views.visible import visible_line
@@ -35,11 +36,11 @@ class FurtherScreens:
 
     def of_chains(self) -> ChainDoors:
         """What the list can open."""
-        return ChainDoors(diff=self.diff, reread=self.reread)
+        return ChainDoors(diff=self.diff, reread=self.reread, rules=self.rules)
 
     def of_trace(self) -> Doors:
         """What a trace can open."""
-        return Doors(diff=self.diff, reread=self.reread)
+        return Doors(diff=self.diff, reread=self.reread, rule=self.rules)
 
     def diff(self, id: int, place: Location | None = None) -> None:
         """Compare a trace with the marked ones."""
@@ -48,6 +49,10 @@ class FurtherScreens:
     def reread(self, id: int, place: Location | None = None) -> None:
         """Read the stream of a trace again: at a place, else where it broke."""
         self._push(LabScreen(self._access, id, place))
+
+    def rules(self, code: str = "") -> None:
+        """List the rules, with the cursor on one."""
+        self._push(RulesScreen(self._access, self._show_chains, code))
 
     async def _diff(self, id: int) -> None:
         try:

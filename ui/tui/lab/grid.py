@@ -27,9 +27,8 @@ class LabGrid:
         self,
         formats: Sequence[tuple[Format, float]],
         cells: Callable[[], Mapping[tuple[str, Cut], Cell]],
-        cut: Callable[[], Cut],
     ) -> None:
-        self._formats, self._cells, self._cut = formats, cells, cut
+        self._formats, self._cells = formats, cells
 
     @property
     def count(self) -> int:
@@ -43,7 +42,7 @@ class LabGrid:
         line = [*lead, Run(f"{confidence:>4.0%} " if confidence else " " * _SURE, Style.DIM)]
         for cut in Cut:
             cell = self._cells().get((format_.name, cut))
-            line += (*padded(_cell(cell, _room(width), is_chosen=cut is self._cut()), _room(width)), Run(" "))
+            line += (*padded(_cell(cell, _room(width)), _room(width)), Run(" "))
         return clipped(line, width)
 
     @staticmethod
@@ -61,13 +60,12 @@ def _room(width: int) -> int:
     return min(max((width - _NAME - _SURE) // len(Cut) - 1, 8), 36)
 
 
-def _cell(cell: Cell | None, room: int, *, is_chosen: bool) -> Line:
-    lead, end = ("[", "]") if is_chosen else (" ", " ")
+def _cell(cell: Cell | None, room: int) -> Line:
     if cell is None:
-        return (Run(f"{lead}…{end}", Style.DIM),)
+        return (Run(" …", Style.DIM),)
     sign, style = _SIGNS[cell.likeness]
     counts = f" {cell.spans:,}s {cell.calls:,}c {cell.diagnostics:,}d" if cell.likeness is Likeness.DIFFERS else ""
     if cell.likeness is Likeness.DIFFERS and room >= 32:
         counts = f"  {cell.spans:,} spans {cell.calls:,} calls {cell.diagnostics:,} diag."
     word = cell.likeness.value if len(cell.likeness.value) + len(counts) + 4 <= room else ""
-    return (Run(lead, Style.STRONG), Run(f"{sign} {word}", style), Run(counts, Style.DIM), Run(end, Style.STRONG))
+    return (Run(f" {sign} {word}", style), Run(counts, Style.DIM))

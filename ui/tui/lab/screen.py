@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from threading import Event
@@ -54,7 +55,7 @@ class LabScreen(UpperScreen):
 
     def __init__(self, access: StoreAccess, id: int, place: Location | None = None) -> None:
         super().__init__(access, f"trace {id}", "lab")
-        self._id = id
+        self._trace_id = id
         self._place = place
         self._sample: Sample | None = None
         self._formats: list[tuple[Format, float]] = []
@@ -127,7 +128,6 @@ class LabScreen(UpperScreen):
             if cell is not None and cell.likeness in (Likeness.DIFFERS, Likeness.ERROR):
                 self._cut = cut
                 self.grid.move_to(row)
-                self.grid.renew()
                 self._say_all()
                 return
         self.tell("No further reading differs, as far as they are done.")
@@ -149,7 +149,7 @@ class LabScreen(UpperScreen):
         if self._sample is None:
             return
         chosen = self._formats[self.grid.cursor][0]
-        typed = f"trace-{self._id}-turn-{self._sample.turn}-{chosen.name}.json"
+        typed = f"trace-{self._trace_id}-turn-{self._sample.turn}-{chosen.name}.json"
         about = "The file gets what `weaklink segment --json` prints: spans, calls and diagnostics."
         dialog = LineDialog(f"write the reading as {chosen.name}", about=about, typed=typed, wrong=wrong_with)
         self.app.push_screen(dialog, partial(self._write, chosen, self._cut))
@@ -173,7 +173,7 @@ class LabScreen(UpperScreen):
 
     async def _read_all(self) -> None:
         async with self.working("reading the trace"):
-            sample = await self.answer(partial(sample_of, id=self._id, place=self._place))
+            sample = await self.answer(partial(sample_of, id=self._trace_id, place=self._place))
         if sample is None:
             if not self.status.said.problem:
                 said = "This trace holds no text that a format could read: its calls came as fields of an API."
@@ -186,7 +186,7 @@ class LabScreen(UpperScreen):
         if reading is None:
             return
         self._comparing = Comparing(sample, reading)
-        self.grid.show(LabGrid(self._formats, lambda: self._cells, lambda: self._cut))
+        self.grid.show(LabGrid(self._formats, lambda: self._cells))
         self._say_all()
         await self._read_cells()
 
@@ -233,7 +233,6 @@ class LabScreen(UpperScreen):
 
     def _choose(self, by: int) -> None:
         self._cut = _CUTS[(_CUTS.index(self._cut) + by) % len(_CUTS)]
-        self.grid.renew()
         self._say_all()
 
     def _say_all(self) -> None:
@@ -268,8 +267,8 @@ class LabScreen(UpperScreen):
         what = f" stored ({sample.stored.format}, whole)  │  read as {format_.name}, {cut.value}"
         self.query_one("#what", LineBar).say([(Run(what, Style.STRONG),)])
         width, whole = max(self.unlike.scrollable_content_region.width - 1, 20), self._is_whole
-        question = partial(_unlike_lines, sample, comparing, format_, cut, self._seed, width, whole, self._left.is_set)
-        lines = await self._thread(question)
+        wanted = _Wanted(sample, comparing, format_, cut, self._seed)
+        lines = await self._thread(partial(wanted.lines, width, self._left.is_set, whole=whole))
         if lines is not None:
             self.unlike.show(Lines(lines))
 
@@ -292,29 +291,34 @@ class LabScreen(UpperScreen):
             self.tell(f"The reading is written to {written}.")
 
 
-def _unlike_lines(
-    sample: Sample,
-    comparing: Comparing,
-    format_: Format,
-    cut: Cut,
-    seed: int,
-    width: int,
-    whole: bool,
-    is_left: Callable[[], bool],
-) -> list[Line]:
-    if uncut(sample, cut):
-        said = "The source did not keep in which pieces this text came."
-        return list(wrapped(quoted(f" {said}"), width))
-    found = read(sample, format_, cut, seed, is_left)
-    if isinstance(found, str):
-        return list(wrapped((Run(" ✖ ", Style.ERROR), *quoted(found)), width, indent=3))
-    stored = comparing.stored
-    one = ReadingFacts(stored.spans, stored.calls, stored.diagnostics)
-    other = ReadingFacts(found.spans, found.calls, found.diagnostics)
-    same = comparing.cell(found).likeness is Likeness.SAME
-    lead: list[Line] = [(Run(" ✔ the same reading; `w` shows it whole", Style.OK),)] if same and not whole else []
-    lines = reading_diff_lines(sample.text, one, other, width - 1, whole=whole)
-    return lead or [(Run(" "), *line) for line in islice(lines, _MOST_LINES)]
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """A reading to be shown beside the stored one."""
+
+    sample: Sample
+    comparing: Comparing
+    format: Format
+    cut: Cut
+    seed: int
+
+    def read(self, is_left: Callable[[], bool]) -> Segmentation | str:
+        return read(self.sample, self.format, self.cut, self.seed, is_left)
+
+    def lines(self, width: int, is_left: Callable[[], bool], *, whole: bool) -> list[Line]:
+        """What differs. LeftError once `is_left`."""
+        if uncut(self.sample, self.cut):
+            said = " The source did not keep in which pieces this text came."
+            return list(wrapped(quoted(said), width))
+        found = self.read(is_left)
+        if isinstance(found, str):
+            return list(wrapped((Run(" ✖ ", Style.ERROR), *quoted(found)), width, indent=3))
+        if self.comparing.cell(found).likeness is Likeness.SAME and not whole:
+            return [(Run(" ✔ the same reading; `w` shows it whole", Style.OK),)]
+        stored = self.comparing.stored
+        one = ReadingFacts(stored.spans, stored.calls, stored.diagnostics)
+        other = ReadingFacts(found.spans, found.calls, found.diagnostics)
+        lines = reading_diff_lines(self.sample.text, one, other, width - 1, whole=whole)
+        return [(Run(" "), *line) for line in islice(lines, _MOST_LINES)]
 
 
 def _sample_line(sample: Sample, comparing: Comparing | None, seed: int) -> Line:
