@@ -18,9 +18,11 @@ from ui.tui.dissector.commands import SIDE_COMMANDS, STREAM_COMMANDS, TREE_COMMA
 from ui.tui.doors import FurtherScreens
 from ui.tui.footer import KeyFooter
 from ui.tui.help_screen import HelpScreen
+from ui.tui.imports.commands import IMPORT_COMMANDS
 from ui.tui.keymap import keymap_path, read_keymap
 from ui.tui.lab.commands import LAB_COMMANDS
 from ui.tui.line_commands import LINE_COMMANDS
+from ui.tui.live.commands import LIVE_COMMANDS
 from ui.tui.palette import THEMES, chosen_theme, themes
 from ui.tui.rules.commands import RULE_COMMANDS
 from ui.tui.store_access import StoreAccess
@@ -103,11 +105,11 @@ class WeaklinkApp(App[None]):
         """End weaklink."""
         self.exit()
 
-    def _show_chains(self, wanted: str) -> None:
-        """Go back to the list, with this filter."""
-        while self.screen is not self._chains:
+    def _show_chains(self, wanted: str | None) -> None:
+        """Go back to the list, with this filter; None only reads it anew."""
+        while wanted is not None and self.screen is not self._chains:
             self.pop_screen()
-        self._chains.load(wanted)
+        self._chains.load(self._chains.chains.wanted if wanted is None else wanted)
 
     async def _open_named(self, named: str) -> None:
         try:
@@ -122,7 +124,7 @@ def every_command() -> tuple[Command, ...]:
     """Every command of every screen: what a keymap can give keys to."""
     screens = (CHAIN_COMMANDS, ChainList.ACTIONS, FILTER_COMMANDS, LINE_COMMANDS, HelpScreen.ACTIONS, APP_COMMANDS)
     panes = (TREE_COMMANDS, STREAM_COMMANDS, SIDE_COMMANDS)
-    further = (DIFF_COMMANDS, LAB_COMMANDS, RULE_COMMANDS)
+    further = (DIFF_COMMANDS, IMPORT_COMMANDS, LAB_COMMANDS, LIVE_COMMANDS, RULE_COMMANDS)
     every = {command.id: command for commands in (*screens, *panes, *further) for command in commands}
     trace_screen = getattr(TRACE_SCREEN, "ACTIONS", ())
     return (*every.values(), *(one for one in trace_screen if one.id not in every))

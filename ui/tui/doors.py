@@ -13,7 +13,9 @@ from ui.tui.chains.opening import ChainDoors
 from ui.tui.diff.runs import chosen_runs
 from ui.tui.diff.screen import DiffScreen
 from ui.tui.dissector.deeds import Doors
+from ui.tui.imports.screen import ImportScreen
 from ui.tui.lab.screen import LabScreen
+from ui.tui.live.screen import LiveScreen, newest_running
 from ui.tui.rules.screen import RulesScreen
 from ui.tui.store_access import StoreAccess, sentence
 from ui.tui.work import begin
@@ -21,14 +23,21 @@ from ui.views.visible import visible_line
 
 OpenTrace = Callable[[int, int | None], None]
 """Opens a trace on a step."""
-ShowChains = Callable[[str], None]
-"""Goes back to the list, with a filter."""
+ShowChains = Callable[[str | None], None]
+"""Shows the list with a filter, above all else; with None, what is new in it, wherever it is."""
 
 
 class FurtherScreens:
     """Opens diff, lab, live view, rules and import over what is on the screen of an application."""
 
-    def __init__(self, app: App[Any], access: StoreAccess, open_trace: OpenTrace, show_chains: ShowChains) -> None:
+    def __init__(
+        self,
+        app: App[Any],
+        access: StoreAccess,
+        open_trace: OpenTrace,
+        show_chains: ShowChains,
+        imported: Callable[[], None],
+    ) -> None:
         self._app = app
         self._access = access
         self._open_trace = open_trace
@@ -36,11 +45,11 @@ class FurtherScreens:
 
     def of_chains(self) -> ChainDoors:
         """What the list can open."""
-        return ChainDoors(diff=self.diff, reread=self.reread, rules=self.rules)
+        return ChainDoors(diff=self.diff, reread=self.reread, live=self.live, rules=self.rules, read_in=self.read_in)
 
     def of_trace(self) -> Doors:
         """What a trace can open."""
-        return Doors(diff=self.diff, reread=self.reread, rule=self.rules)
+        return Doors(diff=self.diff, reread=self.reread, rule=self.rules, live=self.live_above)
 
     def diff(self, id: int, place: Location | None = None) -> None:
         """Compare a trace with the marked ones."""
@@ -53,6 +62,29 @@ class FurtherScreens:
     def rules(self, code: str = "") -> None:
         """List the rules, with the cursor on one."""
         self._push(RulesScreen(self._access, self._show_chains, code))
+
+    def live(self, id: int | None = None) -> None:
+        """Watch a running trace, the newest where none is named; once it has ended, open it."""
+        begin(self._app, partial(self._live, id), "live")
+
+    def live_above(self, id: int) -> None:
+        """Watch a running trace above the screen that shows it."""
+        self._push(LiveScreen(self._access, id, lambda _: None))
+
+    async def _live(self, id: int | None) -> None:
+        try:
+            found = id if id is not None else await self._access.ask(newest_running)
+        except WeaklinkError as error:
+            self._tell(sentence(error, self._access.name), is_error=True)
+            return
+        if found is None:
+            self._tell("Nothing is being recorded now. `weaklink record` and the logger record into this database.")
+        else:
+            self._push(LiveScreen(self._access, found, lambda ended: self._open_trace(ended, None)))
+
+    def read_in(self) -> None:
+        """Ask for files to import; the list shows what came in by itself."""
+        self._push(ImportScreen(self._access.where, self._access.name, lambda: self._show_chains(None)))
 
     async def _diff(self, id: int) -> None:
         try:
