@@ -30,14 +30,7 @@ ShowChains = Callable[[str | None], None]
 class FurtherScreens:
     """Opens diff, lab, live view, rules and import over what is on the screen of an application."""
 
-    def __init__(
-        self,
-        app: App[Any],
-        access: StoreAccess,
-        open_trace: OpenTrace,
-        show_chains: ShowChains,
-        imported: Callable[[], None],
-    ) -> None:
+    def __init__(self, app: App[Any], access: StoreAccess, open_trace: OpenTrace, show_chains: ShowChains) -> None:
         self._app = app
         self._access = access
         self._open_trace = open_trace
