@@ -4,7 +4,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from http.client import HTTPConnection
 from pathlib import Path
 from socket import create_server
@@ -35,6 +35,7 @@ _UPGRADE = {
     "Sec-WebSocket-Version": "13",
     "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA==",
 }
+_NONE: Mapping[str, str] = {}
 _TOKEN = "a-word-of-ours"
 _EVIL = "ValueError('\\x1b]0;evil\\x07 \\u202e gone')"
 _BREAKS = f"import ui.web.pages.rules as page\ndef show(): raise {_EVIL}\npage.show = show"
@@ -60,11 +61,11 @@ def public(demo_database: Path) -> Iterator[Dashboard]:
 
 
 def _ask(
-    where: Dashboard, path: str, method: str = "GET", body: bytes | None = None, **headers: str
+    where: Dashboard, path: str, method: str = "GET", body: bytes | None = None, *, headers: Mapping[str, str] = _NONE
 ) -> tuple[int, dict[str, str], str]:
     """The status, the headers by their small names, and the body of an answer."""
     connection = HTTPConnection("127.0.0.1", where.port, timeout=60)
-    named = {"Host": f"127.0.0.1:{where.port}"} | {name.replace("_", "-"): said for name, said in headers.items()}
+    named = {"Host": f"127.0.0.1:{where.port}", **headers}
     connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
     for name, said in named.items():
         connection.putheader(name, said)
@@ -80,7 +81,7 @@ def _ask(
 
 @pytest.mark.parametrize("path", _PATHS)
 def test_a_foreign_host_name_is_refused_on_every_path(local: Dashboard, path: str) -> None:
-    status, headers, body = _ask(local, path, Host=f"evil.example:{local.port}")
+    status, headers, body = _ask(local, path, headers={"Host": f"evil.example:{local.port}"})
     assert status == 421
     assert "does not answer to the host `evil.example:" in body
     assert headers["content-security-policy"].startswith("default-src 'none'")
@@ -108,12 +109,12 @@ def test_every_answer_has_our_policy(local: Dashboard, path: str) -> None:
 )
 def test_the_socket_takes_no_other_page(local: Dashboard, host: str, origin: str) -> None:
     more = {"Origin": f"{origin}:{local.port}" if origin == "http://127.0.0.1" else origin} if origin else {}
-    status, _, _ = _ask(local, "/_stcore/stream", Host=f"{host}:{local.port}", **_UPGRADE, **more)
+    status, _, _ = _ask(local, "/_stcore/stream", headers={"Host": f"{host}:{local.port}", **_UPGRADE, **more})
     assert status == 403
 
 
 def test_the_socket_takes_our_own_page(local: Dashboard) -> None:
-    status, _, _ = _ask(local, "/_stcore/stream", Origin=f"http://127.0.0.1:{local.port}", **_UPGRADE)
+    status, _, _ = _ask(local, "/_stcore/stream", headers={"Origin": f"http://127.0.0.1:{local.port}", **_UPGRADE})
     assert status == 101
 
 
@@ -121,13 +122,15 @@ def test_the_socket_takes_our_own_page(local: Dashboard) -> None:
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", ""])
 def test_an_upload_from_another_page_is_refused(local: Dashboard, method: str, origin: str) -> None:
     more = {"Origin": origin} if origin else {}
-    status, _, body = _ask(local, "/_stcore/upload_file/a/b", method, b"x", **more)
+    status, _, body = _ask(local, "/_stcore/upload_file/a/b", method, b"x", headers=more)
     assert status == 403
     assert body == "Another page asked; only the dashboard's own pages may.\n"
 
 
 def test_an_upload_of_our_own_page_gets_as_far_as_its_session(local: Dashboard) -> None:
-    status, _, body = _ask(local, "/_stcore/upload_file/a/b", "PUT", b"x", Origin=f"http://127.0.0.1:{local.port}")
+    status, _, body = _ask(
+        local, "/_stcore/upload_file/a/b", "PUT", b"x", headers={"Origin": f"http://127.0.0.1:{local.port}"}
+    )
     assert status in (400, 403), body
     assert "Another page asked" not in body
 
@@ -141,10 +144,11 @@ def test_nothing_is_answered_without_the_token(public: Dashboard) -> None:
         )
     assert _ask(public, "/?token=wrong")[0] == 401
     own = f"http://127.0.0.1:{public.port}"
-    assert _ask(public, "/_stcore/stream", Origin=own, **_UPGRADE)[0] == 403
-    cookie = f"weaklink_token={_TOKEN}"
-    assert _ask(public, "/_stcore/stream", Origin=own, Cookie=cookie, **_UPGRADE)[0] == 101
-    assert _ask(public, "/", Host=f"evil.example:{public.port}", Cookie=cookie)[0] == 421
+    upgrade = {"Origin": own, **_UPGRADE}
+    assert _ask(public, "/_stcore/stream", headers=upgrade)[0] == 403
+    cookie = {"Cookie": f"weaklink_token={_TOKEN}"}
+    assert _ask(public, "/_stcore/stream", headers=upgrade | cookie)[0] == 101
+    assert _ask(public, "/", headers={"Host": f"evil.example:{public.port}", **cookie})[0] == 421
 
 
 def test_the_token_leaves_the_address_and_stays_in_a_cookie(browser: Browser, public: Dashboard) -> None:
