@@ -67,8 +67,8 @@ def _ask(
     connection = HTTPConnection("127.0.0.1", where.port, timeout=60)
     named = {"Host": f"127.0.0.1:{where.port}", **headers}
     connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
-    for name, said in named.items():
-        connection.putheader(name, said)
+    for name, value in named.items():
+        connection.putheader(name, value)
     if body is not None:
         connection.putheader("Content-Length", str(len(body)))
     connection.endheaders(body)
