@@ -67,8 +67,8 @@ def _write(store: Store, folder: Path, made: StaticReport) -> None:
             title = f"trace {one.id} {trace_title(one)}"[:200]
             with (target / trace_file_name(one.id)).open("w", encoding="utf-8", newline="\n") as page:
                 page.writelines(html_page([(one.id, *store.inspected(one.id))], title=title))
-    said = f"{folder / _FIRST}: {counted(made.triage.whole.traces, 'trace')}; pages on {counted(len(made.worst), 'broken chain')}"
-    sys.stdout.write(f"{visible_line(said)}\n")
+    told = f"{counted(made.triage.whole.traces, 'trace')}; pages on {counted(len(made.worst), 'broken chain')}"
+    sys.stdout.write(f"{visible_line(str(folder / _FIRST))}: {told}\n")
 
 
 def _is_ours(entry: Path) -> bool:

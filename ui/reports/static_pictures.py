@@ -10,6 +10,7 @@ from ui.views.palette import Style
 from ui.views.stats_wording import code_title, percent
 from ui.views.status import status_run
 from ui.views.triage import STATUSES, Heat
+from ui.views.visible import visible_line
 from ui.views.wording import counted
 
 PICTURE_RULES = """
@@ -21,8 +22,9 @@ td.bar { width: 40%; vertical-align: middle; } td.bar svg { height: .9rem; }
 @media (max-width: 40rem) { td.bar { width: 20%; } }
 td.number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
 .wide { overflow-x: auto; } .wide:focus-visible { outline: 2px solid var(--info); }
-.heat td { text-align: center; white-space: nowrap; padding: .3rem .5rem; print-color-adjust: exact; } .heat th { min-width: 3rem; }
-.heat th[scope=row] { min-width: 8rem; color: var(--ink); }
+.heat td { text-align: center; white-space: nowrap; padding: .3rem .5rem; print-color-adjust: exact; }
+.heat th { min-width: 3rem; }
+.heat th[scope=row] { min-width: 9rem; color: var(--ink); white-space: normal; overflow-wrap: anywhere; }
 """ + "\n".join(
     f".heat .h{level} {{ background: color-mix(in srgb, var(--error) {level * 4.5:g}%, transparent); }}"
     for level in range(11)
@@ -30,6 +32,7 @@ td.number { text-align: right; white-space: nowrap; font-variant-numeric: tabula
 _WIDE, _TALL, _ROOM = 340, 110, 14
 _STYLES = (Style.ERROR, Style.WARNING, Style.REASONING, Style.OK)
 _MOST_BARS = 12
+_LONGEST = 80
 
 
 def days_html(days: Sequence[tuple[str, tuple[int, ...]]]) -> Iterator[str]:
@@ -78,7 +81,7 @@ def heat_html(heat: Heat) -> Iterator[str]:
     yield from (f'<th scope="col" title="{escaped(code_title(code))}">{escaped(code)}</th>' for code in heat.codes)
     yield "</tr></thead>\n<tbody>\n"
     for model in heat.models:
-        yield f'<tr><th scope="row">{escaped(model)}</th>'
+        yield f'<tr><th scope="row">{escape(visible_line(model[:_LONGEST]))}</th>'
         for code in heat.codes:
             share = heat.share(model, code)
             said = f"{percent(share)} %" if share else '<span class="dim">–</span>'

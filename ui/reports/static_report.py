@@ -36,6 +36,7 @@ _STYLE = f"""{style_sheet()}
 {PICTURE_RULES.strip()}
 .two {{ display: grid; gap: 0 2.5rem; }} section + section {{ margin: 0; border: 0; min-width: 0; }}
 .two > section {{ min-width: 0; }} .measures td {{ width: 30%; }} .measures td:first-child {{ width: 50%; }}
+.measures th {{ white-space: normal; }}
 .measures small {{ display: block; color: var(--dim); }}
 @media (min-width: 60rem) {{ .two {{ grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); }} }}
 .unseen {{ position: absolute; clip-path: inset(50%); }}
@@ -117,7 +118,8 @@ def _heat(triage: Triage) -> Iterator[str]:
 
 def _measures(triage: Triage) -> Iterator[str]:
     yield '<table class="measures">\n<thead><tr><th scope="col">measure, and what is counted</th>'
-    yield '<th scope="col"><span class="unseen">share</span></th><th scope="col">value, 95 % interval</th></tr></thead>\n'
+    yield '<th scope="col"><span class="unseen">share</span></th>'
+    yield '<th scope="col">value, 95 % interval</th></tr></thead>\n'
     for measure in MEASURES:
         one = estimate(measure, triage.whole.tally(measure.name))
         drawn = share_bar(one.value) if one.value is not None and measure.kind is not Kind.MEAN else ""
@@ -144,7 +146,7 @@ def _worst(worst: Sequence[TraceSummary], broken: int) -> Iterator[str]:
 def _entry(summary: TraceSummary) -> str:
     broken = summary.broken
     status = runs_html([status_run(summary.status, broken.outcome if broken else None)])
-    why = f"<br>broke at {runs_html(map(_short, break_words(broken)))}" if broken else ""
+    why = f"<p>broke at {runs_html(map(_short, break_words(broken)))}</p>" if broken else ""
     model = f' <span class="dim">{escape(visible_line(summary.model))}</span>' if summary.model else ""
     name = escape(visible_line(trace_title(summary)[:_LONGEST]))
     return f'<li>{status} <a href="{trace_file_name(summary.id)}">{summary.id} {name}</a>{model}{why}</li>\n'
