@@ -8,8 +8,9 @@ from typing import NamedTuple
 import streamlit as st
 
 from inspector.errors import WeaklinkError
-from ui.web.markup import dress, plain
+from ui.web.markup import dress
 from ui.web.places import asked, keep, remember
+from ui.web.words import plain
 
 _ICON = Path(__file__).parent / "icon.png"
 _FILTER = "filter"
@@ -34,6 +35,7 @@ PAGES: tuple[Entry, ...] = (
     Entry("rules", "Rules", ":material/rule:", "ui.web.pages.rules"),
     Entry("sql", "SQL", ":material/database:", "ui.web.pages.sql"),
     Entry("imports", "Imports", ":material/upload:", "ui.web.pages.imports"),
+    Entry("settings", "Settings", ":material/settings:", "ui.web.pages.settings"),
 )
 """The pages in the order of the menu; the first is home."""
 

@@ -8,6 +8,7 @@ from ui.views.call import UNNAMED
 from ui.views.palette import Style
 from ui.views.status import outcome_words, step_glyph
 from ui.views.visible import visible_line
+from ui.views.wording import counted
 from ui.web.shapes import Group, Picture, Shape
 
 MOST_STEPS = 400
@@ -26,7 +27,8 @@ def flow_picture(chain: Chain, flow: DataFlow) -> Picture:
     boxes = [_box(step, top, is_break=chain.broken is not None and chain.broken.step == step.number) for step in steps]
     width = len(steps) * (_WIDE + _GAP) + _GAP
     left = len(chain.steps) - len(steps)
-    label = f"{len(steps)} steps and {len(arcs)} uses of earlier results{f'; {left} further steps' if left else ''}"
+    more = f"; {counted(left, 'further step')}" if left else ""
+    label = f"{counted(len(steps), 'step')} and {counted(len(arcs), 'use')} of earlier results{more}"
     return Picture(max(width, 300), top + _TALL + 12, (*arcs, *boxes), label)
 
 

@@ -1,7 +1,7 @@
 """Styled lines of the views as HTML of our own making: every text in it is escaped."""
 
-import re
 from collections.abc import Iterable
+from html import escape
 
 import streamlit as st
 
@@ -12,30 +12,22 @@ from ui.web.theme import colour_rules
 
 _RULES = """
 .wl { font: 14px/1.6 ui-monospace, "DejaVu Sans Mono", monospace; white-space: pre; overflow-x: auto; }
-.stMainBlockContainer { padding-top: 3rem; padding-bottom: 2rem; }
-.stMainBlockContainer h1 { font-size: 1.6rem; padding: 0; }
+.stMainBlockContainer { padding: 3.5rem clamp(1rem, 3vw, 4rem) 2rem; }
+.stMainBlockContainer h1 { font-size: 1.6rem; padding: 0 0 0.25rem; overflow-wrap: anywhere; }
+.stMainBlockContainer h3 { font-size: 1.2rem; }
+[role="radio"][aria-checked="true"], [role="radio"][aria-checked="true"] * { color: inherit !important; }
 .wl .strong { font-weight: 700; }
 """
-
-_MARKS = re.compile(r"([!-/:-@\[-`{-~])")
-_REREAD = re.compile(r"(?<=[^\s])(?=[:@])|(?<=www)(?=\.)|(?<=[-<>=~])(?=[->=])", re.IGNORECASE)
-_JOINER = "\u2060"
-
-
-def plain(text: str) -> str:
-    """Text for wherever Streamlit reads markdown: titles, captions, messages, labels of buttons, tabs and fields.
-
-    It is shown as it is, on one line, what cannot be seen as a glyph. A backslash alone is not enough: once the
-    markdown is read, Streamlit looks through its words again for addresses, icons (`:material/x:`) and arrows, which
-    an invisible joiner keeps apart.
-    """
-    said = _MARKS.sub(r"\\\1", _REREAD.sub(_JOINER, f" {visible_line(text)}")[1:])
-    return said.replace(" ", "\u00a0", 1) if said.startswith(" ") else said
 
 
 def dress() -> None:
     """Put our rules into the page; once a run."""
     st.html(f"<style>{colour_rules()}{_RULES}</style>")
+
+
+def put_title(text: str) -> None:
+    """Draw the page's heading from text of a trace, word for word."""
+    st.html(f"<h1>{escape(visible_line(text))}</h1>")
 
 
 def put_lines(lines: Iterable[Line]) -> None:

@@ -5,7 +5,9 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
+from inspector.diagnostics import Location
 from ui.reports.html_page import html_page
+from ui.views.dissect.selection import step_at
 from ui.views.visible import visible_line
 from ui.web.places import go
 from ui.web.serving import current
@@ -15,12 +17,12 @@ from ui.web.stores import store, writable
 _NOTE = "weaklink_note"
 
 
-def trace_actions(shown: ShownTrace) -> None:
-    """Draw the buttons in a row."""
+def trace_actions(shown: ShownTrace, at: Location | None) -> None:
+    """Draw the buttons in a row; a note goes to the whole trace, or to the turn or step of the place."""
     id_ = shown.summary.id
     mark, share, take, compare = st.columns(4)
     with mark.popover(_marked(shown), width="stretch"):
-        _marks(shown)
+        _marks(shown, at)
     with share.popover("Link", icon=":material/link:", width="stretch"):
         st.caption("This address opens the same characters")
         st.code(_address(), language=None, wrap_lines=True)
@@ -43,21 +45,32 @@ def _marked(shown: ShownTrace) -> str:
     return ":material/bookmark: Marked" if shown.summary.marked else ":material/bookmark_border: Mark"
 
 
-def _marks(shown: ShownTrace) -> None:
+def _marks(shown: ShownTrace, at: Location | None) -> None:
     """The notes that are there, and a line for one more."""
     id_ = shown.summary.id
     for mark in store().marks([id_]).get(id_, ()):
-        where = f"step {mark.step}: " if mark.step else f"turn {mark.turn}: " if mark.turn else ""
-        st.text(f"● {where}{visible_line(mark.note) or 'marked'}")
-    note = st.text_input("Note on the whole trace", key=f"{_NOTE}_{id_}")
-    if st.button("Mark", type="primary"):
+        st.text(f"● {_where(mark.turn, mark.step)}: {visible_line(mark.note) or 'marked'}")
+    step = None if at is None else step_at(shown.dissection, at)
+    places: list[tuple[int | None, int | None]] = [(None, None)]
+    places += [(at.turn, None)] if at is not None else []
+    places += [(None, step.number)] if step is not None else []
+    turn, number = st.radio(
+        "On", places, format_func=lambda place: _where(*place), horizontal=True, key=f"weaklink_marked_{id_}"
+    )
+    note = st.text_input("Note", key=f"{_NOTE}_{id_}", placeholder="What you found")
+    save, drop = st.columns(2)
+    if save.button("Save", type="primary", width="stretch"):
         with writable() as opened:
-            opened.mark(id_, note=note)
+            opened.mark(id_, turn=turn, step=number, note=note)
         st.rerun()
-    if shown.summary.marked and st.button("Take the marks away"):
+    if drop.button("Remove all marks", disabled=not shown.summary.marked, width="stretch"):
         with writable() as opened:
             opened.unmark(id_)
         st.rerun()
+
+
+def _where(turn: int | None, step: int | None) -> str:
+    return f"step {step}" if step else f"turn {turn}" if turn else "whole trace"
 
 
 def _address() -> str:

@@ -35,4 +35,6 @@ def _reversed(rows: Iterable[TreeRow]) -> list[TreeRow]:
 def _row(row: TreeRow) -> Json:
     at = row.location
     where = {} if at is None else place(at.turn, at.part, at.range)
-    return {**where, "depth": min(row.depth, 12), "runs": runs(*((run.style.value, run.text) for run in row.label))}
+    named = {} if row.named is None or row.named == at else {"from": row.named.range.start}
+    styled = runs(*((run.style.value, run.text) for run in row.label))
+    return {**where, **named, "depth": min(row.depth, 12), "runs": styled}
