@@ -14,7 +14,7 @@ _RULES = """
 .wl { font: 14px/1.6 ui-monospace, "DejaVu Sans Mono", monospace; white-space: pre; overflow-x: auto; }
 .stMainBlockContainer { padding: 3rem 2rem 2rem; }
 @media (max-width: 45rem) { .stMainBlockContainer { padding: 3.5rem 0.75rem 2rem; } }
-.stMainBlockContainer h1 { font-size: 1.6rem; padding: 0; overflow-wrap: anywhere; }
+.stMainBlockContainer h1 { font-size: 1.5rem; padding: 0; margin: 0; overflow-wrap: anywhere; }
 .wl .strong { font-weight: 700; }
 """
 
