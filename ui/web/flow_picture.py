@@ -25,9 +25,8 @@ def flow_picture(chain: Chain, flow: DataFlow, around: int = 1) -> Picture:
     top = max((_height(edge) for edge in edges), default=0) + 24
     longest = {(one - first, other - first) for one, other in pairwise(flow.critical_path)}
     arcs = [_arc(edge, top, first, is_longest=edge in longest) for edge in edges]
-    boxes = [
-        _box(step, top, first, is_break=chain.broken is not None and chain.broken.step == step.number) for step in steps
-    ]
+    broken = chain.broken.step if chain.broken is not None else 0
+    boxes = [_box(step, top, first, is_break=step.number == broken) for step in steps]
     width = len(steps) * (_WIDE + _GAP) + _GAP
     left = len(chain.steps) - len(steps)
     more = f"; {counted(left, 'further step')}" if left else ""
