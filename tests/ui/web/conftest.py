@@ -45,14 +45,20 @@ def page(browser: Browser) -> Iterator[Page]:
     """A fresh page that fails its test where it meets an error, a dialog, or a request to any other machine."""
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     opened = context.new_page()
-    wrong: list[str] = []
-    opened.on("pageerror", lambda error: wrong.append(f"error: {error}"))
-    opened.on("console", lambda message: wrong.extend(_complaints(message)))
-    opened.on("dialog", lambda dialog: wrong.append(f"dialog: {dialog.message}"))
-    opened.on("request", lambda request: wrong.extend(_foreign(request.url)))
+    wrong = watched(opened)
     yield opened
     context.close()
     assert not wrong
+
+
+def watched(page: Page) -> list[str]:
+    """A list that grows with all that goes wrong in a page: errors, dialogs, requests to any other machine."""
+    wrong: list[str] = []
+    page.on("pageerror", lambda error: wrong.append(f"error: {error}"))
+    page.on("console", lambda message: wrong.extend(_complaints(message)))
+    page.on("dialog", lambda dialog: wrong.append(f"dialog: {dialog.message}"))
+    page.on("request", lambda request: wrong.extend(_foreign(request.url)))
+    return wrong
 
 
 def _complaints(message: ConsoleMessage) -> Iterator[str]:
