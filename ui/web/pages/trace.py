@@ -46,15 +46,13 @@ def _follow() -> None:
 
 
 def _body(shown: ShownTrace) -> None:
-    at = place_of(shown)
-    led = verdict_line(shown)
-    led = rail_of(shown, led or at) or led
-    if led is not None:
-        look_at(led)
-        at = led
-    trace_actions(shown, at)
-    at = _stream(shown, at)
-    led = side_views(shown, at)
+    above = st.container()  # filled when it is known what was chosen in the stream
+    at = _stream(shown, place_of(shown))
+    with above:
+        led = verdict_line(shown)
+        led = rail_of(shown, at) or led
+        trace_actions(shown, at)
+    led = side_views(shown, at) or led
     if led is not None:
         look_at(led)
         st.rerun()
