@@ -6,7 +6,7 @@ from ui.views.visible import visible_line
 
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 _JOINER = "\u2060"
-_BEGINS_MORE = re.compile(r":(?=\w)|(?<=:)/|(?i:www(?=\.))|@(?=\w)|-(?=[->])|<(?=-)")
+_BEGINS_MORE = re.compile(r":(?=\w)|(?<=:)/|(?i:www(?=\.))|@(?=\w)|-(?=[->])|<(?=[-=])|[>~](?==)")
 
 
 def plain(text: str) -> str:
