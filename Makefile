@@ -20,8 +20,7 @@ APT_INSTALL := apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get inst
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check lint types fuzz rule-pages pictures bench bench-store bench-import bench-proxy wheel constraints clean install dev system-packages
-.PHONY: help demo test check lint types fuzz bench bench-store bench-tui bench-import bench-proxy wheel constraints clean install dev system-packages
+.PHONY: help demo test check lint types fuzz rule-pages pictures bench bench-store bench-tui bench-import bench-proxy wheel constraints clean install dev system-packages
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

@@ -13,10 +13,10 @@ from inspector.chain.steps import Status
 from inspector.errors import StoreError
 from inspector.redaction.redactor import Redactor
 from storage import Store, TraceSummary, open_store
-from ui.cli.import_places import files_below
 from ui.cli.list_traces import minimaps
 from ui.cli.options import color_option, database_option
 from ui.cli.paint import put, screen_width
+from ui.importing.file_places import files_below
 from ui.importing.files import import_file
 from ui.views.minimap import LEGEND
 from ui.views.palette import Style

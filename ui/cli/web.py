@@ -26,7 +26,7 @@ def web(where: str | None, *, port: int, host: str, token: str, names: tuple[str
     """
     word = secrets.token_urlsafe(18) if token == _RANDOM else token
     access = Access(host, port, word, tuple(name.lower() for name in names))
-    open_store(where, create=False).close()
+    open_store(where, read_only=True).close()
     from ui.web.server import serve  # noqa: PLC0415  # Streamlit takes 300 ms to load
 
     for address in links(access):

@@ -13,12 +13,18 @@ from ui.tui.chains.filter_bar import FILTER_COMMANDS
 from ui.tui.chains.screen import ChainsScreen
 from ui.tui.command_palette import OfferedCommands
 from ui.tui.commands import Command, bindings, key_names, offered
+from ui.tui.diff.commands import DIFF_COMMANDS
 from ui.tui.dissector.commands import SIDE_COMMANDS, STREAM_COMMANDS, TREE_COMMANDS
+from ui.tui.doors import FurtherScreens
 from ui.tui.footer import KeyFooter
 from ui.tui.help_screen import HelpScreen
+from ui.tui.imports.commands import IMPORT_COMMANDS
 from ui.tui.keymap import keymap_path, read_keymap
+from ui.tui.lab.commands import LAB_COMMANDS
 from ui.tui.line_commands import LINE_COMMANDS
+from ui.tui.live.commands import LIVE_COMMANDS
 from ui.tui.palette import THEMES, chosen_theme, themes
+from ui.tui.rules.commands import RULE_COMMANDS
 from ui.tui.store_access import StoreAccess
 from ui.tui.trace_screens import TRACE_SCREEN
 from ui.tui.work import begin
@@ -55,7 +61,8 @@ class WeaklinkApp(App[None]):
         self.theme = name
         self._access = StoreAccess(where)
         self._first_trace = trace
-        self._chains = ChainsScreen(self._access, self.open_trace, wanted=wanted)
+        self._further = FurtherScreens(self, self._access, self.open_trace, self._show_chains)
+        self._chains = ChainsScreen(self._access, self.open_trace, wanted=wanted, doors=self._further.of_chains())
 
     async def on_mount(self) -> None:
         """Begin with the list; a trace that was named lies above it."""
@@ -69,7 +76,9 @@ class WeaklinkApp(App[None]):
 
     def open_trace(self, id: int, step: int | None = None) -> None:
         """Open a trace, on a step (from 1) or, without one, on its break."""
-        self.push_screen(TRACE_SCREEN(self._access, id, step=step, siblings=self._chains))
+        self.push_screen(
+            TRACE_SCREEN(self._access, id, step=step, siblings=self._chains, doors=self._further.of_trace())
+        )
 
     def action_commands(self) -> None:
         """List what can be done here."""
@@ -96,6 +105,12 @@ class WeaklinkApp(App[None]):
         """End weaklink."""
         self.exit()
 
+    def _show_chains(self, wanted: str | None) -> None:
+        """Go back to the list, with this filter; None only reads it anew."""
+        while wanted is not None and self.screen is not self._chains:
+            self.pop_screen()
+        self._chains.load(self._chains.chains.wanted if wanted is None else wanted)
+
     async def _open_named(self, named: str) -> None:
         try:
             summary = await self._access.ask(lambda store: store.summary(named))
@@ -109,6 +124,7 @@ def every_command() -> tuple[Command, ...]:
     """Every command of every screen: what a keymap can give keys to."""
     screens = (CHAIN_COMMANDS, ChainList.ACTIONS, FILTER_COMMANDS, LINE_COMMANDS, HelpScreen.ACTIONS, APP_COMMANDS)
     panes = (TREE_COMMANDS, STREAM_COMMANDS, SIDE_COMMANDS)
-    every = {command.id: command for commands in (*screens, *panes) for command in commands}
+    further = (DIFF_COMMANDS, IMPORT_COMMANDS, LAB_COMMANDS, LIVE_COMMANDS, RULE_COMMANDS)
+    every = {command.id: command for commands in (*screens, *panes, *further) for command in commands}
     trace_screen = getattr(TRACE_SCREEN, "ACTIONS", ())
     return (*every.values(), *(one for one in trace_screen if one.id not in every))

@@ -11,6 +11,7 @@ from textual.screen import Screen
 from inspector.errors import WeaklinkError
 from storage import Store
 from ui.tui.commands import Command, bindings
+from ui.tui.dissector.deeds import Doors
 from ui.tui.dissector.screen import DissectorScreen
 from ui.tui.footer import KeyFooter
 from ui.tui.line_view import Lines, LineView
@@ -32,7 +33,9 @@ class Siblings(Protocol):
 class TraceScreenMaker(Protocol):
     """Makes the screen of one trace."""
 
-    def __call__(self, access: StoreAccess, id: int, *, step: int | None, siblings: Siblings) -> Screen[None]:
+    def __call__(
+        self, access: StoreAccess, id: int, *, step: int | None, siblings: Siblings, doors: Doors | None = None
+    ) -> Screen[None]:
         """The screen of trace `id`, on step `step` (from 1), or on its break, or at its beginning."""
         ...
 
@@ -47,7 +50,9 @@ class PlainTraceScreen(Screen[None]):
     )
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(ACTIONS)]
 
-    def __init__(self, access: StoreAccess, id: int, *, step: int | None, siblings: Siblings) -> None:
+    def __init__(
+        self, access: StoreAccess, id: int, *, step: int | None, siblings: Siblings, doors: Doors | None = None
+    ) -> None:
         super().__init__()
         self._access = access
         self._trace = id

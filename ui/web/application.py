@@ -35,6 +35,7 @@ PAGES: tuple[Entry, ...] = (
     Entry("rules", "Rules", ":material/rule:", "ui.web.pages.rules"),
     Entry("sql", "SQL", ":material/database:", "ui.web.pages.sql"),
     Entry("imports", "Imports", ":material/upload:", "ui.web.pages.imports"),
+    Entry("settings", "Settings", ":material/settings:", "ui.web.pages.settings"),
 )
 """The pages in the order of the menu; the first is home."""
 

@@ -4,6 +4,7 @@ Each gives what the user did in this run, None where nothing was done.
 """
 
 from collections.abc import Callable, Sequence
+from enum import StrEnum
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -23,15 +24,32 @@ _DISSECTOR = (
     *("places.js", "searching.js", "copying.js", "keys.js", "main.js"),
 )
 
-Cell: TypeAlias = Line
+
+class Room(StrEnum):
+    """How wide a listing must be for a column to be shown: any, as wide as half a screen, or a whole one."""
+
+    ANY = ""
+    MEDIUM = "medium"
+    WIDE = "wide"
+
+
+class Measured(NamedTuple):
+    """A cell with a bar before its words: `share` of 1 fills it, None draws none."""
+
+    share: float | None
+    line: Line
+
+
+Cell: TypeAlias = Line | Measured
 
 
 class Column(NamedTuple):
-    """A column of a listing: its title, on which side its words stand, and whether in a fixed-width font."""
+    """A column of a listing: its title, on which side its words stand, whether in a fixed-width font, and its room."""
 
     title: str
     align: str = ""
     mono: bool = False
+    room: Room = Room.ANY
 
 
 class Row(NamedTuple):
@@ -63,15 +81,27 @@ def dissector(data: dict[str, Json], *, key: str) -> Dissected:
     return Dissected(dict(drawn.picked) if drawn.picked else None, int(drawn.beside or 0))
 
 
-def listing(columns: Sequence[Column], rows: Sequence[Row], *, key: str, selected: str | None = None) -> Done:
-    """A table whose rows can be walked by keys and opened by a double click or Enter."""
+def listing(
+    columns: Sequence[Column],
+    rows: Sequence[Row],
+    *,
+    key: str,
+    selected: str | None = None,
+    label: str = "Rows",
+    is_eager: bool = False,
+) -> Done:
+    """A table whose rows can be walked by keys and opened by Enter or a double click, by any click where it is eager.
+
+    `label` names it to those who hear the page.
+    """
     data: dict[str, Json] = {
-        "columns": [{"title": one.title, "align": one.align, "mono": one.mono} for one in columns],
-        "rows": [
-            {"key": row.key, "cells": [[[run.style.value, run.text] for run in cell] for cell in row.cells]}
-            for row in rows
+        "columns": [
+            {"title": one.title, "align": one.align, "mono": one.mono, "room": one.room.value} for one in columns
         ],
+        "rows": [{"key": row.key, "cells": [_cell(cell) for cell in row.cells]} for row in rows],
         "selected": selected,
+        "label": label,
+        "eager": is_eager,
     }
     drawn = _component("listing", ("main.js",))(
         key=key, data=data, on_picked_change=_nothing, on_opened_change=_nothing
@@ -101,6 +131,11 @@ def picture(drawn: Picture, *, key: str, selected: str | None = None) -> str | N
     """A picture; the key of what was clicked."""
     done = _component("picture", ("main.js",))(key=key, data=drawn.data(selected), on_picked_change=_nothing)
     return str(done.picked) if done.picked else None
+
+
+def _cell(cell: Cell) -> dict[str, Json]:
+    line, share = (cell.line, cell.share) if isinstance(cell, Measured) else (cell, None)
+    return {"runs": [[run.style.value, run.text] for run in line], "share": share}
 
 
 @cache

@@ -12,9 +12,10 @@ from ui.web.theme import colour_rules
 
 _RULES = """
 .wl { font: 14px/1.6 ui-monospace, "DejaVu Sans Mono", monospace; white-space: pre; overflow-x: auto; }
-.stMainBlockContainer { padding: 3rem 2rem 2rem; }
-@media (max-width: 45rem) { .stMainBlockContainer { padding: 3.5rem 0.75rem 2rem; } }
-.stMainBlockContainer h1 { font-size: 1.5rem; padding: 0; margin: 0; overflow-wrap: anywhere; }
+.stMainBlockContainer { padding: 3.5rem clamp(1rem, 3vw, 4rem) 2rem; }
+.stMainBlockContainer h1 { font-size: 1.6rem; padding: 0 0 0.25rem; overflow-wrap: anywhere; }
+.stMainBlockContainer h3 { font-size: 1.2rem; }
+[role="radio"][aria-checked="true"], [role="radio"][aria-checked="true"] * { color: inherit !important; }
 .wl .strong { font-weight: 700; }
 """
 

@@ -12,7 +12,7 @@ from ui.views.visible import visible_line
 from ui.web.places import go
 from ui.web.serving import current
 from ui.web.shown_trace import ShownTrace
-from ui.web.stores import store
+from ui.web.stores import store, writable
 from ui.web.trace_neighbours import go_beside, neighbours
 
 _NOTE = "weaklink_note"
@@ -70,10 +70,12 @@ def _marks(shown: ShownTrace, at: Location | None) -> None:
     note = st.text_input("Note", key=f"{_NOTE}_{id_}", placeholder="What you found")
     save, drop = st.columns(2)
     if save.button("Save", type="primary", width="stretch"):
-        store().mark(id_, turn=turn, step=number, note=note)
+        with writable() as opened:
+            opened.mark(id_, turn=turn, step=number, note=note)
         st.rerun()
     if drop.button("Remove all marks", disabled=not shown.summary.marked, width="stretch"):
-        store().unmark(id_)
+        with writable() as opened:
+            opened.unmark(id_)
         st.rerun()
 
 

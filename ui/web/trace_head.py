@@ -14,12 +14,12 @@ from ui.web.markup import put_title
 from ui.web.shown_trace import ShownTrace
 from ui.web.trace_rail import rail, rail_boxes, selected_box
 
-_LONGEST = 90
+_LONGEST = 80
 
 
 def trace_title(shown: ShownTrace) -> None:
     """Draw the heading."""
-    put_title(f"{shown.summary.id} · {visible_line(title_of(shown.trace))[:_LONGEST]}")
+    put_title(f"{shown.summary.id} · {visible_line(title_of(shown.trace)[:_LONGEST])}")
 
 
 def verdict_line(shown: ShownTrace) -> Location | None:

@@ -4,15 +4,17 @@ import re
 
 from ui.views.visible import visible_line
 
-_PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
+_MARKS = re.compile(r"([!-/:-@\[-`{-~])")
+_REREAD = re.compile(r"(?<=[^\s])(?=[:@])|(?<=www)(?=\.)|(?<=[-<>=~])(?=[->=])", re.IGNORECASE)
 _JOINER = "\u2060"
-_BEGINS_MORE = re.compile(r":(?=\w)|(?<=:)/|(?i:www(?=\.))|@(?=\w)|-(?=[->])|<(?=[-=])|[>~](?==)")
 
 
 def plain(text: str) -> str:
-    r"""`text` on one line, as words and nothing else: no markdown, formula, directive, icon or link begins in it.
+    """Text for wherever Streamlit reads markdown: titles, captions, messages, labels of buttons, tabs and fields.
 
-    What Streamlit finds after markdown was read (`:smile:`, `:material/x:`, `www.`, arrows) no backslash stops: an
-    invisible word joiner stands within it.
+    It is shown as it is, on one line, what cannot be seen as a glyph. A backslash alone is not enough: once the
+    markdown is read, Streamlit looks through its words again for addresses, icons (`:material/x:`) and arrows, which
+    an invisible joiner keeps apart.
     """
-    return _PUNCTUATION.sub(r"\\\1", _BEGINS_MORE.sub(lambda found: found[0] + _JOINER, visible_line(text)))
+    said = _MARKS.sub(r"\\\1", _REREAD.sub(_JOINER, f" {visible_line(text)}")[1:])
+    return said.replace(" ", "\u00a0", 1) if said.startswith(" ") else said

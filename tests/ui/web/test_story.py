@@ -4,81 +4,59 @@ Screenshots of every station are kept in build/screenshots.
 """
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from time import monotonic
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, Page, expect
 
-from tests.ui.web.conftest import watched
+from tests.ui.web.pages_walked import watched
 
 _SCREENSHOTS = Path(__file__).parents[3] / "build" / "screenshots"
-_SIZES = {"desktop": {"width": 1280, "height": 900}, "phone": {"width": 390, "height": 844}}
+_SIZES = {"desktop": (1280, 900), "phone": (390, 844)}
 _WORST = "T406 error-result"
 _PATIENCE_S = 10.0
 _LIT = ".streambox .piece.selected"
 
 
-@pytest.fixture(params=list(_SIZES))
-def size(request: pytest.FixtureRequest) -> str:
-    """The name of a size of the window."""
-    return str(request.param)
-
-
-@pytest.fixture
-def context(browser: Browser, size: str) -> Iterator[BrowserContext]:
-    """A window of that size, which nobody used before."""
-    opened = browser.new_context(viewport=_SIZES[size])  # type: ignore[arg-type]  # a size is a dictionary too
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
-def page(context: BrowserContext) -> Iterator[Page]:
-    """A page that fails its test where it meets an error, a dialog, or a request to any other machine."""
-    opened = context.new_page()
-    wrong = watched(opened)
-    yield opened
-    assert not wrong
-
-
+@pytest.mark.parametrize("size", list(_SIZES))
 def test_from_what_breaks_most_to_its_characters_to_a_good_run_and_by_a_link_back(
-    demo_dashboard: str, browser: Browser, page: Page, size: str
+    demo_dashboard: str, browser: Browser, size: str
 ) -> None:
-    page.goto(demo_dashboard)
-    page.locator(f'.role-mark [aria-label*="{_WORST}"]').first.click()
-    expect(page).to_have_url(re.compile("filter=status%3Abroken"))
-    _keep(page, size, "1-what-breaks")
+    width, height = _SIZES[size]
+    with watched(browser, width=width, height=height) as page:
+        page.goto(demo_dashboard)
+        page.locator(f'.role-mark [aria-label*="{_WORST}"]').first.click()
+        expect(page).to_have_url(re.compile("filter=status%3Abroken"))
+        _keep(page, size, "1-what-breaks")
 
-    page.get_by_role("button", name=re.compile("All of them|The traces behind these numbers")).click()
-    expect(page.get_by_role("heading", name="Traces", exact=True)).to_be_visible()
-    page.locator(".listing tbody tr", has_text="invented-value").dblclick()
+        page.get_by_role("button", name=re.compile("All of them|The traces behind these numbers")).click()
+        expect(page.get_by_role("heading", name="Traces", exact=True)).to_be_visible()
+        page.locator(".listing tbody tr", has_text="invented-value").dblclick()
 
-    expect(page.locator(".streambox")).to_contain_text("[T406] error-result")
-    _lit(page, '{"name": "get_invoice", "content": {"error": "service unavailable, try again later"}}')
-    _keep(page, size, "2-the-break")
+        expect(page.locator(".streambox")).to_contain_text("[T406] error-result")
+        _lit(page, '{"name": "get_invoice", "content": {"error": "service unavailable, try again later"}}')
+        _keep(page, size, "2-the-break")
 
-    page.get_by_role("button", name=re.compile("^turn 5: tool call of step 2, refund_payment")).click()
-    expect(page.get_by_role("listitem").filter(has_text="/payment_id")).to_contain_text("stood nowhere before")
-    _keep(page, size, "3-a-value-from-nowhere")
-    page.get_by_role("button", name=re.compile("^step 1, get_invoice")).click()
-    page.get_by_role("button", name=re.compile("number .*the user")).click()
-    _lit(page, "2025-0114")
-    expect(page).to_have_url(re.compile(r"turn=2&part=text&start=\d+&end=\d+"))
-    _keep(page, size, "4-where-the-cause-got-its-value-from")
-    link = page.url
+        page.get_by_role("button", name=re.compile("^turn 5: tool call of step 2, refund_payment")).click()
+        expect(page.get_by_role("listitem").filter(has_text="/payment_id")).to_contain_text("stood nowhere before")
+        _keep(page, size, "3-a-value-from-nowhere")
+        page.get_by_role("button", name=re.compile("^step 1, get_invoice")).click()
+        page.get_by_role("button", name=re.compile("number .*the user")).click()
+        _lit(page, "2025-0114")
+        expect(page).to_have_url(re.compile(r"turn=2&part=text&start=\d+&end=\d+"))
+        _keep(page, size, "4-where-the-cause-got-its-value-from")
+        link = page.url
 
-    page.get_by_role("button", name="Compare", exact=True).click()
-    page.locator(".listing tbody tr", has_text="ok").first.dblclick()
-    expect(page.get_by_role("button", name=re.compile("Open B there"))).to_be_visible()
-    _keep(page, size, "5-beside-a-good-run")
+        page.get_by_role("button", name="Compare", exact=True).click()
+        page.locator(".listing tbody tr", has_text="ok").first.dblclick()
+        expect(page.get_by_role("button", name=re.compile("Open B there"))).to_be_visible()
+        _keep(page, size, "5-beside-a-good-run")
 
-    with browser.new_context(viewport=_SIZES[size]) as fresh:  # type: ignore[arg-type]  # as above
-        again = fresh.new_page()
-        again.goto(link)
-        _lit(again, "2025-0114")
-        _keep(again, size, "6-the-link-in-a-fresh-browser")
+    with watched(browser, width=width, height=height) as fresh:
+        fresh.goto(link)
+        _lit(fresh, "2025-0114")
+        _keep(fresh, size, "6-the-link-in-a-fresh-browser")
 
 
 def _lit(page: Page, text: str) -> None:

@@ -9,6 +9,7 @@ from textual.screen import Screen
 from inspector.chain.steps import Step
 from inspector.diagnostics import Location
 from inspector.errors import WeaklinkError
+from inspector.text import Range
 from storage import Mark, Store
 from ui.tui.dialogs import ChoiceDialog, LineDialog
 from ui.tui.dissector.copies import copies_of
@@ -17,6 +18,7 @@ from ui.tui.dissector.panes import Panes
 from ui.tui.exporting import FORMS, export_trace, proposed_name, wrong_with
 from ui.tui.store_access import StoreAccess, sentence
 from ui.tui.work import begin
+from ui.views.dissect.moving import fault_at
 from ui.views.dissect.selection import step_at
 from ui.views.visible import visible_line
 
@@ -29,6 +31,8 @@ class Doors:
 
     diff: Callable[[int, Location | None], None] | None = None
     reread: Callable[[int, Location | None], None] | None = None
+    rule: Callable[[str], None] | None = None
+    live: Callable[[int], None] | None = None
 
 
 class TraceDeeds(Screen[None]):
@@ -62,7 +66,7 @@ class TraceDeeds(Screen[None]):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """What no screen can do is not offered."""
-        doors = {"diff": self.doors.diff, "reread": self.doors.reread}
+        doors: dict[str, object] = {"diff": self.doors.diff, "reread": self.doors.reread, "rule": self.doors.rule}
         return super().check_action(action, parameters) if action not in doors else doors[action] is not None
 
     def selected_step(self) -> Step | None:
@@ -113,6 +117,17 @@ class TraceDeeds(Screen[None]):
         """Read the stream with another format."""
         if self.doors.reread is not None and self._opened is not None:
             self.doors.reread(self._opened.id, self._place)
+
+    def action_rule(self) -> None:
+        """Explain the rule of the fault that is selected, or the nearest before or behind it."""
+        if self._opened is None or self.doors.rule is None:
+            return
+        dissection, here = self._opened.dissection, self._place or Location(1, "", Range(0, 0))
+        fault = fault_at(dissection, here)
+        if fault is None:
+            self.tell("Nothing is wrong with this trace; `R` on the list of chains shows all rules.")
+        else:
+            self.doors.rule(fault.rule.code)
 
     def action_export(self) -> None:
         """Ask for a file and write the trace to it."""

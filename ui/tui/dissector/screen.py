@@ -77,6 +77,10 @@ class DissectorScreen(TraceMoves):
         """A line beside the stream leads somewhere."""
         self._go(event.place)
 
+    def on_side_pane_rule_wanted(self) -> None:
+        """Explain the rule of the diagnostic in the list."""
+        self.action_rule()
+
     def on_side_pane_flow_wanted(self) -> None:
         """Look where the values came from."""
         begin(self, self._look_for_origins, "flow")
@@ -130,6 +134,9 @@ class DissectorScreen(TraceMoves):
         """Stay at the end of a running trace, or let it go."""
         if self._opened is None or not self._opened.summary.running:
             self.tell("This trace has ended: there is nothing to follow.")
+            return
+        if self.doors.live is not None:
+            self.doors.live(self._opened.id)
             return
         self._follows = not self._follows
         self._say()

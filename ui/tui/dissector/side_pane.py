@@ -87,6 +87,9 @@ class SidePane(Vertical):
             super().__init__()
             self.place = place
 
+    class RuleWanted(Message):
+        """The rule of the diagnostic under the cursor is to be explained."""
+
     class FlowWanted(Message):
         """The origins of values are to be shown, and nobody has looked for them yet."""
 
@@ -174,9 +177,11 @@ class SidePane(Vertical):
             self._lead(event.index)
 
     def on_line_view_chosen(self, event: LineView.Chosen) -> None:
-        """Go where the line leads."""
+        """Go where the line leads; of a diagnostic, where one is already, explain the rule."""
         event.stop()
         self._lead(event.index)
+        if self.kind is SideKind.DIAGNOSTICS:
+            self.post_message(self.RuleWanted())
 
     def _lead(self, index: int) -> None:
         place = self._source.location(index) if self._source is not None and index < self._source.count else None
