@@ -13,15 +13,16 @@ from ui.tui.chains.filter_bar import FILTER_COMMANDS
 from ui.tui.chains.screen import ChainsScreen
 from ui.tui.command_palette import OfferedCommands
 from ui.tui.commands import Command, bindings, key_names, offered
-from ui.tui.dissector.commands import SIDE_COMMANDS, STREAM_COMMANDS, TREE_COMMANDS
+from ui.tui.dissector.commands import DISSECTOR_COMMANDS, SIDE_COMMANDS, STREAM_COMMANDS, TREE_COMMANDS
+from ui.tui.dissector.screen import DissectorScreen
 from ui.tui.footer import KeyFooter
 from ui.tui.help_screen import HelpScreen
 from ui.tui.keymap import keymap_path, read_keymap
 from ui.tui.line_commands import LINE_COMMANDS
 from ui.tui.palette import THEMES, chosen_theme, themes
 from ui.tui.store_access import StoreAccess
-from ui.tui.trace_screens import TRACE_SCREEN
 from ui.tui.work import begin
+from ui.views.links import Link, read_link
 from ui.views.visible import visible_line
 
 APP_COMMANDS = (
@@ -37,7 +38,10 @@ APP_COMMANDS = (
 
 
 class WeaklinkApp(App[None]):
-    """Shows the traces of a database; `trace` is opened at once, and a filter is there from the beginning."""
+    """Shows the traces of a database; `trace`, an id or a link, is opened at once, and `wanted` filters from the start.
+
+    Raises LinkError for a link that cannot be read.
+    """
 
     TITLE = "weaklink"
     ENABLE_COMMAND_PALETTE = True
@@ -54,7 +58,7 @@ class WeaklinkApp(App[None]):
             self.register_theme(one)
         self.theme = name
         self._access = StoreAccess(where)
-        self._first_trace = trace
+        self._first = read_link(trace) if trace is not None else None
         self._chains = ChainsScreen(self._access, self.open_trace, wanted=wanted)
 
     async def on_mount(self) -> None:
@@ -64,12 +68,12 @@ class WeaklinkApp(App[None]):
         await self.push_screen(self._chains)
         for problem in keymap.problems:
             self.notify(visible_line(problem), title="keymap", severity="warning", timeout=20, markup=False)
-        if self._first_trace is not None:
-            begin(self, partial(self._open_named, self._first_trace), "open")
+        if self._first is not None:
+            begin(self, partial(self._open_named, self._first), "open")
 
-    def open_trace(self, id: int, step: int | None = None) -> None:
-        """Open a trace, on a step (from 1) or, without one, on its break."""
-        self.push_screen(TRACE_SCREEN(self._access, id, step=step, siblings=self._chains))
+    def open_trace(self, id: int, step: int | None = None, link: Link | None = None) -> None:
+        """Open a trace, where a link leads, on a step (from 1) or, without both, on its break."""
+        self.push_screen(DissectorScreen(self._access, id, step=step, link=link, siblings=self._chains))
 
     def action_commands(self) -> None:
         """List what can be done here."""
@@ -96,19 +100,17 @@ class WeaklinkApp(App[None]):
         """End weaklink."""
         self.exit()
 
-    async def _open_named(self, named: str) -> None:
+    async def _open_named(self, named: Link) -> None:
         try:
-            summary = await self._access.ask(lambda store: store.summary(named))
+            summary = await self._access.ask(lambda store: store.summary(named.trace))
         except WeaklinkError as error:
             self.notify(visible_line(str(error)), severity="error", markup=False)
         else:
-            self.open_trace(summary.id, summary.broken.step if summary.broken else None)
+            self.open_trace(summary.id, summary.broken.step if summary.broken else None, named)
 
 
 def every_command() -> tuple[Command, ...]:
     """Every command of every screen: what a keymap can give keys to."""
     screens = (CHAIN_COMMANDS, ChainList.ACTIONS, FILTER_COMMANDS, LINE_COMMANDS, HelpScreen.ACTIONS, APP_COMMANDS)
-    panes = (TREE_COMMANDS, STREAM_COMMANDS, SIDE_COMMANDS)
-    every = {command.id: command for commands in (*screens, *panes) for command in commands}
-    trace_screen = getattr(TRACE_SCREEN, "ACTIONS", ())
-    return (*every.values(), *(one for one in trace_screen if one.id not in every))
+    panes = (TREE_COMMANDS, STREAM_COMMANDS, SIDE_COMMANDS, DISSECTOR_COMMANDS)
+    return tuple({command.id: command for commands in (*screens, *panes) for command in commands}.values())
