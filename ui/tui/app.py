@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from textual.app import App
 from textual.binding import BindingType
+from textual.notifications import SeverityLevel
 
 from inspector.errors import WeaklinkError
 from ui.tui.chains.chain_list import ChainList
@@ -19,6 +20,7 @@ from ui.tui.footer import KeyFooter
 from ui.tui.help_screen import HelpScreen
 from ui.tui.keymap import keymap_path, read_keymap
 from ui.tui.line_commands import LINE_COMMANDS
+from ui.tui.line_view import settled
 from ui.tui.palette import THEMES, chosen_theme, themes
 from ui.tui.store_access import StoreAccess
 from ui.tui.work import begin
@@ -48,6 +50,10 @@ class WeaklinkApp(App[None]):
     COMMANDS = {OfferedCommands}  # noqa: RUF012  # Textual declares it so
     ACTIONS: ClassVar[tuple[Command, ...]] = APP_COMMANDS
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(APP_COMMANDS)]
+    CSS = """
+    ToastRack { margin-bottom: 3; }
+    Toast { padding: 0 1; margin-top: 0; max-width: 80%; }
+    """  # above the keys at the bottom, and above the dissector's line on the place
 
     def __init__(
         self, where: str | None = None, *, trace: str | None = None, wanted: str = "", theme: str = "auto"
@@ -74,6 +80,19 @@ class WeaklinkApp(App[None]):
     def open_trace(self, id: int, step: int | None = None, link: Link | None = None) -> None:
         """Open a trace, where a link leads, on a step (from 1) or, without both, on its break."""
         self.push_screen(DissectorScreen(self._access, id, step=step, link=link, siblings=self._chains))
+
+    def notify(
+        self,
+        message: str,
+        *,
+        title: str = "",
+        severity: SeverityLevel = "information",
+        timeout: float | None = None,
+        markup: bool = False,
+    ) -> None:
+        """Say something for a moment, as it is written, whoever says it: much of it quotes a trace."""
+        shown = settled(visible_line(message))
+        super().notify(shown, title=visible_line(title), severity=severity, timeout=timeout, markup=False)
 
     def action_commands(self) -> None:
         """List what can be done here."""
