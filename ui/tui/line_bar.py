@@ -66,9 +66,8 @@ class LineBar(Widget):
         """One of the lines."""
         width, paint, base = self.size.width, paint_of(self.app), self.rich_style
         line = clipped(self._lines[y], width) if y < len(self._lines) else ()
-        return Strip([Segment(settled(run.text), base + paint.of[run.style]) for run in line]).crop_extend(
-            0, width, base
-        )
+        segments = [Segment(settled(run.text), base + paint.of[run.style]) for run in line]
+        return Strip(segments).crop_extend(0, width, base)
 
     def on_click(self, event: events.Click) -> None:
         """Say which spot it was."""

@@ -58,9 +58,8 @@ class StatusLine(Widget):
         """The line."""
         width, paint, base = self.size.width, paint_of(self.app), self.rich_style
         line = self._line(width)
-        return Strip([Segment(settled(run.text), base + paint.of[run.style]) for run in line]).crop_extend(
-            0, width, base
-        )
+        segments = [Segment(settled(run.text), base + paint.of[run.style]) for run in line]
+        return Strip(segments).crop_extend(0, width, base)
 
     def _line(self, width: int) -> Line:
         said = self.said
