@@ -91,6 +91,11 @@ class LabScreen(UpperScreen):
         """What the readings came to, as far as they are done; by format's name and cut."""
         return self._cells
 
+    @property
+    def selected(self) -> tuple[str, Cut]:
+        """The selected reading: its format's name and how it is cut."""
+        return self._formats[self.grid.cursor][0].name, self._cut
+
     def on_mount(self) -> None:
         """Read."""
         self.grid.focus()
