@@ -143,6 +143,7 @@ class ImportScreen(ModalScreen[None]):
             self._progress.left.set()
             self._say_progress()
         else:
+            self.workers.cancel_node(self)
             self.dismiss(None)
 
     def _put(self, path: str) -> None:

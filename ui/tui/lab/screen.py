@@ -206,7 +206,7 @@ class LabScreen(UpperScreen):
                 for cut in _CUTS:
                     if (format_.name, cut) not in self._cells:
                         done, all_ = len(self._cells), len(self._formats) * len(_CUTS)
-                        self.status.working = f"reading {done} of {all_}"
+                        self.work(f"reading {done} of {all_}")
                         cell = await self._cell(sample, comparing, format_, cut, left)
                         if cell is None:
                             return
@@ -215,8 +215,7 @@ class LabScreen(UpperScreen):
                         self._say_counts()
         finally:
             left.set()
-            if self.is_attached:
-                self.status.working = ""
+            self.work("")
 
     async def _cell(self, sample: Sample, comparing: Comparing, format_: Format, cut: Cut, left: Event) -> Cell | None:
         if uncut(sample, cut):

@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 from inspector.inspection import inspect_trace
 from storage import open_store
 from tests.chain.building import trace_of
-from tests.ui.tui.apps import SIZES, agree, at_home, filled, home, press, running, settled, shown, told
+from tests.ui.tui.apps import SIZES, agree, at_home, filled, press, running, settled, shown, told
 from ui.tui.app import WeaklinkApp
 from ui.tui.diff.screen import DiffScreen
 from ui.tui.dissector.screen import DissectorScreen
@@ -193,4 +193,3 @@ async def test_a_database_that_vanishes_is_said_and_found_again(tmp_path: Path) 
         (tmp_path / "away.db").rename(where)
         await press(pilot, "ctrl+r")
         assert "There is no database" not in shown(app)
-        assert home(app)
