@@ -36,25 +36,9 @@ class DerivedRows:
 def derived_rows(inspection: Inspection, trace: Trace) -> DerivedRows:
     """An inspection of this trace, as rows."""
     texts = texts_of(trace)
-    assistant = [number for number, turn in enumerate(trace.turns, 1) if turn.role is Role.ASSISTANT]
-    packed = pack_inspection(inspection, texts)
-    steps = {(step.location.turn, step.location.part, step.call.range): step for step in inspection.chain.steps}
-    placed = [(part, call) for part in inspection.parts for call in part.calls]
     severities = Counter(one.rule.severity for one in inspection.diagnostics)
-    calls = [
-        {
-            "number": at,
-            "turn": part.turn,
-            "part": escaped(part.part),
-            "start": call.range.start,
-            "end": call.range.end,
-            "name": None if call.name is None else key(call.name),
-            "valid": call.valid,
-            "recovered": call.recovered,
-        }
-        | _outcome(steps.get((part.turn, part.part, call.range)))
-        for at, (part, call) in enumerate(placed)
-    ]
+    packed = pack_inspection(inspection, texts)
+    calls = call_rows(inspection)
     diagnostics = [
         {
             "number": at,
@@ -80,9 +64,8 @@ def derived_rows(inspection: Inspection, trace: Trace) -> DerivedRows:
             "tool_calls": len(calls),
             "errors": severities[Severity.ERROR],
             "warnings": severities[Severity.WARNING],
-            "infos": severities[Severity.INFO],
         }
-        | measure_columns(inspection, texts, assistant)
+        | filter_columns(inspection, trace)
         | _break_columns(inspection.chain.broken),
         inspection={"digest": digest, "body": to_blob(packed)},
         calls=calls,
@@ -93,6 +76,33 @@ def derived_rows(inspection: Inspection, trace: Trace) -> DerivedRows:
         figures=dict(figures.numbers()),
         violations=violation_rows(figures),
     )
+
+
+def call_rows(inspection: Inspection) -> list[Row]:
+    """The rows of all calls, with what became of those that are steps."""
+    steps = {(step.location.turn, step.location.part, step.call.range): step for step in inspection.chain.steps}
+    placed = [(part, call) for part in inspection.parts for call in part.calls]
+    return [
+        {
+            "number": at,
+            "turn": part.turn,
+            "part": escaped(part.part),
+            "start": call.range.start,
+            "end": call.range.end,
+            "name": None if call.name is None else key(call.name),
+            "valid": call.valid,
+            "recovered": call.recovered,
+        }
+        | _outcome(steps.get((part.turn, part.part, call.range)))
+        for at, (part, call) in enumerate(placed)
+    ]
+
+
+def filter_columns(inspection: Inspection, trace: Trace) -> Row:
+    """The derived columns of the trace's row that are there for filters and figures."""
+    assistant = [number for number, turn in enumerate(trace.turns, 1) if turn.role is Role.ASSISTANT]
+    infos = sum(one.rule.severity is Severity.INFO for one in inspection.diagnostics)
+    return {"infos": infos} | measure_columns(inspection, texts_of(trace), assistant)
 
 
 def _break_columns(broken: Break | None) -> Row:

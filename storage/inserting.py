@@ -39,25 +39,25 @@ def insert_records(connection: sa.Connection, records: Sequence[tuple[int, Recor
     for _, rows in turns:
         for row in rows:
             row["toolset_id"] = toolset_ids.get(row.pop("toolset"))
-    _insert(connection, tables.external_id, [(id_, record.external_ids) for id_, record in records])
-    _insert(connection, tables.turn, turns)
-    _insert(connection, tables.part, [(id_, record.parts) for id_, record in records])
-    _insert(connection, tables.search_pending, [(id_, [{}]) for id_, _ in records])
+    insert_rows(connection, tables.external_id, [(id_, record.external_ids) for id_, record in records])
+    insert_rows(connection, tables.turn, turns)
+    insert_rows(connection, tables.part, [(id_, record.parts) for id_, record in records])
+    insert_rows(connection, tables.search_pending, [(id_, [{}]) for id_, _ in records])
 
 
 def insert_derived(connection: sa.Connection, found: Sequence[tuple[int, float, DerivedRows]]) -> None:
     """What was found: trace id, its time in lists, and the rows of each."""
-    _insert(connection, tables.inspection, [(id_, [one.inspection]) for id_, _, one in found])
-    _insert(connection, tables.call, [(id_, one.calls) for id_, _, one in found])
-    _insert(connection, tables.diagnostic, [(id_, one.diagnostics) for id_, _, one in found])
-    _insert(connection, tables.figures, [(id_, [one.figures]) for id_, _, one in found])
-    _insert(connection, tables.violation, [(id_, one.violations) for id_, _, one in found])
+    insert_rows(connection, tables.inspection, [(id_, [one.inspection]) for id_, _, one in found])
+    insert_rows(connection, tables.call, [(id_, one.calls) for id_, _, one in found])
+    insert_rows(connection, tables.diagnostic, [(id_, one.diagnostics) for id_, _, one in found])
+    insert_rows(connection, tables.figures, [(id_, [one.figures]) for id_, _, one in found])
+    insert_rows(connection, tables.violation, [(id_, one.violations) for id_, _, one in found])
     for table, rows in (
         (tables.trace_tool, [(id_, at_s, one.tools) for id_, at_s, one in found]),
         (tables.trace_code, [(id_, at_s, one.codes) for id_, at_s, one in found]),
         (tables.argument, [(id_, at_s, one.arguments) for id_, at_s, one in found]),
     ):
-        _insert(connection, table, [(id_, [row | {"sort_at_s": at_s} for row in some]) for id_, at_s, some in rows])
+        insert_rows(connection, table, [(id_, [row | {"sort_at_s": at_s} for row in some]) for id_, at_s, some in rows])
 
 
 def rewrite_derived(connection: sa.Connection, found: Iterable[tuple[int, float, DerivedRows]]) -> None:
@@ -91,7 +91,8 @@ def delete_rows(connection: sa.Connection, some: Iterable[sa.Table], ids: Sequen
             connection.execute(sa.delete(table).where(table.c.trace_id.in_(group)))
 
 
-def _insert(connection: sa.Connection, table: sa.Table, rows: Iterable[tuple[int, Sequence[Row]]]) -> None:
+def insert_rows(connection: sa.Connection, table: sa.Table, rows: Iterable[tuple[int, Sequence[Row]]]) -> None:
+    """Rows of traces, each with the trace's id, into one table."""
     whole = [row | {"trace_id": id_} for id_, some in rows for row in some]
     if whole:
         connection.execute(sa.insert(table), whole)

@@ -42,20 +42,25 @@ _INSPECTED = 20  # traces that are inspected while other writers wait
 _RECOVERED = 5  # the same, where their rows are written one by one
 
 
-def open_store(where: str | Path | None = None, *, create: bool = True, busy_timeout_s: float = 10.0) -> "Store":
+def open_store(
+    where: str | Path | None = None, *, create: bool = True, read_only: bool = False, busy_timeout_s: float = 10.0
+) -> "Store":
     """The store in a file or at a database URL; None asks WEAKLINK_DB, then takes the user's data folder.
 
-    With `create` a database that is not there is made, its file readable by this user only. `busy_timeout_s` is how
-    long a writer waits for another one, and on PostgreSQL a reader too for a locked table. StoreError where it cannot
-    be opened, is none of weaklink's, or is of another version: an older one says to run `weaklink db upgrade`.
+    With `create` a database that is not there is made, its file readable by this user only; with `read_only` none is,
+    and whatever would write raises StoreError. `busy_timeout_s` is how long a writer waits for another one, and on
+    PostgreSQL a reader too for a locked table. StoreError where it cannot be opened, is none of weaklink's, or is of
+    another version: an older one says to run `weaklink db upgrade`.
     """
     place = place_of(where)
+    create = create and not read_only
     check_file(place, create=create)
-    prepare_file(place)
-    engine = new_engine(place, busy_timeout_s=busy_timeout_s)
+    if create:
+        prepare_file(place)
+    engine = new_engine(place, busy_timeout_s=busy_timeout_s, read_only=read_only)
     try:
         with sentences(place):
-            ensure_current(engine, place, create=create)
+            ensure_current(engine, place, create=create, read_only=read_only)
     except BaseException:
         engine.dispose()
         raise

@@ -1,27 +1,11 @@
-"""Chains of which everything is known: calls that use each other's results, with faults planted, told as traces."""
+"""Chains of which everything is known: calls that use each other's results, with faults planted."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hypothesis import strategies as st
-
-from inspector.facade import make_call
-from inspector.formats.registry import find_format
-from inspector.model import (
-    CallHeader,
-    ErrorPhase,
-    FinishReason,
-    Generation,
-    GenerationError,
-    Part,
-    ResultHeader,
-    Role,
-    ToolDefinition,
-    Trace,
-    Turn,
-)
 
 _SUBJECTS_TABLE = (
     "anchor banjo cactus dragon ember falcon garnet hammer island jungle kettle lagoon marble nectar oyster pepper "
@@ -45,7 +29,8 @@ _ERRORS = {
     ),
 }
 _LETTERS = "abc"
-_PADDING = "(a long text)"
+PADDING = "(a long text)"
+"""Stands in a result for a text of thousands of words."""
 
 
 @dataclass(frozen=True)
@@ -186,7 +171,7 @@ class _Teller:
         for key in self.draw(st.lists(st.sampled_from(["made", "row", "x/y"]), max_size=2)):
             value = {key: value}
         echo = {"echo": arguments} if self.draw(st.booleans()) else {}
-        padding = {"text": _PADDING} if self.draw(st.integers(0, 20)) == 0 else {}
+        padding = {"text": PADDING} if self.draw(st.integers(0, 20)) == 0 else {}
         result = self.pick([json.dumps({**padding, **echo, "fine": value})] * 4 + ["[]", ""])
         return Known(tool or self.tool(), arguments, "ok", result, uses, invented=invented, placeholders=placeholders)
 
@@ -254,71 +239,6 @@ class _Teller:
 def stories(draw: st.DrawFn) -> Story:
     """Stories of up to a dozen or two calls."""
     return _Teller(draw).tell()
-
-
-def told(story: Story) -> Trace:
-    """A story as a trace: in parts of their own, or in band in its format."""
-    tools = tuple(ToolDefinition(name, "", _SCHEMA) for name in sorted(_offered(story)))
-    turns = [
-        Turn(Role.SYSTEM, (Part("text", f"Rules: {', '.join(story.system)}."),)),
-        Turn(Role.USER, (Part("text", f"Please see to {', '.join(story.user)}."),)),
-    ]
-    for number, calls in enumerate(story.turns):
-        turns.append(replace(_asked(story, number, calls), generation=Generation(tools=tools)))
-        turns += _answered(story, number, calls)
-    turns.append(_end(story, tools))
-    return Trace(tuple(turns), format=story.format or "hermes")
-
-
-_SCHEMA: dict[str, Any] = {"type": "object", "properties": {"count": {"type": "integer"}}}
-
-
-def _offered(story: Story) -> set[str]:
-    return {one.tool for one in story.steps if one.outcome != "unknown-tool"} | {"submit"}
-
-
-def _asked(story: Story, number: int, calls: list[Known]) -> Turn:
-    if not story.format:
-        parts = tuple(Part(f"call:{at}", one.raw or json.dumps(one.arguments)) for at, one in enumerate(calls))
-        headers = tuple(CallHeader(f"call:{at}", one.tool, _id(story, number, at)) for at, one in enumerate(calls))
-        return Turn(Role.ASSISTANT, parts, calls=headers)
-    if calls[0].raw:
-        text = "".join(f'<tool_call>\n{{"name": "{c.tool}", "arguments": {c.raw}}}\n</tool_call>' for c in calls)
-    else:
-        text = find_format(story.format).write_calls([make_call(one.tool, one.arguments) for one in calls])
-    return Turn(Role.ASSISTANT, (Part("text", text),))
-
-
-def _id(story: Story, number: int, at: int) -> str | None:
-    return {"unique": f"call-{number}-{at}", "reused": f"call-{at}", "none": None}[story.ids]
-
-
-def _answered(story: Story, number: int, calls: list[Known]) -> Iterator[Turn]:
-    answers = [(at, one) for at, one in enumerate(calls) if one.result is not None]
-    if story.ids != "none" and answers:  # out of order
-        turn = story.order % len(answers)
-        answers = answers[turn:] + answers[:turn]
-    for at, one in answers:
-        text = (one.result or "").replace(_PADDING, "word " * 2_500)
-        if story.format == "hermes" and story.wraps:
-            text = f"<tool_response>\n{text}\n</tool_response>"
-        header = ResultHeader(_id(story, number, at), None, True if one.is_flagged else None)
-        yield Turn(Role.TOOL, (Part("text", text),), result=header)
-
-
-def _end(story: Story, tools: tuple[ToolDefinition, ...]) -> Turn:
-    sought = ", ".join(str(one.arguments.get("a_id")) for one in story.steps if one.outcome not in ("ok", "pending"))
-    words = f"All of it is settled: {sought}." if story.end == "ignores" else "I could not finish all of it."
-    if story.end == "submits":
-        return Turn(
-            Role.ASSISTANT,
-            (Part("call:0", json.dumps({"answer": words})),),
-            calls=(CallHeader("call:0", "submit", "last"),),
-            generation=Generation(tools=tools),
-        )
-    error = GenerationError(ErrorPhase.IN_STREAM, "overloaded") if story.cut == "upstream" else None
-    finish = FinishReason.LENGTH if story.cut == "length" else None
-    return Turn(Role.ASSISTANT, (Part("text", words),), generation=Generation(tools=tools, finish=finish, error=error))
 
 
 def _made(result: str) -> str | None:

@@ -5,7 +5,8 @@ from hypothesis import event, given, settings
 
 from inspector.inspection import Inspection, inspect_trace
 from tests.chain.building import codes
-from tests.chain.known_chains import Story, stories, told
+from tests.chain.known_chains import Story, stories
+from tests.chain.telling import told
 
 _PROFILE = settings()
 # Each draws a whole trace: some hundreds in the gate, all that were asked for in `make fuzz`.

@@ -154,6 +154,13 @@ def test_a_filter_lets_a_trace_through_once_it_matches_and_then_whole(store: Sto
     assert _gathered(every.poll()) == {"1": WHOLE}
 
 
+def test_words_under_or_and_not_are_read_in_the_texts_of_what_is_recorded(store: Store, sink: StoreSink) -> None:
+    asked = ("nowhere or Oslo", "-nowhere tool:get_weather", "not Oslo model:gpt*", "(nowhere or code:J104) status:*")
+    followings = [store.follow(one) for one in asked]
+    _give(sink, *events_of(WHOLE))
+    assert [bool(one.poll()) for one in followings] == [True, True, False, True]
+
+
 def test_a_trace_that_was_saved_whole_is_told_with_its_end(store: Store) -> None:
     store.save(inspected(trace("before", GOOD_CALL)))
     following = store.follow(from_start=True)

@@ -82,6 +82,9 @@ def fix(
         report = FixJson(sys.stdout)
     elif is_shown:
         report = FixLines(partial(put, color=color), _say, screen_width())
+    if out_dir is not None:
+        for _, target in targets:
+            Path(target or out_dir).parent.mkdir(parents=True, exist_ok=True)
     files = [_fixed(path, target, asked, report) for path, target in targets]
     report.close()
     _say(sum_words(files))
@@ -103,7 +106,6 @@ def _fixed(path: str, target: str | None, asked: Asked, report: FixReport) -> Fi
 def _written(path: str, target: str | None, asked: Asked, report: FixReport) -> FixedFile:
     if target is None:
         return fix_file(path, asked, _Nowhere(), report)
-    Path(target).parent.mkdir(parents=True, exist_ok=True)
     with open_output(target) as stream:
         return fix_file(path, asked, stream.buffer, report)
 

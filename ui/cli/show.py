@@ -6,10 +6,10 @@ import click
 
 from inspector.json_text import write_json
 from storage import open_store
-from ui.cli.open_turns import open_turns_of
 from ui.cli.options import color_option, database_option, json_option
 from ui.cli.paint import put, screen_width
 from ui.cli.upkeep import PATIENCE_S, end_broken_off
+from ui.views.open_turns import open_turns_of
 from ui.views.trace import trace_lines
 from ui.views.trace_json import trace_object
 

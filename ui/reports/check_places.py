@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 
-from inspector.dataset.record_edits import edits_in_record, place_in_record
+from inspector.dataset.record_edits import RecordPart
 from inspector.dataset.record_slots import find_slots
 from inspector.diagnostics import Diagnostic, Edit
 from inspector.json_scanner import read_json
@@ -91,14 +91,18 @@ class _Record:
         self._number, self._text = number, text
         reading = read_json(text)
         self._slots = find_slots(reading.nodes[0], trace) if reading.strict and reading.nodes else {}
+        self._parts: dict[tuple[int, str], RecordPart] = {}
 
     def place(self, diagnostic: Diagnostic) -> FilePlace | None:
-        slot = self._slots.get((diagnostic.location.turn, diagnostic.location.part))
-        place = place_in_record(self._text, slot, diagnostic.range) if slot is not None else None
-        if slot is None or place is None:
+        at = diagnostic.location.turn, diagnostic.location.part
+        if at not in self._parts and at in self._slots:
+            self._parts[at] = RecordPart(self._text, self._slots[at])
+        part = self._parts.get(at)
+        place = part.place(diagnostic.range) if part is not None else None
+        if part is None or place is None:
             return None
         fix = diagnostic.fault.fix
-        edits = edits_in_record(self._text, slot, fix.edits) if fix is not None and fix.safe else ()
+        edits = part.edits(fix.edits) if fix is not None and fix.safe else ()
         return FilePlace(
             self._number,
             place.start + 1,

@@ -133,8 +133,8 @@ def sum_words(files: list[FixedFile]) -> str:
     read = [file for file in files if file.refused is None]
     changes, records = sum(file.changes for file in read), sum(file.records for file in read)
     traces = counted(sum(file.traces for file in read), "trace")
-    if not changes:
+    left = sum(file.left for file in read)
+    if not changes and not left:
         return f"{traces} in {counted(len(read), 'file')}: nothing to repair"
     made = f"{counted(changes, 'repair')} in {counted(records, 'record')}"
-    left = sum(file.left for file in read)
     return f"{traces} in {counted(len(read), 'file')}: {made}" + (f", {left:,} not made" if left else "")

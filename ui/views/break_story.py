@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from inspector.chain.endings import cut_words
 from inspector.chain.speech import admission
 from inspector.chain.steps import Break, Chain, Reaction, Status, Step, StepOutcome
 from inspector.diagnostics import Diagnostic, Location
@@ -67,9 +68,16 @@ def break_lines(trace: Trace, inspection: Inspection, width: int, *, with_carets
         yield from _facts("rule", quoted(f"{cause.rule} (`weaklink rule {cause.rule.code}` explains it)"), width)
     yield from _facts("expected", (Run(_EXPECTED[broken.outcome]),), width)
     hint = cause.fault.hint if cause is not None else None
-    yield from _facts("help", quoted(hint or _HELP[broken.outcome]), width, Style.HINT)
+    yield from _facts("help", quoted(hint or _help(trace, broken)), width, Style.HINT)
     yield from _facts("downstream", quoted(consequence(inspection.chain, step)), width)
     yield from _facts("afterwards", _reaction(trace, inspection, broken), width)
+
+
+def _help(trace: Trace, broken: Break) -> str:
+    is_last = all(turn.role is not Role.ASSISTANT for turn in trace.turns[broken.turn :])
+    if broken.outcome is StepOutcome.MALFORMED and is_last and cut_words(trace) is not None:
+        return "Ask for this call once more: what is there of it is not all that the model meant to send."
+    return _HELP[broken.outcome]
 
 
 def cause_of(broken: Break, step: Step, inspection: Inspection) -> Diagnostic | None:
@@ -87,8 +95,9 @@ def cause_of(broken: Break, step: Step, inspection: Inspection) -> Diagnostic | 
 
 def consequence(chain: Chain, step: Step) -> str:
     """What the break at `step` caused, in a sentence."""
-    if step.number == len(chain.steps):
-        return "No call came after it."
+    run = step.retry_of or step.number
+    if all(later.retry_of == run for later in chain.steps[step.number :]):
+        return "No other call came after it."
     if not chain.caused:
         return "Nothing later used it." if step.result is not None else "It returned nothing for a later call to use."
     used = any(step.number in later.depends_on for later in chain.steps[step.number :])

@@ -1,4 +1,8 @@
-"""Charts that can be clicked: what was clicked comes back as the values of that mark."""
+"""Charts that can be clicked: what was clicked comes back as the values of that mark.
+
+A chart is a new one after each click, else the browser would keep what was clicked, and a second click on it be none.
+Words upon marks have no tooltip of their own: they would take the clicks that are meant for the marks.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
@@ -7,11 +11,20 @@ import altair as alt
 import streamlit as st
 
 from inspector.chain.steps import Status
-from ui.views.colours import DARK, LIGHT
+from ui.views.colours import DARK, LIGHT, Colours
 from ui.views.palette import Style
+from ui.views.visible import visible_line
+from ui.web.shades import ink_on, mixed
 
 Rows: TypeAlias = Sequence[Mapping[str, object]]
+HIGH, LOW = 300, 200
+"""Heights of charts in CSS pixels: of many marks, and of few. Those beside each other are given the same."""
 _PICK = "pick"
+_CLICKS = "weaklink_chart_clicks"
+_FONT = 12
+_NARROW = 220  # CSS pixels that a chart has for its marks at least, on a phone
+_THICKEST = 40  # of a bar, in CSS pixels
+_BESIDE = 1.4  # room for the words beside the longest bar
 _STATUS = {
     Status.BROKEN.value: Style.ERROR,
     Status.ABORTED.value: Style.WARNING,
@@ -20,74 +33,116 @@ _STATUS = {
 }
 
 
-def bars(rows: Rows, *, label: str, count: str, key: str, order: Sequence[str] | None = None) -> str | None:
-    """Horizontal bars, one a row; the label of the one that was clicked."""
+def pareto(rows: Rows, *, label: str, count: str, key: str, height: int) -> str | None:
+    """Horizontal bars in the order of the rows, each with its count and the share of all down to it.
+
+    A row bears `cumulated`, that share, and `said`, the words beside its bar. The label of the bar that was clicked.
+    """
+    longest = max(float(str(row[count])) for row in rows)
     base = alt.Chart(_data(rows)).encode(
-        y=alt.Y(f"{label}:N", sort=list(order) if order else "-x", title=None, axis=alt.Axis(labelLimit=260)),
-        x=alt.X(f"{count}:Q", title="traces", axis=alt.Axis(tickMinStep=1, format="~s")),
-        tooltip=[alt.Tooltip(f"{label}:N"), alt.Tooltip(f"{count}:Q", format=",")],
+        y=alt.Y(f"{label}:N", sort=None, title=None, axis=alt.Axis(labelLimit=190, ticks=False, domain=False)),
+        x=alt.X(f"{count}:Q", axis=None, scale=alt.Scale(domain=[0, longest * _BESIDE], nice=False)),
     )
-    drawn = base.mark_bar(color=_colour(Style.ERROR)).add_params(_pick(label))
-    return _clicked(drawn, key, label)
+    told = [
+        alt.Tooltip(f"{label}:N"),
+        alt.Tooltip(f"{count}:Q", format=","),
+        alt.Tooltip("cumulated:Q", title="share down to it", format=".0%"),
+    ]
+    drawn = base.mark_bar(color=_of(Style.ERROR), cursor="pointer", size=_thickness(height, len(rows))).encode(
+        tooltip=told
+    )
+    words = base.mark_text(align="left", dx=5, fontSize=_FONT, color=_of(Style.PLAIN)).encode(text="said:N")
+    return _clicked(drawn.add_params(_pick(label)) + words, key, label, height)
 
 
-def columns(rows: Rows, *, label: str, count: str, key: str, title: str) -> str | None:
-    """Upright bars in the order of the rows; the label of the one that was clicked."""
+def columns(rows: Rows, *, label: str, count: str, key: str, title: str, height: int) -> str | None:
+    """Upright bars in the order of the rows, each with its count; the label of the one that was clicked."""
+    base = alt.Chart(_data(rows)).encode(
+        x=alt.X(f"{label}:N", sort=None, title=title, axis=alt.Axis(labelAngle=0, ticks=False)),
+        y=alt.Y(f"{count}:Q", axis=None),
+    )
+    told = [alt.Tooltip(f"{label}:N", title=title), alt.Tooltip(f"{count}:Q", format=",")]
+    drawn = base.mark_bar(color=_of(Style.ERROR), cursor="pointer", size=_thickness(_NARROW, len(rows))).encode(
+        tooltip=told
+    )
+    words = base.mark_text(dy=-8, fontSize=_FONT, color=_of(Style.PLAIN)).encode(
+        text=alt.Text(f"{count}:Q", format=",")
+    )
+    return _clicked(drawn.add_params(_pick(label)) + words, key, label, height)
+
+
+def statuses_by_day(rows: Rows, *, key: str, is_share: bool, height: int) -> str | None:
+    """Traces by day and status, stacked, as counts or as shares of the day; the day that was clicked."""
     drawn = (
         alt.Chart(_data(rows))
-        .mark_bar(color=_colour(Style.ERROR))
+        .mark_bar(cursor="pointer", size=_thickness(_NARROW, len({row["day"] for row in rows})))
         .encode(
-            x=alt.X(f"{label}:N", sort=None, title=title, axis=alt.Axis(labelAngle=0)),
-            y=alt.Y(f"{count}:Q", title="traces", axis=alt.Axis(tickMinStep=1, format="~s")),
-            tooltip=[alt.Tooltip(f"{label}:N"), alt.Tooltip(f"{count}:Q", format=",")],
-        )
-        .add_params(_pick(label))
-    )
-    return _clicked(drawn, key, label)
-
-
-def statuses_by_day(rows: Rows, *, key: str) -> tuple[str, str] | None:
-    """Traces by day and status, stacked; the day and status that were clicked."""
-    drawn = (
-        alt.Chart(_data(rows))
-        .mark_bar()
-        .encode(
-            x=alt.X("day:N", sort=None, title=None, axis=alt.Axis(labelAngle=0, labelOverlap=True)),
-            y=alt.Y("traces:Q", title="traces", axis=alt.Axis(tickMinStep=1, format="~s")),
+            x=alt.X("day:N", sort=None, title=None, axis=alt.Axis(labelAngle=-40, labelOverlap=True, ticks=False)),
+            y=alt.Y(
+                "traces:Q",
+                stack="normalize" if is_share else "zero",
+                title="share of traces" if is_share else "traces",
+                axis=alt.Axis(tickMinStep=0.25 if is_share else 1, tickCount=5, format=".0%" if is_share else "~s"),
+            ),
             color=alt.Color(
                 "status:N",
-                scale=alt.Scale(domain=list(_STATUS), range=[_colour(style) for style in _STATUS.values()]),
+                scale=alt.Scale(domain=list(_STATUS), range=[_of(style) for style in _STATUS.values()]),
                 legend=alt.Legend(orient="top", title=None),
             ),
             order=alt.Order("rank:Q"),
             tooltip=["day:N", "status:N", alt.Tooltip("traces:Q", format=",")],
         )
-        .add_params(_pick("day", "status"))
+        .add_params(_pick("day"))
     )
-    found = _picked(drawn, key)
-    return (str(found["day"]), str(found["status"])) if found else None
+    return _clicked(drawn, key, "day", height)
 
 
-def heat_map(rows: Rows, *, across: str, down: str, share: str, key: str) -> tuple[str, str] | None:
-    """A cell for each pair, the darker the larger its share; the pair that was clicked. Each cell says its share."""
-    base = alt.Chart(_data(rows)).encode(
-        x=alt.X(f"{across}:N", sort=None, title=None, axis=alt.Axis(orient="top", labelAngle=-35, labelLimit=160)),
-        y=alt.Y(f"{down}:N", sort=None, title=None, axis=alt.Axis(labelLimit=200)),
-    )
-    cells = base.mark_rect(stroke=_ground()).encode(
-        color=alt.Color(
-            f"{share}:Q", scale=alt.Scale(range=[_ground(), _colour(Style.ERROR)], domain=[0, 1]), legend=None
-        ),
-        tooltip=[
-            f"{down}:N",
+def heat_map(rows: Rows, *, across: str, down: str, share: str, key: str, height: int) -> tuple[str, str] | None:
+    """A cell for each pair, the stronger the larger its share, which it says in per cent; the pair that was clicked.
+
+    A row bears `title`, what the tooltip calls the column. The text of a cell stands out from its own colour.
+    """
+    colours = _colours()
+    meant = {visible_line(str(row[name])): str(row[name]) for row in rows for name in (across, down)}
+    painted = [
+        {
+            **row,
+            across: visible_line(str(row[across])),
+            down: visible_line(str(row[down])),
+            **_paint(float(str(row[share])), colours),
+        }
+        for row in rows
+    ]
+    base = alt.Chart(_data(painted)).encode(
+        x=alt.X(
             f"{across}:N",
-            alt.Tooltip(f"{share}:Q", format=".1%"),
-            alt.Tooltip("traces:Q", format=","),
-        ],
+            sort=None,
+            title=None,
+            axis=alt.Axis(orient="top", labelAngle=-60, labelOverlap=False, ticks=False, domain=False),
+        ),
+        y=alt.Y(f"{down}:N", sort=None, title=None, axis=alt.Axis(labelLimit=170, ticks=False, domain=False)),
     )
-    words = base.mark_text(fontSize=11, color=_colour(Style.PLAIN)).encode(text=alt.Text(f"{share}:Q", format=".0%"))
-    found = _picked((cells.add_params(_pick(across, down)) + words), key)
+    told = [
+        alt.Tooltip(f"{down}:N"),
+        alt.Tooltip("title:N", title=across),
+        alt.Tooltip("traces:Q", format=","),
+        alt.Tooltip(f"{share}:Q", title="share of its traces", format=".1%"),
+    ]
+    cells = base.mark_rect(stroke=colours.background, strokeWidth=2, cursor="pointer").encode(
+        color=alt.Color("fill:N", scale=None), tooltip=told
+    )
+    words = base.mark_text(fontSize=11).encode(text="said:N", color=alt.Color("ink:N", scale=None))
+    found = _picked(cells.add_params(_pick(across, down)) + words, key)
+    return (meant[str(found[across])], meant[str(found[down])]) if found else None
+    found = _picked(cells.add_params(_pick(across, down)) + words, key, height)
     return (str(found[across]), str(found[down])) if found else None
+
+
+def _paint(share: float, colours: Colours) -> dict[str, str]:
+    """What a cell looks like; the root of the share, so that small shares can be told from none."""
+    fill = mixed(colours.surface, colours.of[Style.ERROR], share**0.5)
+    said = f"{100 * share:.0f}" if share >= 0.01 else f"{100 * share:.1f}" if share else ""
+    return {"fill": fill, "ink": ink_on(fill), "said": said}
 
 
 def _data(rows: Rows) -> alt.Data:
@@ -98,20 +153,30 @@ def _pick(*fields: str) -> alt.Parameter:
     return alt.selection_point(name=_PICK, fields=list(fields), on="click")
 
 
-def _clicked(chart: alt.Chart, key: str, label: str) -> str | None:
-    found = _picked(chart, key)
+def _clicked(chart: alt.Chart | alt.LayerChart, key: str, label: str, height: int) -> str | None:
+    found = _picked(chart, key, height)
     return str(found[label]) if found else None
 
 
-def _picked(chart: alt.Chart | alt.LayerChart, key: str) -> Mapping[str, Any] | None:
-    event: Any = st.altair_chart(chart, key=key, on_select="rerun", theme="streamlit")
+def _picked(chart: alt.Chart | alt.LayerChart, key: str, height: int) -> Mapping[str, Any] | None:
+    shown = chart.properties(height=height)
+    clicks = st.session_state.setdefault(_CLICKS, 0)
+    event: Any = st.altair_chart(shown, key=f"{key}_{clicks}", on_select="rerun", theme="streamlit", width="stretch")
     chosen = event.selection.get(_PICK) if event and event.selection else None
-    return chosen[0] if chosen else None
+    if not chosen:
+        return None
+    st.session_state[_CLICKS] = clicks + 1
+    return chosen[0]
 
 
-def _colour(style: Style) -> str:
-    return (DARK if st.context.theme.type == "dark" else LIGHT).of[style]
+def _thickness(room: int, count: int) -> float:
+    """Of so many bars beside each other in that room."""
+    return min(0.7 * room / max(count, 1), _THICKEST)
 
 
-def _ground() -> str:
-    return (DARK if st.context.theme.type == "dark" else LIGHT).surface
+def _of(style: Style) -> str:
+    return _colours().of[style]
+
+
+def _colours() -> Colours:
+    return DARK if st.context.theme.type == "dark" else LIGHT

@@ -4,29 +4,52 @@ Each gives what the user did in this run, None where nothing was done.
 """
 
 from collections.abc import Callable, Sequence
+from enum import StrEnum
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 import streamlit as st
 
+from inspector.diagnostics import Location
 from inspector.model import Json
+from ui.views.dissect.side import SideLine
 from ui.views.run import Line
 from ui.web.shapes import Picture
 from ui.web.theme import colour_rules
 
 _FOLDER = Path(__file__).parent
-_DISSECTOR = ("offsets.js", "visible.js", "layout.js", "list.js", "drawing.js", "facts.js", "main.js")
+_DISSECTOR = (
+    *("offsets.js", "visible.js", "layout.js", "list.js", "arrivals.js", "drawing.js", "facts.js"),
+    *("places.js", "searching.js", "copying.js", "keys.js", "main.js"),
+)
 
-Cell: TypeAlias = Line
+
+class Room(StrEnum):
+    """How wide a listing must be for a column to be shown: any, as wide as half a screen, or a whole one."""
+
+    ANY = ""
+    MEDIUM = "medium"
+    WIDE = "wide"
+
+
+class Measured(NamedTuple):
+    """A cell with a bar before its words: `share` of 1 fills it, None draws none."""
+
+    share: float | None
+    line: Line
+
+
+Cell: TypeAlias = Line | Measured
 
 
 class Column(NamedTuple):
-    """A column of a listing: its title, on which side its words stand, and whether in a fixed-width font."""
+    """A column of a listing: its title, on which side its words stand, whether in a fixed-width font, and its room."""
 
     title: str
     align: str = ""
     mono: bool = False
+    room: Room = Room.ANY
 
 
 class Row(NamedTuple):
@@ -43,21 +66,44 @@ class Done(NamedTuple):
     opened: str | None = None
 
 
-def dissector(data: dict[str, Json], *, key: str) -> dict[str, Any] | None:
-    """The stream of a trace and its values; the place that was clicked as `{"turn", "part", "start", "end"}`."""
-    drawn = _component("dissector", _DISSECTOR)(key=key, data=data, on_picked_change=_nothing)
-    return dict(drawn.picked) if drawn.picked else None
+class Dissected(NamedTuple):
+    """What was done in a dissector: the place that was gone to, and where else: -1 a newer trace, 1 an older."""
+
+    picked: dict[str, Any] | None = None
+    beside: int = 0
 
 
-def listing(columns: Sequence[Column], rows: Sequence[Row], *, key: str, selected: str | None = None) -> Done:
-    """A table whose rows can be walked by keys and opened by a double click or Enter."""
+def dissector(data: dict[str, Json], *, key: str) -> Dissected:
+    """The stream of a trace and its values; a place is `{"turn", "part", "start", "end"}`."""
+    drawn = _component("dissector", _DISSECTOR)(
+        key=key, data=data, on_picked_change=_nothing, on_beside_change=_nothing
+    )
+    return Dissected(dict(drawn.picked) if drawn.picked else None, int(drawn.beside or 0))
+
+
+def listing(
+    columns: Sequence[Column],
+    rows: Sequence[Row],
+    *,
+    key: str,
+    selected: str | None = None,
+    label: str = "Rows",
+    is_eager: bool = False,
+    most_rem: int = 40,
+) -> Done:
+    """A table whose rows can be walked by keys and opened by Enter or a double click, by any click where it is eager.
+
+    `label` names it to those who hear the page; it scrolls where it is higher than `most_rem`.
+    """
     data: dict[str, Json] = {
-        "columns": [{"title": one.title, "align": one.align, "mono": one.mono} for one in columns],
-        "rows": [
-            {"key": row.key, "cells": [[[run.style.value, run.text] for run in cell] for cell in row.cells]}
-            for row in rows
+        "columns": [
+            {"title": one.title, "align": one.align, "mono": one.mono, "room": one.room.value} for one in columns
         ],
+        "rows": [{"key": row.key, "cells": [_cell(cell) for cell in row.cells]} for row in rows],
         "selected": selected,
+        "label": label,
+        "eager": is_eager,
+        "most": most_rem,
     }
     drawn = _component("listing", ("main.js",))(
         key=key, data=data, on_picked_change=_nothing, on_opened_change=_nothing
@@ -65,10 +111,33 @@ def listing(columns: Sequence[Column], rows: Sequence[Row], *, key: str, selecte
     return Done(drawn.picked, drawn.opened)
 
 
+def lines(said: Sequence[SideLine], *, key: str, label: str, wraps: bool = False) -> Location | None:
+    """Lines below each other, of which some lead to a place; the place of the one that was clicked.
+
+    `label` says in a few words what they are; `wraps` folds what is wider than the page, else it is scrolled.
+    """
+    data: dict[str, Json] = {
+        "label": label,
+        "wraps": wraps,
+        "lines": [
+            {"runs": [[run.style.value, run.text] for run in line], "leads": location is not None}
+            for line, location in said
+        ],
+    }
+    drawn = _component("lines", ("main.js",))(key=key, data=data, on_picked_change=_nothing)
+    index = -1 if drawn.picked is None else int(drawn.picked)
+    return said[index].location if 0 <= index < len(said) else None
+
+
 def picture(drawn: Picture, *, key: str, selected: str | None = None) -> str | None:
     """A picture; the key of what was clicked."""
     done = _component("picture", ("main.js",))(key=key, data=drawn.data(selected), on_picked_change=_nothing)
     return str(done.picked) if done.picked else None
+
+
+def _cell(cell: Cell) -> dict[str, Json]:
+    line, share = (cell.line, cell.share) if isinstance(cell, Measured) else (cell, None)
+    return {"runs": [[run.style.value, run.text] for run in line], "share": share}
 
 
 @cache

@@ -18,6 +18,11 @@ def go(path: str, **state: object) -> None:
     st.switch_page(st.session_state[_PAGES][path], query_params=_texts(state))
 
 
+def is_page(path: str) -> bool:
+    """Whether there is a page of that path."""
+    return path in st.session_state.get(_PAGES, {})
+
+
 def asked(key: str) -> str:
     """What the address says for a key; an empty text where it says nothing."""
     return str(st.query_params.get(key, ""))

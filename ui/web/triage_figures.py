@@ -1,50 +1,125 @@
-"""The numbers of the triage page: aggregates from the database, kept until it changes."""
+"""The numbers of the triage page as the rows of its charts."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-
-import streamlit as st
+from itertools import accumulate
 
 from inspector.chain.metrics_groups import Aspect, GroupFigures, GroupKey, Slice
-from ui.web.serving import current
-from ui.web.stores import store
+from inspector.errors import UnknownRuleError
+from inspector.rules.catalogue import find_rule
+from ui.views.stats_wording import code_title, percent
+from ui.views.visible import visible_line
+from ui.web.charts import Rows
+from ui.web.facets import STATUSES
+from ui.web.figures import grouped, hits, sliced
 
-_FRESH_S = 30
-_KEPT = 64
-STATUSES = ("broken", "aborted", "recovered", "ok")
+_MOST_BARS = 10
+_MOST_MODELS, _MOST_CODES = 10, 12
+_MOST_DAYS = 60
+_LAST_STEP = 12
 
 
 @dataclass(frozen=True, slots=True)
 class TriageFigures:
-    """What the triage page shows of the traces that a filter lets through; `whole` is None where there are none."""
+    """What the triage page shows of the traces that a filter lets through."""
 
-    whole: GroupFigures | None
+    whole: GroupFigures
     days: tuple[GroupFigures, ...]
-    models_and_codes: tuple[GroupFigures, ...]
+    undated: GroupFigures | None
     models: tuple[GroupFigures, ...]
+    models_and_codes: tuple[GroupFigures, ...]
     codes: tuple[Slice, ...]
     steps: tuple[Slice, ...]
 
 
-def triage_figures(wanted: str) -> TriageFigures:
-    """The figures for a filter, at most half a minute old, and never older than the newest trace. FilterError."""
-    pulse = store().paging().pulse()
-    return _read(current().where, wanted, f"{pulse.newest_id}.{len(pulse.running)}")
-
-
-@st.cache_resource(show_spinner="Counting …", ttl=_FRESH_S, max_entries=_KEPT)
-def _read(where: str | None, wanted: str, version: str) -> TriageFigures:
-    opened = store()
-    whole = opened.figures(wanted)
+def triage_figures(wanted: str) -> TriageFigures | None:
+    """The figures for a filter; None where it lets no trace through."""
+    whole = grouped(wanted)
+    if not whole:
+        return None
+    days = sorted(grouped(wanted, GroupKey.DAY), key=lambda group: group.keys)
     return TriageFigures(
-        whole[0] if whole else None,
-        tuple(opened.figures(wanted, by=(GroupKey.DAY,))),
-        tuple(opened.figures(wanted, by=(GroupKey.MODEL, GroupKey.CODE))),
-        tuple(opened.figures(wanted, by=(GroupKey.MODEL,))),
-        tuple(opened.breakdown(Aspect.CODE, wanted)),
-        tuple(opened.breakdown(Aspect.STEP, wanted)),
+        whole[0],
+        tuple(group for group in days if group.keys[0]),
+        next((group for group in days if not group.keys[0]), None),
+        grouped(wanted, GroupKey.MODEL),
+        grouped(wanted, GroupKey.MODEL, GroupKey.CODE),
+        sliced(wanted, Aspect.CODE),
+        sliced(wanted, Aspect.STEP),
     )
 
 
-def hits(group: GroupFigures, measure: str) -> int:
-    """How many of a group's traces or calls a measure counts."""
-    return group.tally(measure).hits
+def day_rows(days: Sequence[GroupFigures]) -> Rows:
+    """A row for each status of each of the last days."""
+    return [
+        {"day": group.keys[0], "status": status, "traces": hits(group, status), "rank": rank}
+        for group in days[-_MOST_DAYS:]
+        for rank, status in enumerate(STATUSES)
+        if hits(group, status)
+    ]
+
+
+def code_rows(codes: Sequence[Slice]) -> Rows:
+    """A row for each of the most frequent reasons of breaks, with the share of all breaks down to it."""
+    total = sum(one.traces for one in codes)
+    sums = list(accumulate(one.traces for one in codes))
+    return [
+        {
+            "rule": rule_title(one.value),
+            "value": one.value,
+            "traces": one.traces,
+            "cumulated": upto / total,
+            "said": f"{one.traces:,} · {percent(upto / total)} %",
+        }
+        for one, upto in zip(codes[:_MOST_BARS], sums, strict=False)
+    ]
+
+
+def heat_rows(figures: TriageFigures) -> Rows:
+    """A row for each pair of a frequent model and a frequent rule, also for those that never met."""
+    totals = {group.keys[0]: group.traces for group in figures.models if group.keys[0]}
+    found = {(group.keys[0], group.keys[1]): group.traces for group in figures.models_and_codes if group.keys[0]}
+    codes = _frequent_codes(found)
+    met = {model for model, code in found if code in codes}
+    models = [model for model in totals if model in met][:_MOST_MODELS]
+    return [
+        {
+            "model": visible_line(model),
+            "value": model,
+            "rule": code,
+            "title": code_title(code),
+            "traces": found.get((model, code), 0),
+            "share": found.get((model, code), 0) / totals[model],
+        }
+        for model in models
+        for code in codes
+    ]
+
+
+def step_rows(steps: Sequence[Slice]) -> Rows:
+    """A row for each step at which chains broke; the late ones are one."""
+    counts: dict[str, int] = {}
+    for one in steps:
+        label = one.value if int(one.value) <= _LAST_STEP else f">{_LAST_STEP}"
+        counts[label] = counts.get(label, 0) + one.traces
+    return [{"step": step, "traces": traces} for step, traces in counts.items()]
+
+
+def code_of(value: str) -> str | None:
+    """The code of the rule that a reason of breaks stands for: of the rule's code, or of an outcome that it names."""
+    try:
+        return find_rule(value).code
+    except UnknownRuleError:
+        return None
+
+
+def rule_title(value: str) -> str:
+    """A reason of breaks with code and name, an outcome by the rule that says it."""
+    return code_title(code_of(value) or value)
+
+
+def _frequent_codes(found: dict[tuple[str, str], int]) -> list[str]:
+    counts: dict[str, int] = {}
+    for (_, code), traces in found.items():
+        counts[code] = counts.get(code, 0) + traces
+    return sorted(counts, key=lambda code: (-counts[code], code))[:_MOST_CODES]

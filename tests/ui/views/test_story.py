@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from inspector.inspection import inspect_trace
-from inspector.model import BodyState, ErrorPhase, Generation, GenerationError, Part, Role, Trace, Turn
+from inspector.model import BodyState, ErrorPhase, FinishReason, Generation, GenerationError, Part, Role, Trace, Turn
 from tests.chain.building import inspection_of, trace_of
 from ui.views.break_story import break_lines
 from ui.views.run import plain, width_of
@@ -92,6 +92,16 @@ def test_the_break_is_told_with_its_place_its_rule_and_what_helps() -> None:
     assert '--> turn 1, call:0, line 1 column 16 | 1 | {"city": "Oslo",} | ^ rule: J104 trailing-comma' in malformed
 
 
+def test_what_helps_a_call_that_was_cut_is_to_ask_once_more() -> None:
+    turn = Turn(Role.ASSISTANT, (Part("text", '<tool_call>\n{"name": "f", "arguments": {"a": "ZX'),))
+    cut = replace(turn, generation=Generation(finish=FinishReason.LENGTH))
+    for one, is_cut in ((turn, False), (cut, True)):
+        trace = Trace((one,))
+        said = "\n".join(map(plain, break_lines(trace, inspect_trace(trace, format="hermes"), 300)))
+        assert ("help: Ask for this call once more" in said) == is_cut
+        assert ("was never complete: the output limit was reached" in said) == is_cut
+
+
 def test_where_carets_would_not_stand_under_their_text_the_place_is_told_in_words() -> None:
     lines = (CALL, ERROR, "say: I could not get it.")
     said = [plain(line) for line in break_lines(trace_of(*lines), inspection_of(*lines), 100, with_carets=False)]
@@ -112,7 +122,8 @@ MANY = tuple(line.replace("open", f"open_{n}") for n in range(12) for line in NE
 @pytest.mark.parametrize(
     ("lines", "words"),
     [
-        ((CALL, ERROR, "say: No."), "downstream: No call came after it."),
+        ((CALL, ERROR, "say: No."), "downstream: No other call came after it."),
+        ((CALL, ERROR, CALL, ERROR, "say: No."), "downstream: No other call came after it."),
         ((CALL, ERROR, 'call: f {"a": "x"}', "result: y", "say: It failed."), "downstream: Nothing later used it."),
         ((CALL, "say: Hm.", 'call: f {"a": "x"}', "result: y", "say: It failed."), "downstream: It returned nothing"),
         ((CALL, f"{ERROR}, see T-4711", *NEXT, "say: No."), "downstream: Steps 2 and 3 went on with what it returned."),

@@ -1,5 +1,6 @@
 """The list of traces itself: asks for the pages in sight, walks on to the end, and takes what is new at the top."""
 
+import asyncio
 import time
 from functools import partial
 from typing import ClassVar
@@ -19,6 +20,7 @@ from ui.views.chain_list import MARKED, NOTED, chain_columns, missing_row
 from ui.views.run import Line, Run
 
 OPEN = Command("chains.open", "Open", "Opens the chain under the cursor.", ("enter", "o"), in_footer=True)
+_BREATH_S = 0.02  # between stretches of a survey: keys and paint come first
 
 
 class ChainList(LineView, inherit_bindings=False):
@@ -44,6 +46,7 @@ class ChainList(LineView, inherit_bindings=False):
         super().__init__(_ChainLines(self), id="list")
         self._access = access
         self._filling = False
+        self._wants_end = False
 
     @property
     def current(self) -> TraceSummary | None:
@@ -57,27 +60,31 @@ class ChainList(LineView, inherit_bindings=False):
         row = self.pages.row(self.cursor) if self.pages.count else None
         return row.cursor if row else None
 
-    async def load(
-        self, wanted: str, order: Order, *, keep: TraceSummary | None = None, prefer_broken: bool = False
-    ) -> None:
-        """Read the list of a filter from its top, then walk on to its end; the cursor goes to `keep`, where that is.
+    async def load(self, wanted: str, order: Order, *, prefer_broken: bool = False) -> None:
+        """Read the list of a filter from its top; with `prefer_broken` the cursor goes to the newest broken trace.
 
-        With `prefer_broken` it goes to the newest broken trace instead. FilterError, StoreError.
+        FilterError, StoreError.
         """
         rows = await self._access.ask(partial(_page, wanted=wanted, order=order, after=None))
         self.wanted, self.order, self.pages = wanted, order, Pages()
         self.pages.begin(rows)
         self.show(self.source, cursor=_first_broken(rows) if prefer_broken else 0)
         self.post_message(self.Known())
+
+    async def walk(self, *, keep: TraceSummary | None) -> None:
+        """Walk on to the end of the list, so that all of it can be reached; the cursor goes to `keep` on the way."""
+        if keep is not None and await self.go_to(keep):
+            keep = None
         while not self.pages.is_complete:
-            survey = partial(_survey, wanted=wanted, order=order, after=self.pages.edges[-1])
+            await asyncio.sleep(_BREATH_S)
+            survey = partial(_survey, wanted=self.wanted, order=self.order, after=self.pages.edges[-1])
             self.pages.survey(await self._access.ask(survey))
             self.renew()
             self.post_message(self.Known())
             if keep is not None and await self.go_to(keep):
                 keep = None
-        if keep is not None:
-            await self.go_to(keep)
+            if self._wants_end:
+                self.action_last()
 
     async def go_to(self, wanted: TraceSummary) -> bool:
         """Put the cursor on a trace, wherever in the list it is; whether it is there, as far as that is known."""
@@ -121,6 +128,16 @@ class ChainList(LineView, inherit_bindings=False):
         return max(((index, one) for index, one in before if one.broken), key=lambda pair: pair[0], default=(0, None))[
             1
         ]
+
+    def move_to(self, index: int, *, centred: bool = False) -> None:
+        """Put the cursor on a line; whoever waited for the end of the list no longer does."""
+        self._wants_end = False
+        super().move_to(index, centred=centred)
+
+    def action_last(self) -> None:
+        """Go to the end: as far as it is known, and on with what becomes known."""
+        super().action_last()
+        self._wants_end = not self.pages.is_complete
 
     def action_open(self) -> None:
         """Open the chain under the cursor."""

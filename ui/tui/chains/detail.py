@@ -14,7 +14,7 @@ from ui.views.palette import Style
 from ui.views.run import Line, Run
 from ui.views.search_hits import hit_lines
 from ui.views.visible import visible_runs
-from ui.views.wording import quoted
+from ui.views.wording import quoted, wrapped
 
 _PATIENCE_S = 0.06  # a cursor that runs over a trace does not make it be read
 _LONGEST = 4_000_000  # characters of a trace that is read just to be glanced at
@@ -52,7 +52,8 @@ class ChainDetail(LineBar):
         room = max(self.size.width - 2, 20)
         try:
             question = partial(_looked_up, summary=summary, wanted=wanted, width=room)
-            lines = tuple((Run(" "), *line) for line in (*await self._access.ask(question), *said))
+            found = (*await self._access.ask(question), *(row for line in said for row in wrapped(line, room)))
+            lines = tuple((Run(" "), *line) for line in found)
         except WeaklinkError:
             lines = said  # what is wrong with the store is said in the status line
         if len(self._known) >= _KEPT:
@@ -66,7 +67,7 @@ def _said(summary: TraceSummary) -> tuple[Line, ...]:
     note = summary.note[:_GLANCE]
     noted: tuple[Line, ...] = ((Run("✎ ", Style.KEY), *visible_runs(note)),) if note else ()
     if summary.broken is not None:
-        return ((Run(f"#{summary.broken.step} ", Style.ERROR), *quoted(summary.broken.message)), *noted)
+        return (*noted, (Run(f"#{summary.broken.step} ", Style.ERROR), *quoted(summary.broken.message)))
     return noted
 
 

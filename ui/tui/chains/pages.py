@@ -14,7 +14,7 @@ from storage import Cursor, Listed, Stretch, TraceSummary
 
 PAGE = 100
 """Traces on a page."""
-SURVEYED = 200 * PAGE
+SURVEYED = 100 * PAGE
 """Traces that a survey walks over at a time."""
 _KEPT = 60  # pages in memory
 

@@ -184,9 +184,11 @@ class ChainsScreen(OpeningChains):
             if has_words(wanted):
                 await self._index()
             self.pulse = await self._access.ask(lambda store: store.paging().pulse())
-            await self.chains.load(wanted, self.order, keep=keep, prefer_broken=prefer_broken)
+            await self.chains.load(wanted, self.order, prefer_broken=prefer_broken)
             self.counts = await self._access.ask(lambda store: store.paging().status_counts())
             self.say_all()
+            status.working = "" if self.chains.pages.is_complete else "counting"
+            await self.chains.walk(keep=keep)
         except FilterError as error:
             self.query_one(FilterBar).open(wanted, before=self.chains.wanted)
             self.query_one(FilterBar).say_wrong(error)

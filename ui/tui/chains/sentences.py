@@ -52,6 +52,8 @@ def shown_of(pages: Pages, wanted: str, counts: Mapping[str, int], order: Order)
     """How many chains are shown of how many; `+` while the list is still being walked over."""
     more = "" if pages.is_complete else "+"
     total = sum(counts.values())
+    if not (wanted or pages.is_complete) and total > pages.count:
+        return (Run(f"{total:,}", Style.STRONG), Run(" chains"))
     of = f" of {total:,}" if wanted and total else ""
     sorted_ = f", {ORDERS[order]}" if order is not Order.TIME else ""
     return (Run(f"{pages.count:,}{more}", Style.STRONG), Run(f"{of} chains{sorted_}"))

@@ -46,6 +46,9 @@ _KINDS = tuple(SideKind)
 _LISTS = (SideKind.VERDICT, SideKind.DIAGNOSTICS, SideKind.STEPS, SideKind.TIMING)
 """The views of the whole trace: where their cursor goes, the other panes go too."""
 
+_POINTING = (SideKind.DIAGNOSTICS, SideKind.STEPS, SideKind.TIMING, SideKind.SCHEMA)
+"""The views with a line for what is selected."""
+
 
 class SideView(LineView, inherit_bindings=False):
     """The lines of one view."""
@@ -151,7 +154,7 @@ class SidePane(Vertical):
         index = self._beside()
         if index is not None:
             with self.prevent(LineView.Moved):
-                self.view.move_to(index)
+                self.view.move_to(index, centred=True)
 
     def on_resize(self) -> None:
         """Lines are made for a width."""
@@ -242,6 +245,6 @@ class SidePane(Vertical):
     def _beside(self) -> int | None:
         """The line that speaks of what is selected, None for none."""
         source, place = self._source, self._place
-        if source is None or place is None or self.kind not in _LISTS or self.kind is SideKind.VERDICT:
+        if source is None or place is None or self.kind not in _POINTING:
             return None
         return source.nearest(place)

@@ -1,9 +1,11 @@
 // A table whose rows can be walked and opened; every text in it only ever becomes `textContent`.
 
-function cell(tag, runs, column) {
+function cell(tag, runs, column, share) {
   const made = document.createElement(tag);
   if (column.align) made.style.textAlign = column.align;
   if (column.mono) made.classList.add("mono");
+  if (column.room) made.classList.add(column.room);
+  if (typeof share === "number") made.append(bar(share));
   for (const [style, words] of runs) {
     const run = document.createElement("span");
     if (style) run.className = style;
@@ -11,6 +13,15 @@ function cell(tag, runs, column) {
     made.append(run);
   }
   made.title = made.textContent.length > 24 ? made.textContent : "";
+  return made;
+}
+
+function bar(share) {
+  const made = document.createElement("span");
+  made.className = "bar";
+  const filled = document.createElement("span");
+  filled.style.width = `${Math.min(Math.max(share, 0), 1) * 100}%`;
+  made.append(filled);
   return made;
 }
 
@@ -23,26 +34,56 @@ class Listing {
 
   take(data, tell) {
     this.tell = tell;
+    this.body.setAttribute("aria-label", `${data.label}; j and k move, enter opens`);
     const [red, green, blue] = (getComputedStyle(this.root).backgroundColor.match(/[\d.]+/g) || [255, 255, 255]).map(Number);
     const isDark = 0.299 * red + 0.587 * green + 0.114 * blue < 128;
     this.root.classList.toggle("dark", isDark);
     this.root.classList.toggle("light", !isDark);
+    const ours = this.told === undefined && !this.soon ? undefined : this.data?.rows[this.at]?.key;
+    if (data.selected === this.told) this.told = undefined;
     this.data = data;
+    this.root.style.maxHeight = `${Number(data.most)}rem`;
     const head = this.root.querySelector("thead tr");
     head.replaceChildren(...data.columns.map((column) => cell("th", [["", column.title]], column)));
     this.body.replaceChildren(...data.rows.map((row, index) => this.row(row, index)));
-    this.light(data.rows.findIndex((row) => row.key === data.selected), false);
+    const kept = ours === undefined ? -1 : data.rows.findIndex((row) => row.key === ours);
+    this.light(kept >= 0 ? kept : data.rows.findIndex((row) => row.key === data.selected));
+    this.show();
+  }
+
+  // Scrolls the table alone, never the page.
+  show() {
+    const row = this.body.children[this.at];
+    if (!row) return;
+    const head = this.root.querySelector("thead").offsetHeight;
+    const above = row.offsetTop - head - this.root.scrollTop;
+    const below = row.offsetTop + row.offsetHeight - this.root.clientHeight - this.root.scrollTop;
+    if (above < 0) this.root.scrollTop += above;
+    else if (below > 0) this.root.scrollTop += below;
+  }
+
+  // Until the page answers with the row that it was told, the user's own place counts: answers to older moves come late.
+  pick(index) {
+    clearTimeout(this.soon);
+    this.soon = undefined;
+    this.told = this.data.rows[index].key;
+    this.tell("picked", this.told);
   }
 
   row(row, index) {
     const made = document.createElement("tr");
-    made.append(...row.cells.map((runs, at) => cell("td", runs, this.data.columns[at])));
-    made.onclick = () => this.light(index, true);
+    made.append(...row.cells.map((one, at) => cell("td", one.runs, this.data.columns[at], one.share)));
+    made.onclick = () => {
+      this.body.focus({ preventScroll: true });
+      this.light(index);
+      if (this.data.eager) this.tell("opened", row.key);
+      else this.pick(index);
+    };
     made.ondblclick = () => this.tell("opened", row.key);
     return made;
   }
 
-  light(index, isOurs) {
+  light(index) {
     const rows = [...this.body.children];
     if (rows[this.at]) {
       rows[this.at].classList.remove("selected");
@@ -52,7 +93,6 @@ class Listing {
     if (!rows[index]) return;
     rows[index].classList.add("selected");
     rows[index].setAttribute("aria-current", "true");
-    if (isOurs) this.tell("picked", this.data.rows[index].key);
   }
 
   key(event) {
@@ -60,12 +100,15 @@ class Listing {
     const last = this.data.rows.length - 1;
     const here = this.at === undefined || this.at < 0 ? -1 : this.at;
     const to = { j: here + 1, ArrowDown: here + 1, k: here - 1, ArrowUp: here - 1, g: 0, G: last, Home: 0, End: last }[event.key];
-    if (event.key === "Enter" && here >= 0) this.tell("opened", this.data.rows[here].key);
-    else if (to !== undefined && last >= 0) {
-      this.light(Math.min(Math.max(to, 0), last), false);
-      this.body.children[this.at].scrollIntoView({ block: "nearest" });
+    if (event.key === "Enter" && here >= 0) {
       clearTimeout(this.soon);
-      this.soon = setTimeout(() => this.tell("picked", this.data.rows[this.at].key), 250);
+      this.soon = undefined;
+      this.tell("opened", this.data.rows[here].key);
+    } else if (to !== undefined && last >= 0) {
+      this.light(Math.min(Math.max(to, 0), last));
+      this.show();
+      clearTimeout(this.soon);
+      this.soon = setTimeout(() => this.pick(this.at), 250);
     } else return;
     event.preventDefault();
     event.stopPropagation();

@@ -1,25 +1,64 @@
-"""Every rule, and each one explained."""
+"""Every rule with how often it was found, and each one explained."""
 
 import streamlit as st
 
-from inspector.rules.catalogue import RULES, find_rule
-from ui.web.places import asked, keep
+from inspector.chain.metrics_groups import GroupKey
+from inspector.rules.catalogue import FAMILIES, RULES, find_rule
+from inspector.rules.rule import Rule
+from ui.views.palette import Style, style_of
+from ui.views.rule import rule_lines
+from ui.views.rule_example import read_example
+from ui.views.run import Run
+from ui.web.components import Column, Measured, Room, Row, listing
+from ui.web.figures import grouped, hits
+from ui.web.filters import field
+from ui.web.markup import put_lines
+from ui.web.places import asked, go, keep
+
+_WIDTH = 84
+_COLUMNS = (
+    *(Column("code"), Column("name"), Column("traces"), Column("broken", "end", room=Room.MEDIUM)),
+    *(Column("severity", room=Room.MEDIUM), Column("family", room=Room.WIDE)),
+)
 
 
 def show() -> None:
-    """Draw the page: the rule that the address names, else the first."""
+    """Draw the page: every rule, and the one that the address names, explained."""
     st.title("Rules")
     named = asked("rule")
-    codes = [rule.code for rule in RULES]
-    start = codes.index(find_rule(named).code) if named else 0
-    chosen = st.selectbox(
-        "Rule", RULES, index=start, format_func=lambda rule: f"{rule.code} {rule.name}", key="weaklink_rule"
+    chosen = find_rule(named) if named else None
+    found = {group.keys[0]: (group.traces, hits(group, "broken")) for group in grouped("", GroupKey.CODE)}
+    only_found = st.toggle("Only those that were found", value=False, key="weaklink_rules_found")
+    most = max((traces for traces, _ in found.values()), default=1)
+    rows = [_row(rule, *found.get(rule.code, (0, 0)), most) for rule in RULES if rule.code in found or not only_found]
+    done = listing(_COLUMNS, rows, key="weaklink_rules", selected=chosen.code if chosen else None, label="Rules")
+    st.caption("A click explains a rule, Enter or a double click shows the traces in which it found something.")
+    if done.opened is not None:
+        go("traces", filter=field("code", done.opened))
+    if done.picked is not None:
+        keep(rule=done.picked)
+        chosen = find_rule(done.picked)
+    if chosen is not None:
+        _explain(chosen, found.get(chosen.code, (0, 0))[0])
+
+
+def _row(rule: Rule, traces: int, broken: int, most: int) -> Row:
+    family = next(title for prefix, title, _ in FAMILIES if rule.code.startswith(prefix))
+    return Row(
+        rule.code,
+        (
+            (Run(rule.code, style_of(rule.severity)),),
+            (Run(rule.name, Style.STRONG),),
+            Measured(traces / most if traces else None, (Run(f"{traces:,}" if traces else "-"),)),
+            (Run(f"{broken:,}" if broken else "-"),),
+            (Run(rule.severity.value, style_of(rule.severity)),),
+            (Run(family, Style.DIM),),
+        ),
     )
-    keep(rule=chosen.code)
-    st.subheader(f"{chosen.code} {chosen.name}")
-    st.text(chosen.summary)
-    st.text(chosen.explanation)
-    for words, text in (("Fails", chosen.bad), ("Passes", chosen.good)):
-        if text:
-            st.caption(words)
-            st.code(text, language=None)
+
+
+def _explain(rule: Rule, traces: int) -> None:
+    bad, good = (read_example(text, rule.format) if text else None for text in (rule.bad, rule.good))
+    put_lines(rule_lines(rule, bad, good, width=_WIDTH))
+    if traces and st.button(f"Traces with {rule.code}: {traces:,}", type="primary"):
+        go("traces", filter=field("code", rule.code))

@@ -4,80 +4,101 @@ import streamlit as st
 
 from inspector.chain.metrics import FEWEST, estimate
 from inspector.chain.metrics_groups import GroupFigures, GroupKey
-from inspector.chain.metrics_measures import MEASURES
-from storage import Violations
+from inspector.chain.metrics_measures import BY_NAME, Kind
+from inspector.checks.schema_complexity import SchemaComplexity
 from ui.views.palette import Style
 from ui.views.run import Line, Run
-from ui.views.stats_wording import bar, code_title, value_text
+from ui.views.stats_wording import code_title, value_text
 from ui.views.visible import visible_line
-from ui.web.components import Column, Row, listing
-from ui.web.filter_bar import filter_bar
+from ui.web.components import Cell, Column, Measured, Room, Row, listing
+from ui.web.figures import data_version, grouped, violated
+from ui.web.filter_bar import filter_bar, nothing_found
 from ui.web.filters import field, narrowed
+from ui.web.labels import label
 from ui.web.places import asked, go, keep
 from ui.web.serving import current
 from ui.web.stores import store
+from ui.web.trace_listing import TRACE_COLUMNS, trace_rows
 
 _MOST = 200
-_SHOWN = ("well_formed", "schema_compliance", "error_results", "error_recovery")
-_MEASURES = tuple(measure for name in _SHOWN for measure in MEASURES if measure.name == name)
-_FRESH_S = 30
+_EXAMPLES = 5
+_MEASURES = tuple(
+    BY_NAME[name] for name in ("well_formed", "schema_compliance", "error_results", "error_recovery", "latency_ms")
+)
+_COLUMNS = (
+    *(Column("tool"), Column("traces", "end"), Column("calls", "end", room=Room.MEDIUM)),
+    *(Column(one.title, room=Room.MEDIUM if index < 2 else Room.WIDE) for index, one in enumerate(_MEASURES)),
+    Column("schema", room=Room.WIDE),
+)
 _VIOLATED = (
     *(Column("tool"), Column("argument", mono=True), Column("rule")),
-    *(Column("times", "end"), Column("traces", "end")),
+    *(Column("times", "end", room=Room.MEDIUM), Column("traces", "end")),
 )
 
 
 def show() -> None:
-    """Draw the page: every tool, and below them the violations of the one that is chosen, else of all."""
+    """Draw the page: every tool, and below them the violations and examples of the one that is chosen, else of all."""
     st.title("Tools")
-    wanted = filter_bar()
+    wanted = filter_bar("tools")
     if wanted is None:
         return
-    groups = _figures(current().where, wanted, store().paging().pulse().newest_id)
+    groups = grouped(wanted, GroupKey.TOOL)
     if not groups:
-        st.info("No trace that matches calls a tool.")
+        nothing_found(wanted)
         return
-    chosen = asked("tool")
-    columns = (Column("tool"), Column("traces", "end"), *(Column(one.title) for one in _MEASURES))
-    done = listing(columns, [_row(group) for group in groups[:_MOST]], key="weaklink_tools", selected=chosen)
-    if done.picked is not None:
-        chosen = done.picked
-        keep(tool=chosen)
+    shown = groups[:_MOST]
+    schemas = _schemas(current().where, tuple(group.keys[0] for group in shown), data_version())
+    rows = [_row(group, schemas.get(group.keys[0])) for group in shown]
+    done = listing(_COLUMNS, rows, key="weaklink_tools", selected=asked("tool"), label="Tools")
+    left_out = f" These are the {_MOST} tools of the most traces, of {len(groups):,}." if len(groups) > _MOST else ""
+    st.caption(f"A click shows what breaks a tool, Enter or a double click its traces.{left_out}")
     if done.opened is not None:
         go("traces", filter=narrowed(wanted, field("tool", done.opened)))
-    if len(groups) > _MOST:
-        st.caption(f"The {_MOST} tools of the most traces, of {len(groups):,}.")
-    _violations(wanted, chosen)
+    if done.picked is not None:
+        keep(tool=done.picked)
+    tool = asked("tool")
+    if tool and st.button(f"All tools, not {label(tool)} alone", icon=":material/close:"):
+        keep(tool=None)
+        st.rerun()
+    _violations(wanted, tool)
+    _examples(narrowed(wanted, field("tool", tool)) if tool else wanted)
 
 
-@st.cache_resource(show_spinner="Counting …", ttl=_FRESH_S, max_entries=32)
-def _figures(where: str | None, wanted: str, newest: int) -> tuple[GroupFigures, ...]:
-    return tuple(store().figures(wanted, by=(GroupKey.TOOL,)))
+@st.cache_resource(show_spinner="Reading the schemas …", ttl=600, max_entries=32)
+def _schemas(where: str | None, tools: tuple[str, ...], version: str) -> dict[str, SchemaComplexity]:
+    return store().schemas([tool for tool in tools if tool])
 
 
-@st.cache_resource(show_spinner="Counting …", ttl=_FRESH_S, max_entries=32)
-def _broken(where: str | None, wanted: str, newest: int) -> tuple[Violations, ...]:
-    return tuple(store().violations(wanted, limit=_MOST))
-
-
-def _row(group: GroupFigures) -> Row:
+def _row(group: GroupFigures, schema: SchemaComplexity | None) -> Row:
     tool = group.keys[0]
-    cells: list[Line] = [(Run(visible_line(tool) or "(no readable name)", Style.STRONG),), (Run(f"{group.traces:,}"),)]
+    cells: list[Cell] = [
+        (Run(visible_line(tool) or "(no readable name)", Style.STRONG),),
+        (Run(f"{group.traces:,}"),),
+        (Run(f"{group.tally('calls_per_trace').hits:,}"),),
+    ]
     for measure in _MEASURES:
         one = estimate(measure, group.tally(measure.name))
-        drawn = f"{bar(one.value, 6)} " if one.value is not None else ""
-        cells.append((Run(drawn, Style.INFO), Run(value_text(one, FEWEST))))
-    return Row(tool, cells)
+        share = one.value if measure.kind is not Kind.MEAN else None
+        cells.append(Measured(share, (Run(value_text(one, FEWEST), Style.DIM if one.value is None else Style.PLAIN),)))
+    return Row(tool, (*cells, _schema_words(schema)))
+
+
+def _schema_words(schema: SchemaComplexity | None) -> Line:
+    if schema is None:
+        return (Run("not offered", Style.DIM),)
+    further = [
+        f"{schema.references} $ref" if schema.references else "",
+        f"{schema.alternatives} anyOf" if schema.alternatives else "",
+    ]
+    return (Run(", ".join([f"depth {schema.depth}, {schema.properties} properties", *filter(None, further)])),)
 
 
 def _violations(wanted: str, tool: str) -> None:
-    st.subheader("Where schemas are broken")
-    found = _broken(current().where, narrowed(wanted, field("tool", tool)) if tool else wanted, _newest())
-    found = tuple(one for one in found if not tool or one.tool == tool)
+    st.subheader("Where schemas are broken", anchor=False)
+    everywhere = violated(narrowed(wanted, field("tool", tool)) if tool else wanted)
+    found = [one for one in everywhere if not tool or one.tool == tool]
     if not found:
-        st.caption(
-            "No call broke the schema of its tool." if not tool else "No call of the chosen tool broke its schema."
-        )
+        st.caption("No call of the chosen tool broke its schema." if tool else "No call broke the schema of its tool.")
         return
     rows = [
         Row(
@@ -92,19 +113,20 @@ def _violations(wanted: str, tool: str) -> None:
         )
         for index, one in enumerate(found)
     ]
-    columns = (
-        Column("tool"),
-        Column("argument", mono=True),
-        Column("rule"),
-        Column("times", "end"),
-        Column("traces", "end"),
-    )
-    done = listing(columns, rows, key="weaklink_violations")
-    st.caption("Enter or a double click shows the traces.")
+    done = listing(_VIOLATED, rows, key="weaklink_violations", label="Broken schemas", is_eager=True)
+    st.caption("A click shows the traces.")
     if done.opened is not None:
         one = found[int(done.opened)]
         go("traces", filter=narrowed(wanted, field("tool", one.tool), field("code", one.code)))
 
 
-def _newest() -> int:
-    return store().paging().pulse().newest_id
+def _examples(wanted: str) -> None:
+    """The newest traces that call it, those that broke first."""
+    broken = store().traces(narrowed(wanted, "status:broken"), limit=_EXAMPLES)
+    newest = store().traces(wanted, limit=_EXAMPLES)
+    known = {one.id for one in broken}
+    found = [*broken, *(one for one in newest if one.id not in known)]
+    st.subheader("Examples", anchor=False)
+    done = listing(TRACE_COLUMNS, trace_rows(found), key="weaklink_examples", label="Examples", is_eager=True)
+    if done.opened is not None:
+        go("trace", trace=done.opened, filter=asked("filter"))

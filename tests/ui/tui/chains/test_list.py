@@ -1,12 +1,17 @@
 """The home screen's list: what it shows, where one stands in it, and that its size does not matter."""
 
 from pathlib import Path
+from threading import Event
 
 import pytest
 
-from storage import open_store
+from inspector.capture.events import TraceEnded, TraceStarted, TurnEnded
+from inspector.model import Instant, Part, Role, Trace, Turn
+from storage import Cursor, Order, Store, StoreSink, Stretch, open_store
 from tests.storage.samples import BAD_CALL, inspected, trace
 from tests.ui.tui.apps import LONG_AGO_S, filled, home, names, press, running, settled, shown
+from ui.tui.app import WeaklinkApp
+from ui.tui.chains import chain_list
 from ui.tui.chains.pages import PAGE
 
 GOLDENS = Path(__file__).parents[3] / "cases" / "tui"
@@ -80,6 +85,48 @@ async def test_of_a_long_list_only_pages_in_sight_are_read_and_its_end_is_one_ke
         assert not pages.has(2)
         await press(pilot, "g")
         assert home(app).chains.current is not None
+
+
+async def test_the_end_is_reached_though_the_list_is_still_being_walked_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    walks, may_go_on = chain_list._survey, Event()
+
+    def held_up(store: Store, *, wanted: str, order: Order, after: Cursor) -> Stretch:
+        may_go_on.wait(60)
+        return walks(store, wanted=wanted, order=order, after=after)
+
+    monkeypatch.setattr(chain_list, "SURVEYED", PAGE)
+    monkeypatch.setattr(chain_list, "_survey", held_up)
+    app = WeaklinkApp(filled(tmp_path / "runs.db", traces=3 * PAGE + 7))
+    async with app.run_test(size=(80, 24)) as pilot:
+        while not home(app).chains.pages.count:
+            await pilot.pause(0.01)
+        await pilot.press("G")
+        assert home(app).chains.pages.count == PAGE
+        may_go_on.set()
+        await settled(pilot)
+        current = home(app).chains.current
+        assert current is not None
+        assert current.name == "session 0"
+
+
+async def test_a_running_trace_grows_in_the_list(tmp_path: Path) -> None:
+    where = filled(tmp_path / "runs.db")
+    with open_store(where) as store:
+        sink = StoreSink(store)
+        sink.accept(TraceStarted("run", Trace((), name="still running", started=Instant(LONG_AGO_S + 9_000))))
+        sink.accept(TurnEnded("run", 1, Turn(Role.USER, (Part("text", "Hello?"),))))
+        sink.flush()
+        async with running(where) as (app, pilot):
+            assert next(line for line in shown(app).splitlines() if "still running" in line).startswith("▸")
+            assert "▸ 1 running" in shown(app)
+            sink.accept(TurnEnded("run", 2, Turn(Role.ASSISTANT, (Part("text", BAD_CALL),))))
+            sink.accept(TraceEnded("run"))
+            sink.close()
+            await home(app).beat()
+            await settled(pilot)
+            assert next(line for line in shown(app).splitlines() if "still running" in line).startswith("✖")
 
 
 async def test_a_trace_that_comes_appears_at_the_top_and_the_cursor_stays_with_its_own(tmp_path: Path) -> None:

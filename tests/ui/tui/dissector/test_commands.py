@@ -1,12 +1,16 @@
 """What each command of the dissector does, by its key."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from storage import Mark, open_store
-from tests.ui.tui.apps import at_home, settled, shown, told
-from tests.ui.tui.dissector.stage import SMALL, dissecting
+from inspector.capture.events import ChunksArrived, TraceEnded, TraceStarted, TurnStarted
+from inspector.model import Chunk, Role
+from storage import Mark, StoreSink, open_store
+from tests.storage.samples import GOOD_CALL, trace
+from tests.ui.tui.apps import at_home, running, settled, shown, told
+from tests.ui.tui.dissector.stage import SMALL, WIDE, Stage, dissecting
 from tests.ui.views.dissect import scenes
 from ui.tui.commands import key_names, offered
 from ui.tui.dialogs import ChoiceDialog
@@ -299,3 +303,37 @@ async def test_f_says_that_an_ended_trace_does_not_grow(tmp_path: Path) -> None:
     async with dissecting(tmp_path) as (stage, _):
         await stage.press("F")
         assert "This trace has ended" in told(stage.app)
+
+
+async def test_a_running_trace_grows_and_f_stays_at_its_end(tmp_path: Path) -> None:
+    sink = StoreSink(str(tmp_path / "runs.db"))
+    sink.accept(TraceStarted("k", trace("a", GOOD_CALL)))
+    sink.accept(TurnStarted("k", 3, Role.ASSISTANT))
+    sink.accept(ChunksArrived("k", 3, (Chunk(0, "text", "Well, "),)))
+    sink.flush()
+    async with running(str(tmp_path / "runs.db"), size=WIDE, named="1") as (app, pilot):
+        stage = Stage(app, pilot)
+        assert "▸ running" in shown(app)
+        await stage.press("F")
+        assert "F following" in shown(app)
+        assert stage.place.turn == 3
+        for number, words in enumerate(("it is ", "warm: <tool_call>"), 1):
+            sink.accept(ChunksArrived("k", 3, (Chunk(number, "text", words),)))
+        sink.flush()
+        await _until(stage, lambda: "warm: " in shown(app))
+        assert stage.selected == ">"
+        assert "error[" not in shown(app)
+        await stage.press("F", "g")
+        before = stage.place
+        sink.accept(TraceEnded("k"))
+        sink.close()
+        await _until(stage, lambda: "▸ running" not in shown(app))
+        assert stage.place == before
+
+
+async def _until(stage: Stage, is_so: Callable[[], bool]) -> None:
+    for _ in range(600):
+        if is_so():
+            return
+        await stage.pilot.pause(0.05)
+    assert is_so(), shown(stage.app)

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from inspector.diagnostics import Location
 from inspector.json_text import write_json
@@ -32,6 +32,7 @@ def called_with(arguments: str) -> Trace:
     return Trace((Turn(Role.USER, (Part("text", "Go."),)), turn), format="openai")
 
 
+@settings(max_examples=400)  # each lays out a whole trace
 @given(json_values())
 def test_every_value_of_the_arguments_leads_to_the_characters_that_say_it(value: Json) -> None:
     written = write_json({"value": value})

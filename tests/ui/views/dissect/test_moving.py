@@ -1,0 +1,102 @@
+"""What comes next in a trace, and what a viewport shows of it."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inspector.diagnostics import Location
+from inspector.model import Part, Role, Trace, Turn
+from inspector.text import Range
+from tests.ui.views.dissect import scenes
+from ui.views.dissect.moving import find, next_fault, next_step
+from ui.views.dissect.options import StreamOptions
+from ui.views.dissect.stream import StreamLayout
+from ui.views.dissect.stream_rows import RowKind
+from ui.views.dissect.viewport import Viewport
+
+BEGIN = Location(0, "", Range(0, 0))
+
+
+def test_every_fault_is_met_once_on_the_way_down_and_on_the_way_up() -> None:
+    dissection = scenes.broken()
+    down, here = [], BEGIN
+    while (found := next_fault(dissection, here)) is not None:
+        down.append(found)
+        here = found.location
+    assert tuple(down) == dissection.inspection.diagnostics
+    up = [down[-1]]
+    while (found := next_fault(dissection, up[-1].location, back=True)) is not None:
+        up.append(found)
+    assert up == down[::-1]
+
+
+def test_a_step_is_left_from_anywhere_in_its_call() -> None:
+    dissection = scenes.streamed()
+    first = next_step(dissection, BEGIN)
+    assert first is not None
+    within = Location(2, "text", Range(first.location.range.start + 5, first.location.range.start + 6))
+    assert next_step(dissection, within) is None
+    assert next_step(dissection, within, back=True) is None
+    assert next_step(dissection, dissection.parts[3].location(), back=True) == first
+
+
+@pytest.mark.parametrize(("words", "count"), [("oslo", 2), ("Oslo", 2), ("OSLO", 0), (".", 2), ("", 0)])
+def test_words_are_found_as_they_are_and_small_ones_in_any_spelling(words: str, count: int) -> None:
+    texts = ("In Oslo.", "a oslo", "b Oslo.") if words == "Oslo" else ("In Oslo.", "b Oslo.")
+    trace = Trace(tuple(Turn(Role.USER, (Part("text", text),)) for text in texts), format="hermes")
+    dissection = scenes.dissected(trace)
+    met: list[Location] = []
+    here = Location(1, "text", Range(0, 0))
+    while (found := find(dissection, words, here)) is not None and found not in met:
+        met.append(found)
+        here = found
+    assert len(met) == count
+    if met:
+        assert find(dissection, words, met[0], back=True) == met[-1]
+
+
+@settings(max_examples=400)  # each lays out a whole trace
+@given(st.text("ab\n日 ", max_size=400), st.lists(st.sampled_from("udPNgGlrws"), max_size=30), st.integers(5, 12))
+def test_the_cursor_stays_in_sight_and_the_screen_full_whatever_is_pressed(
+    text: str, keys: list[str], height: int
+) -> None:
+    layout = StreamLayout(scenes.of_text(text), 40, StreamOptions())
+    port = Viewport(layout, height)
+    port.go(layout.dissection.parts[1].location(Range(0, 0)))
+    for key in keys:
+        match key:
+            case "u" | "d":
+                port.step(1 if key == "d" else -1)
+            case "P" | "N":
+                port.jump(height if key == "N" else -height)
+            case "g":
+                port.first()
+            case "G":
+                port.last()
+            case "l" | "r":
+                port.character(1 if key == "r" else -1)
+            case "w":
+                port.laid_out(StreamLayout(layout.dissection, 30, StreamOptions(white_space=True)))
+            case _:
+                port.scroll(1)
+                port.resized(height)
+        assert port.spot in [spot for spot, _ in port.rows] or port.row.kind is not RowKind.TEXT
+        assert len(port.rows) == min(height, len(list(port.layout.below(port.layout.first()))))
+        place = port.place
+        assert place is not None
+        assert port.row.place is not None
+        assert port.row.place.start <= place.range.start <= port.row.place.end
+
+
+def test_the_last_character_is_reached_from_the_first_one_by_one() -> None:
+    layout = StreamLayout(scenes.of_text("one two\n\nthree 日本"), 40, StreamOptions())
+    port = Viewport(layout, 10)
+    port.go(layout.dissection.parts[1].location(Range(0, 0)))
+    seen = [port.offset]
+    for _ in range(16):
+        port.character(1)
+        seen.append(port.offset)
+    assert seen == list(range(17))
+    for _ in range(16):
+        port.character(-1)
+    assert port.offset == 0

@@ -1,0 +1,122 @@
+"""Settings: where everything lies, what pruning would delete, and what redaction takes out of a text."""
+
+import shlex
+
+import streamlit as st
+
+from inspector.redaction.redactor import Redactor
+from inspector.version import __version__
+from storage import StoreStats
+from ui.views.palette import Style
+from ui.views.run import Line, Run
+from ui.views.store_stats import stats_lines
+from ui.views.visible import visible
+from ui.views.wording import counted
+from ui.web.figures import data_version, grouped, hits
+from ui.web.labels import label
+from ui.web.markup import put_lines
+from ui.web.places import asked, keep
+from ui.web.saved_views import views_file
+from ui.web.serving import current
+from ui.web.stores import store
+
+_AGES = {"7d": "a week", "30d": "30 days", "90d": "90 days", "365d": "a year"}
+_MARKED = Style.REMOVED
+_EXAMPLE = (
+    "curl -H 'Authorization: Bearer sk-proj-Aa1Bb2Cc3Dd4Ee5Ff6Gg7Hh8' https://api.example/v1?api_key=12345678abcd"
+)
+
+
+def show() -> None:
+    """Draw the page."""
+    st.title("Settings")
+    _database()
+    _retention()
+    _redaction()
+    _page()
+
+
+def _database() -> None:
+    st.subheader("Database", anchor=False)
+    put_lines(stats_lines(_stats(current().where, data_version()), str(store().place)))
+    st.caption("The page writes marks, notes and imports into it, and nothing else.")
+    st.code(_command("stats"), language=None, wrap_lines=True)
+
+
+@st.cache_resource(show_spinner="Counting …", ttl=60, max_entries=8)
+def _stats(where: str | None, version: str) -> StoreStats:
+    return store().stats()
+
+
+def _retention() -> None:
+    st.subheader("Retention", anchor=False)
+    st.text("Nothing is deleted by itself. This is what a command would delete:")
+    ages = list(_AGES)
+    age = st.selectbox(
+        "Traces older than",
+        ages,
+        index=ages.index(asked("age")) if asked("age") in ages else 1,
+        format_func=lambda one: _AGES[one],
+    )
+    keeps_broken = st.toggle("Keep those that broke", value=asked("keep_broken") == "yes")
+    keep(age=age if age != ages[1] else None, keep_broken="yes" if keeps_broken else None)
+    old = grouped(f"before:{age}")
+    doomed = old[0].traces - (hits(old[0], "broken") if keeps_broken else 0) if old else 0
+    st.markdown(f"**{counted(doomed, 'trace')}** would go.")
+    st.code(
+        _command("prune", "--before", age, *(("--keep-broken",) if keeps_broken else ())),
+        language=None,
+        wrap_lines=True,
+    )
+    st.caption("It asks before it deletes; `weaklink db vacuum` then gives back the room.")
+
+
+def _redaction() -> None:
+    st.subheader("Redaction", anchor=False)
+    st.text("Secrets are replaced before anything is written, at import and while recording. Try a text:")
+    text = st.text_area("Text", key="weaklink_redacted", placeholder=_EXAMPLE, height=120, max_chars=100_000)
+    pattern = st.text_input("A pattern of your own", key="weaklink_pattern", placeholder="customer-[0-9]+")
+    if not text:
+        return
+    try:
+        redactor = Redactor((pattern,) if pattern else ())
+    except ValueError as error:
+        st.error(label(str(error), most=500))
+        return
+    taken = redactor.text(text)
+    put_lines(_marked(text, taken))
+    st.caption(f"{counted(redactor.count, 'secret')} replaced. The text is kept nowhere.")
+
+
+def _marked(text: str, taken: str) -> list[Line]:
+    """The redacted text, what was replaced standing out; both texts are of one length."""
+    lines: list[list[Run]] = [[]]
+    for before, after in zip(text, taken, strict=True):
+        if after == "\n":
+            lines.append([])
+            continue
+        style = _MARKED if before != after else Style.PLAIN
+        last = lines[-1]
+        if last and last[-1].style is style:
+            last[-1] = Run(last[-1].text + visible(after), style)
+        else:
+            last.append(Run(visible(after), style))
+    return [tuple(line) for line in lines]
+
+
+def _page() -> None:
+    st.subheader("This page", anchor=False)
+    place = "this machine alone" if current().is_local else "other machines too, with the token"
+    facts = (
+        ("weaklink", __version__),
+        ("reached by", place),
+        ("theme", "light or dark, as your browser or system says"),
+        ("statistics", "none are gathered, and nothing is fetched from anywhere"),
+        ("saved views", str(views_file())),
+    )
+    st.markdown("\n".join(f"* {name}: **{label(said, most=300)}**" for name, said in facts))
+
+
+def _command(*words: str) -> str:
+    where = current().where
+    return shlex.join(["weaklink", "db", *words, *(("--db", where) if where else ())])
