@@ -12,6 +12,8 @@ from ui.tui.app import WeaklinkApp
 from ui.tui.chains.screen import ChainsScreen
 
 LONG_AGO_S = 1_700_000_000.0
+GOLDENS = Path(__file__).parents[2] / "cases" / "tui"
+SIZES = ((80, 24), (120, 40))
 
 
 def filled(path: Path, *, traces: int = 6) -> str:
@@ -89,3 +91,11 @@ def told(app: WeaklinkApp) -> str:
 def at_home(app: WeaklinkApp) -> bool:
     """Whether nothing lies above the home screen."""
     return app.screen is home(app)
+
+
+def agree(name: str, got: str, *, update_goldens: bool) -> None:
+    """What the screen shows is what the file of this name holds."""
+    golden = GOLDENS / name
+    if update_goldens:
+        golden.write_text(got)
+    assert got == golden.read_text(), "`make test ARGS=--update-goldens` writes what is shown now"

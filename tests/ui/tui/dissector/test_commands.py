@@ -265,13 +265,17 @@ def _typed(text: str) -> list[str]:
 
 async def test_other_screens_are_offered_where_there_is_a_door_to_them(tmp_path: Path) -> None:
     async with dissecting(tmp_path) as (stage, _):
-        assert not {"dissector.diff", "dissector.reread"} & {one.command.id for one in offered(stage.screen)}
-        opened: list[tuple[str, int]] = []
+        stage.screen.doors = Doors()
+        further = {"dissector.diff", "dissector.reread", "dissector.rule"}
+        assert not further & {one.command.id for one in offered(stage.screen)}
+        opened: list[tuple[str, object]] = []
         stage.screen.doors = Doors(
-            diff=lambda id, place: opened.append(("diff", id)), reread=lambda id, place: opened.append(("reread", id))
+            diff=lambda id, place: opened.append(("diff", id)),
+            reread=lambda id, place: opened.append(("reread", id)),
+            rule=lambda code: opened.append(("rule", code)),
         )
-        await stage.press("d", "r")
-        assert opened == [("diff", 1), ("reread", 1)]
+        await stage.press("d", "r", "2", "g", "K", "4", "j", "enter")
+        assert opened == [("diff", 1), ("reread", 1), ("rule", "S201"), ("rule", "S204")]
 
 
 async def test_a_trace_that_was_deleted_says_so_and_comes_back_with_a_reload(tmp_path: Path) -> None:
