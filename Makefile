@@ -20,8 +20,7 @@ APT_INSTALL := apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get inst
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check lint types fuzz rule-pages bench bench-store bench-import bench-proxy wheel constraints clean install dev system-packages
-.PHONY: help demo test check lint types fuzz bench bench-store bench-tui bench-import bench-proxy wheel constraints clean install dev system-packages
+.PHONY: help demo test check lint types fuzz rule-pages pictures bench bench-store bench-tui bench-import bench-proxy wheel constraints clean install dev system-packages
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -68,6 +67,9 @@ build/mitmproxy/installed: | .venv/bin/python
 
 rule-pages: dev ## Make the pages on rules in docs/rules and the table of rules in README.md
 	$(BIN)/python -m pytest tests/test_rule_pages.py tests/test_texts.py::test_readme_lists_every_rule --update-goldens
+
+pictures: dev system-packages ## Make the pictures of the screens that README.md shows
+	$(BIN)/python -m tests.ui.pictures
 
 wheel: dev ## Build the source distribution and the wheel into dist/
 	$(BIN)/python -m build --no-isolation

@@ -33,7 +33,11 @@ def chain() -> None:
     say(f"chain analysis: {_STEPS:,} steps, {_FAILED_OF_100} of 100 failed; against segmenting the same texts")
     for name, shape in SHAPES.items():
         few, many = _trace(shape, _STEPS), _trace(shape, 2 * _STEPS)
-        ways = {"segmented": partial(_segmented, few), "few": _analysis(few), "many": _analysis(many)}
+        ways: dict[str, Callable[[], object]] = {
+            "segmented": partial(_segmented, few),
+            "few": _analysis(few),
+            "many": _analysis(many),
+        }
         best = best_of(ways, rounds=5)
         say(f"  {name}: {_characters(few) / 1e6:.1f} million characters, {best['few'] / _STEPS * 1e6:,.0f} us a step")
         say(f"    of segmenting: {goal(best['few'] / best['segmented'], _MOST_SEGMENTINGS, at_least=False)}")
@@ -74,7 +78,10 @@ def _trace(shape: Shape, steps: int) -> Trace:
     rng = random.Random(0)
     turns = [Turn(Role.USER, (Part("text", prose(400)),))]
     for number in range(steps):
-        arguments = {"order_id": f"order_{max(number - rng.randrange(1, 9), 0)}", "note": prose(60, number)}
+        arguments: dict[str, object] = {
+            "order_id": f"order_{max(number - rng.randrange(1, 9), 0)}",
+            "note": prose(60, number),
+        }
         turns.append(_call(number, arguments, is_in_band=shape.is_in_band))
         failed = rng.randrange(100) < _FAILED_OF_100
         result = f"Error: no order {number}" if failed else shape.result(rng, number)

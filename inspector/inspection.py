@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from inspector.chain.analysis import analyse
 from inspector.chain.argument_faults import argument_diagnostics
+from inspector.chain.data_flow import DataFlow, trace_values
 from inspector.chain.ending_faults import ending_diagnostics
 from inspector.chain.faults import chain_diagnostics
 from inspector.chain.pairing import PlacedCall, PlacedResult, pair
@@ -31,9 +32,11 @@ from inspector.text import Range
 from inspector.version import __version__
 from inspector.wire.events import PROMPT_PART
 
+REASONING_BUDGET = 30_000
+"""How many tokens of reasoning a turn may take unless somebody says otherwise."""
+CONTEXT_WINDOW = 131_072
+"""How many tokens a model's window holds unless somebody says otherwise."""
 _SAMPLE = 65_536
-_REASONING_BUDGET = 30_000
-_CONTEXT_WINDOW = 131_072
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +74,8 @@ def inspect_trace(
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),
     error_patterns: Sequence[str] = (),
-    reasoning_budget: int = _REASONING_BUDGET,
-    context_window: int = _CONTEXT_WINDOW,
+    reasoning_budget: int = REASONING_BUDGET,
+    context_window: int = CONTEXT_WINDOW,
 ) -> Inspection:
     """Read every part of a trace, pair calls with results, and find the break.
 
@@ -105,15 +108,16 @@ def analyse_parts(
     faults: Sequence[Diagnostic],
     *,
     error_patterns: Sequence[str] = (),
-    reasoning_budget: int = _REASONING_BUDGET,
-    context_window: int = _CONTEXT_WINDOW,
+    reasoning_budget: int = REASONING_BUDGET,
+    context_window: int = CONTEXT_WINDOW,
 ) -> tuple[Chain, list[Diagnostic]]:
     """The chain of a trace whose parts are read, and what is wrong with its recording, its calls and its results.
 
     `faults` are those of the parts. Raises InvalidPatternError as `inspect_trace` does.
     """
     pairing = pair(_events(parts))
-    found = analyse(trace, pairing, faults, tuple(_speeches(trace, parts)), error_patterns)
+    speeches, definitions = tuple(_speeches(trace, parts)), _definitions(parts)
+    found = analyse(trace, pairing, faults, speeches, error_patterns=error_patterns, definitions=definitions)
     diagnostics: list[Diagnostic] = []
     for number, turn in enumerate(trace.turns, 1):
         diagnostics += check_recording(turn, number)
@@ -124,6 +128,19 @@ def analyse_parts(
     diagnostics += ending_diagnostics(trace, found.chain)
     diagnostics += argument_diagnostics(trace, found.chain.steps, found.flow)
     return found.chain, diagnostics
+
+
+def data_flow_of(trace: Trace, inspection: Inspection) -> DataFlow:
+    """Where the values of the trace's calls came from, as its inspection saw it; made anew, for it is not kept."""
+    return trace_values(trace, inspection.chain.steps, _definitions(inspection.parts))
+
+
+def _definitions(parts: Iterable[PartInspection]) -> Iterator[Location]:
+    """The places in the texts that define tools."""
+    for part in parts:
+        for span in part.spans:
+            if span.kind is SpanKind.TOOL_DEFINITIONS:
+                yield Location(part.turn, part.part, span.range)
 
 
 def _format_of(trace: Trace, format: str) -> Format:

@@ -5,7 +5,9 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import sqlalchemy as sa
 from sqlalchemy import event
@@ -17,19 +19,25 @@ from storage.location import Place
 
 _BUSY_TIMEOUT_S = 10.0
 _WRITES, _BARE = "weaklink_writes", "weaklink_bare"  # marks on a connection: BEGIN IMMEDIATE, no BEGIN at all
+_ONLY_READS = "weaklink_only_reads"  # a mark on an engine
 _WRITERS_LOCK = 0x7765616B  # "weak": writers of one PostgreSQL database wait for each other, as SQLite's do
 
 
-def new_engine(place: Place, *, busy_timeout_s: float = _BUSY_TIMEOUT_S) -> sa.Engine:
-    """An engine for the place; nothing is opened yet. StoreError where the driver is missing."""
+def new_engine(place: Place, *, busy_timeout_s: float = _BUSY_TIMEOUT_S, read_only: bool = False) -> sa.Engine:
+    """An engine for the place; nothing is opened yet. StoreError where the driver is missing.
+
+    With `read_only` the database itself refuses every change.
+    """
+    marks = {_ONLY_READS: read_only}
     if place.path is None:
         try:
-            engine = sa.create_engine(place.url, hide_parameters=True)
+            engine = sa.create_engine(place.url, hide_parameters=True, execution_options=marks)
         except ModuleNotFoundError as error:
             raise StoreError(f"{place}: PostgreSQL needs its driver: pip install 'weaklink[postgres]'") from error
-        event.listen(engine, "begin", partial(_begin_postgresql, max(round(busy_timeout_s * 1000), 1)))
+        event.listen(engine, "begin", partial(_begin_postgresql, busy_timeout_s=busy_timeout_s, read_only=read_only))
         return engine
-    engine = sa.create_engine(place.url, hide_parameters=True, connect_args={"timeout": busy_timeout_s})
+    opening = partial(_open_sqlite, place.path, busy_timeout_s, read_only=read_only)
+    engine = sa.create_engine(place.url, hide_parameters=True, execution_options=marks, creator=opening)
     event.listen(engine, "connect", _set_up_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     return engine
@@ -76,7 +84,11 @@ def snapshot(engine: sa.Engine) -> Iterator[sa.Connection]:
 
 @contextmanager
 def writing(engine: sa.Engine) -> Iterator[sa.Connection]:
-    """A transaction that writes: alone among writers from its first statement, and kept whole or not at all."""
+    """A transaction that writes: alone among writers from its first statement, and kept whole or not at all.
+
+    StoreError where the engine is one that only reads.
+    """
+    _refuse_reader(engine)
     with engine.connect().execution_options(**{_WRITES: True}) as connection, connection.begin():
         if engine.dialect.name == "postgresql":
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_WRITERS_LOCK)))
@@ -92,6 +104,7 @@ def insert_new(connection: sa.Connection, table: sa.Table, rows: Sequence[Mappin
 
 def vacuum(engine: sa.Engine) -> None:
     """Give back the room of what was deleted, and let the database look at its indexes again."""
+    _refuse_reader(engine)
     if engine.dialect.name == "postgresql":
         with engine.connect().execution_options(isolation_level="AUTOCOMMIT", **{_BARE: True}) as connection:
             connection.exec_driver_sql("VACUUM (FULL, ANALYZE)")
@@ -109,17 +122,30 @@ def size_bytes(connection: sa.Connection) -> int:
     return int(pages * connection.exec_driver_sql("PRAGMA page_size").scalar_one())
 
 
+def _refuse_reader(engine: sa.Engine) -> None:
+    if engine.get_execution_options()[_ONLY_READS]:
+        raise StoreError("the database was opened for reading alone, and nothing in it can be changed")
+
+
+def _open_sqlite(path: Path, busy_timeout_s: float, *, read_only: bool) -> sqlite3.Connection:
+    # A pool hands a connection from thread to thread, never to two at once.
+    address = f"file:{quote(str(path))}?mode={'ro' if read_only else 'rw'}"
+    return sqlite3.connect(address, busy_timeout_s, uri=True, check_same_thread=False)
+
+
 def _set_up_sqlite(connection: sqlite3.Connection, _record: object) -> None:
     connection.isolation_level = None  # SQLAlchemy begins transactions; the driver would begin them too late
     for pragma in ("foreign_keys = ON", "synchronous = NORMAL"):
         connection.execute(f"PRAGMA {pragma}")
 
 
-def _begin_postgresql(busy_timeout_ms: int, connection: sa.Connection) -> None:
+def _begin_postgresql(connection: sa.Connection, *, busy_timeout_s: float, read_only: bool) -> None:
     if connection.get_execution_options().get(_BARE):
         return
     # Anew in every transaction: a pooler between us and the server may hand each of them to another session.
-    connection.exec_driver_sql(f"SET LOCAL lock_timeout = {busy_timeout_ms}")
+    connection.exec_driver_sql(f"SET LOCAL lock_timeout = {max(round(busy_timeout_s * 1000), 1)}")
+    if read_only:
+        connection.exec_driver_sql("SET TRANSACTION READ ONLY")
 
 
 def _begin_sqlite(connection: sa.Connection) -> None:

@@ -34,16 +34,21 @@ def check_file(place: Place, *, create: bool) -> None:
         raise StoreError(f"{place}: the database cannot be opened: {error.strerror}") from error
 
 
-def ensure_current(engine: sa.Engine, place: Place, *, create: bool) -> None:
-    """Make the tables of a new database if `create`; StoreError for any that this weaklink cannot work with."""
+def ensure_current(engine: sa.Engine, place: Place, *, create: bool, read_only: bool = False) -> None:
+    """Make the tables of a new database if `create`; StoreError for any that this weaklink cannot work with.
+
+    With `read_only` nothing is written, not even how the file is to be read.
+    """
     with engine.connect() as connection:
         state = _state(connection)
     if state == "" and not create:
         raise NoDatabaseYetError(f"{place}: the database is empty; `weaklink import` fills it")
     if state in REVISIONS[:-1]:
         raise StoreError(f"{place}: the database was made by an older weaklink; run `weaklink db upgrade`")
-    if state in ("", *REVISIONS):
-        write_ahead(engine)
+    _refuse_foreign(state, place)
+    if read_only:
+        return
+    write_ahead(engine)
     if state != REVISIONS[-1]:
         upgrade(engine, place)
 
@@ -58,14 +63,18 @@ def upgrade(engine: sa.Engine, place: Place) -> bool:
 
     with writing(engine) as connection:
         state = _state(connection)
-        if state is None:
-            raise StoreError(f"{place}: this is a database, but not one of weaklink's")
-        if state and state not in REVISIONS:
-            raise StoreError(f"{place}: the database was made by a newer weaklink; upgrade weaklink to read it")
+        _refuse_foreign(state, place)
         migrate(connection, REVISIONS[-1])
         if state in _BEFORE_MEASURES:
             measure_all(connection, place)
     return state != REVISIONS[-1]
+
+
+def _refuse_foreign(state: str | None, place: Place) -> None:
+    if state is None:
+        raise StoreError(f"{place}: this is a database, but not one of weaklink's")
+    if state and state not in REVISIONS:
+        raise StoreError(f"{place}: the database was made by a newer weaklink; upgrade weaklink to read it")
 
 
 def _state(connection: sa.Connection) -> str | None:

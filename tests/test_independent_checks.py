@@ -81,8 +81,10 @@ def test_the_chain_does_not_hang_on_the_order_of_the_faults_in_its_calls(
 ) -> None:
     order = random.Random(7)
 
-    def shuffled(trace: Trace, pairing: Pairing, diagnostics: Sequence[Diagnostic], *more: Any) -> Analysis:
-        return analyse(trace, pairing, order.sample(diagnostics, len(diagnostics)), *more)
+    def shuffled(
+        trace: Trace, pairing: Pairing, diagnostics: Sequence[Diagnostic], *more: Any, **named: Any
+    ) -> Analysis:
+        return analyse(trace, pairing, order.sample(diagnostics, len(diagnostics)), *more, **named)
 
     monkeypatch.setattr(inspection, "analyse", shuffled)
     for trace, whole in everything:

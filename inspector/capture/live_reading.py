@@ -47,6 +47,11 @@ class LiveReading:
         """The codes of what was found so far."""
         return self._in_text + self._elsewhere
 
+    @property
+    def open_span(self) -> Span | None:
+        """The span of the part `text` that is open now; None between spans, and before the format is found."""
+        return self._segmenter.open_span if self._segmenter is not None else None
+
     def take(self, chunks: Sequence[Chunk]) -> None:
         """Read what arrived."""
         self._prompt += "".join([chunk.text for chunk in chunks if chunk.part == PROMPT_PART])

@@ -16,7 +16,7 @@ from inspector.chain.retries import link_retries
 from inspector.chain.speech import Speech
 from inspector.chain.steps import Chain, Reaction, Status, Step
 from inspector.chain.verdict import broken_step, verdict
-from inspector.diagnostics import Diagnostic
+from inspector.diagnostics import Diagnostic, Location
 from inspector.model import Trace
 
 
@@ -33,17 +33,20 @@ def analyse(
     pairing: Pairing,
     diagnostics: Sequence[Diagnostic],
     speeches: Sequence[Speech] = (),
+    *,
     error_patterns: Iterable[str] = (),
+    definitions: Iterable[Location] = (),
 ) -> Analysis:
     """The chain and the data flow of `trace`, in time linear in it but for a logarithm.
 
     `diagnostics` are those found in its parts, which tell why a call is broken; `speeches` what the agent said in
     words, in order, by which it is judged whether it owned up to a failure; `error_patterns` the user's own signs of a
-    failed result. Raises InvalidPatternError for one of those that is no pattern.
+    failed result, `definitions` the places that define tools. Raises InvalidPatternError for one of the patterns that
+    is none.
     """
     faults = CallFaults(diagnostics)
     linked = tuple(link_retries(steps_of(pairing, faults, last_words(trace), ErrorPatterns(error_patterns))))
-    flow = trace_values(trace, linked)
+    flow = trace_values(trace, linked, definitions)
     linked = with_dependencies(linked, flow)
     aftermath = Aftermath(trace, linked, speeches)
     return Analysis(_judged(trace, with_recoveries(linked, aftermath), faults, aftermath), flow)

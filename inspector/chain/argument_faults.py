@@ -25,6 +25,7 @@ _PLACEHOLDER = re.compile(
 # A user may speak of `your_dataset_name` and mean it: only where the user's words are there, and do not hold it.
 _PLACEHOLDER_WORD = re.compile(
     r"(?:your|insert|replace|enter)[_-](?:\w+[_-])*(?:here|id|key|token|name|value|email|url|number)"  # YOUR_API_KEY
+    r"|example(?:[_-](?:id|key|name|value|text|string))?"
     r"|(?:TODO|TBD|FIXME|PLACEHOLDER)",
     re.IGNORECASE,
 )

@@ -61,11 +61,15 @@ class DataFlow:
         return tuple(flow for flow in self.flows if flow.step == step)
 
 
-def trace_values(trace: Trace, steps: Sequence[Step]) -> DataFlow:
-    """Where the values of every step came from, in time linear in the trace's text. Never raises."""
+def trace_values(trace: Trace, steps: Sequence[Step], definitions: Iterable[Location] = ()) -> DataFlow:
+    """Where the values of every step came from, in time linear in the trace's text. Never raises.
+
+    `definitions` are the places in its texts that define tools, in order: an example there was not given to the agent.
+    `inspector.inspection.data_flow_of` knows them all.
+    """
     if not steps:
         return DataFlow()
-    origins = _Origins(trace, steps)
+    origins = _Origins(trace, steps, definitions)
     flows = tuple(flow for step in steps for flow in origins.of(step))
     return DataFlow(flows, _critical_path(steps, flows))
 
@@ -104,10 +108,10 @@ def _critical_path(steps: Sequence[Step], flows: Iterable[Flow]) -> tuple[int, .
 class _Origins:
     """Finds the origins of one trace's values."""
 
-    def __init__(self, trace: Trace, steps: Sequence[Step]) -> None:
+    def __init__(self, trace: Trace, steps: Sequence[Step], definitions: Iterable[Location]) -> None:
         self._wanted = [tuple(wanted_of(step.call)) for step in steps]
         words = frozenset(word for values in self._wanted for value in values for word in value.words())
-        self._index = OriginIndex(_sources(trace, steps), words)
+        self._index = OriginIndex(_sources(trace, steps, definitions), words)
         self._roots: dict[Source, JsonNode | None] = {}
 
     def of(self, step: Step) -> Iterator[Flow]:
@@ -165,9 +169,12 @@ def _pointer_at(node: JsonNode, at: int) -> str:
             return pointer
 
 
-def _sources(trace: Trace, steps: Sequence[Step]) -> Iterator[Source]:
+def _sources(trace: Trace, steps: Sequence[Step], definitions: Iterable[Location]) -> Iterator[Source]:
     """All that values may come from, in the order in which the agent came to see it."""
     yield from _definitions(trace)
+    defined: dict[tuple[int, str], list[Range]] = {}
+    for place in definitions:
+        defined.setdefault((place.turn, place.part), []).append(place.range)
     results: dict[tuple[int, str], list[Step]] = {}
     calls: dict[int, list[Step]] = {}
     for step in steps:
@@ -181,7 +188,10 @@ def _sources(trace: Trace, steps: Sequence[Step]) -> Iterator[Source]:
                 yield Source(OriginKind.ARGUMENT, number, step.location.part, raw, _start(step), step.number)
             continue
         for part in turn.parts:
-            yield from _texts(number, turn.role, part.name, part.text, results.get((number, part.name), []))
+            at = number, part.name
+            for source in _texts(number, turn.role, part.name, part.text, results.get(at, [])):
+                is_told = source.kind in (OriginKind.SYSTEM, OriginKind.USER)
+                yield from _apart(source, defined[at]) if is_told and at in defined else (source,)
 
 
 def _start(step: Step) -> int:
@@ -204,8 +214,21 @@ def _texts(turn: int, role: Role, part: str, text: str, answered: list[Step]) ->
         yield Source(kind, turn, part, text[at:], at)
 
 
+def _apart(source: Source, defined: Sequence[Range]) -> Iterator[Source]:
+    """A text cut where it defines tools."""
+    at, end = source.start, source.start + len(source.text)
+    for place in (one for one in defined if one.start < end and one.end > source.start):
+        for kind, cut in ((source.kind, place.start), (OriginKind.TOOLS, min(place.end, end))):
+            if cut > at:
+                piece = source.text[at - source.start : cut - source.start]
+                yield Source(kind, source.turn, source.part, piece, at)
+                at = cut
+    if at < end:
+        yield Source(source.kind, source.turn, source.part, source.text[at - source.start :], at)
+
+
 def _definitions(trace: Trace) -> Iterator[Source]:
-    """The tools that requests offered in a field of their own; those in the system prompt are its words."""
+    """The tools that requests offered in a field of their own."""
     seen = set()
     for turn in trace.turns:
         for tool in turn.generation.tools if turn.generation is not None else ():

@@ -9,14 +9,14 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from inspector.chain.call_faults import CallFaults
-from inspector.chain.data_flow import Flow, trace_values
+from inspector.chain.data_flow import Flow
 from inspector.chain.steps import Break, Step
 from inspector.exporters.annotation_actions import Next, WhatCameNext
 from inspector.exporters.annotation_conditions import Condition, conditions
 from inspector.exporters.annotation_flow import Edge, by_reference, dependencies, edges_of, place_value
 from inspector.exporters.annotation_names import output_variables
 from inspector.exporters.annotation_results import StepResult
-from inspector.inspection import Inspection
+from inspector.inspection import Inspection, data_flow_of
 from inspector.model import Json, Trace
 
 
@@ -27,7 +27,7 @@ def annotation(trace: Trace, inspection: Inspection, id: int | None = None) -> d
     code points of them, and is null where it said nothing. Takes time linear in the trace but for a logarithm.
     """
     steps = inspection.chain.steps
-    flow = trace_values(trace, steps)
+    flow = data_flow_of(trace, inspection)
     variables = output_variables(steps)
     results = {step.number: StepResult(step, variables[step.number]) for step in steps}
     edges = _edges(steps, flow.flows, results)

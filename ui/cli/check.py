@@ -11,9 +11,9 @@ from ui.cli.check_baseline import write_baseline
 from ui.cli.check_config import NEVER
 from ui.cli.check_files import check_file
 from ui.cli.check_settings import Given, Settings, settings
-from ui.cli.import_places import files_below
 from ui.cli.options import color_option
 from ui.cli.paint import put, screen_width
+from ui.importing.file_places import files_below
 from ui.reports.check_json import CheckJson
 from ui.reports.check_lines import CheckLines
 from ui.reports.check_report import CheckReport, Totals

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from inspector.errors import UnknownFormatError, UnreadableFileError
 from inspector.importers.reading import read_source
 from inspector.importers.source import Skipped
-from inspector.inspection import inspect_trace
+from inspector.inspection import CONTEXT_WINDOW, REASONING_BUDGET, inspect_trace
 from inspector.model import Trace
 from inspector.segmentation import AUTO
 from ui.cli.check_baseline import Baseline
@@ -21,12 +21,18 @@ _MOST_SKIPPED = 100
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """How files are read, and which rules count: codes, names or code prefixes."""
+    """How files are read, and which rules count: codes, names or code prefixes.
+
+    The last three are what `inspect_trace` takes by these names.
+    """
 
     source: str | None = None
     format: str = AUTO
     select: Sequence[str] = ()
     ignore: Sequence[str] = ()
+    error_patterns: Sequence[str] = ()
+    reasoning_budget: int = REASONING_BUDGET
+    context_window: int = CONTEXT_WINDOW
 
 
 def check_file(path: str, wanted: Wanted, baseline: Baseline, report: CheckReport) -> CheckedFile:
@@ -74,7 +80,15 @@ class _Tally:
             return
         wanted = self._wanted
         try:
-            found = inspect_trace(record, format=wanted.format, select=wanted.select, ignore=wanted.ignore)
+            found = inspect_trace(
+                record,
+                format=wanted.format,
+                select=wanted.select,
+                ignore=wanted.ignore,
+                error_patterns=wanted.error_patterns,
+                reasoning_budget=wanted.reasoning_budget,
+                context_window=wanted.context_window,
+            )
         except UnknownFormatError as error:
             self._skip(Skipped(record.provenance.record, str(error)))
             return

@@ -7,11 +7,12 @@ from pathlib import Path
 import click
 
 from inspector.formats.registry import find_format
+from inspector.inspection import CONTEXT_WINDOW, REASONING_BUDGET
 from inspector.rules.catalogue import RULES, select_rules
 from inspector.rules.rule import Rule, Severity
 from inspector.segmentation import AUTO
 from ui.cli.check_baseline import Baseline, read_baseline
-from ui.cli.check_config import NEVER, CheckConfig, ConfigError, find_config, read_config
+from ui.cli.check_config import NEVER, CheckConfig, find_config, read_config
 from ui.cli.check_files import Wanted
 
 
@@ -58,7 +59,6 @@ def settings(given: Given, config_file: str | None, *, no_config: bool) -> Setti
     if config_file is not None and no_config:
         raise click.UsageError("`--config` and `--no-config` exclude each other.")
     config = CheckConfig() if no_config else _config(config_file)
-    _refuse_what_is_not_there_yet(config)
     select, ignore = _words(given.select) or config.select or (), _words(given.ignore) or config.ignore or ()
     select_rules((*select, *ignore))
     format = given.format or config.format or AUTO
@@ -66,7 +66,15 @@ def settings(given: Given, config_file: str | None, *, no_config: bool) -> Setti
         find_format(format)
     baseline = given.baseline or config.baseline
     return Settings(
-        Wanted(given.source or config.source, format, select, ignore),
+        Wanted(
+            given.source or config.source,
+            format,
+            select,
+            ignore,
+            config.error_patterns or (),
+            REASONING_BUDGET if config.reasoning_budget is None else config.reasoning_budget,
+            CONTEXT_WINDOW if config.context_window is None else config.context_window,
+        ),
         given.fail_on or config.fail_on or Severity.ERROR.value,
         read_baseline(baseline) if baseline else Baseline(),
     )
@@ -74,18 +82,6 @@ def settings(given: Given, config_file: str | None, *, no_config: bool) -> Setti
 
 def _config(file: str | None) -> CheckConfig:
     return find_config(Path.cwd()) if file is None else read_config(Path(file))
-
-
-def _refuse_what_is_not_there_yet(config: CheckConfig) -> None:
-    """These keys are known, but nothing heeds them yet: to take them in silence would be a lie."""
-    later = {
-        "error-patterns": config.error_patterns,
-        "reasoning-budget": config.reasoning_budget,
-        "context-window": config.context_window,
-    }
-    for key, value in later.items():
-        if value is not None:
-            raise ConfigError(f"{config.file}: `{key}` is not heeded by this version of weaklink")
 
 
 def _words(given: Sequence[str]) -> tuple[str, ...]:

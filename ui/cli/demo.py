@@ -13,10 +13,10 @@ from inspector.chain.steps import Status
 from inspector.errors import StoreError
 from inspector.redaction.redactor import Redactor
 from storage import Store, TraceSummary, open_store
-from ui.cli.import_places import files_below
 from ui.cli.list_traces import minimaps
 from ui.cli.options import color_option, database_option
 from ui.cli.paint import put, screen_width
+from ui.importing.file_places import files_below
 from ui.importing.files import import_file
 from ui.views.minimap import LEGEND
 from ui.views.palette import Style
@@ -67,12 +67,18 @@ def _import_samples(store: Store) -> None:
 
 
 def _ending(summaries: Sequence[TraceSummary], place: str) -> list[Line]:
-    """The legend, the sum, and three commands to go on with."""
+    """The legend, the sum, and commands to go on with."""
     broken = [summary for summary in summaries if summary.status is Status.BROKEN]
     shown, code = _telling(broken)
     db = f"--db {_short(place)}"
     said = f"{counted(len(summaries), 'trace')}, {len(broken)} of them broken. Try next:"
-    commands = (f"weaklink show {shown} {db}", f"weaklink list --filter status:broken {db}", f"weaklink rule {code}")
+    commands = (
+        f"weaklink show {shown} {db}",
+        f"weaklink tui {db}",
+        f"weaklink web {db}",
+        f"weaklink list status:broken {db}",
+        f"weaklink rule {code}",
+    )
     return [
         (),
         *((Run(line, Style.DIM),) for line in LEGEND),

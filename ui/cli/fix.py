@@ -17,10 +17,10 @@ from inspector.rules.catalogue import RULES, select_rules
 from inspector.rules.rule import Rule
 from inspector.segmentation import AUTO
 from ui.cli.fix_files import Asked, fix_file
-from ui.cli.import_places import files_below
 from ui.cli.options import color_option, json_option
 from ui.cli.outputs import open_output
 from ui.cli.paint import put, screen_width
+from ui.importing.file_places import files_below
 from ui.reports.fix_json import FixJson
 from ui.reports.fix_lines import FixLines, FixQuietly, sum_words
 from ui.reports.fix_report import FixedFile, FixReport

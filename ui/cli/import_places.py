@@ -1,34 +1,17 @@
-"""The files that a command's PATHs stand for: folders walked, patterns matched, standard input kept for the while."""
+"""The files that a command's PATHs stand for: standard input and pipes kept for the while."""
 
-import glob
 import hashlib
-import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from inspector.importers.together import put_together
 from ui.cli.inputs import STDIN, open_binary
+from ui.importing.file_places import files_below, files_to_read
 from ui.importing.placed_file import PlacedFile
 
 _HEAD_BYTES = 4_096
-
-
-def files_below(paths: Iterable[str]) -> Iterator[str]:
-    """The files that `paths` name, those of a folder sorted, hidden ones left out.
-
-    A path that is not there may be a pattern (`logs/**/*.jsonl`): it stands for the files that match, or for itself
-    where none does.
-    """
-    for path in paths:
-        if Path(path).is_dir():
-            yield from _walked(path)
-        elif glob.has_magic(path) and not os.path.lexists(path):
-            yield from sorted(_matching(path)) or [path]
-        else:
-            yield path
 
 
 @contextmanager
@@ -45,7 +28,7 @@ def placed_files(paths: Sequence[str], source: str | None = None) -> Iterator[li
                 streams.append(kept.enter_context(_kept(path)))
             else:
                 plain.append(path)
-        yield [*streams, *(PlacedFile(group[0], with_it=group[1:]) for group in put_together(plain, source))]
+        yield [*streams, *files_to_read(plain, source)]
 
 
 @contextmanager
@@ -64,15 +47,3 @@ def _kept(path: str) -> Iterator[PlacedFile]:
             copy.write(head)
             shutil.copyfileobj(stream, copy)
         yield PlacedFile(str(file), path)
-
-
-def _matching(pattern: str) -> set[str]:
-    """The files that match, and those below folders that do."""
-    found = glob.iglob(pattern, recursive=True)  # noqa: PTH207  # Path takes no absolute pattern
-    return {file for path in found for file in (_walked(path) if Path(path).is_dir() else [path])}
-
-
-def _walked(folder: str) -> Iterator[str]:
-    for place, folders, files in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        yield from (os.path.join(place, name) for name in sorted(files) if not name.startswith("."))  # noqa: PTH118  # Path would drop `./`

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from inspector.importers.rows import layout_of
 from inspector.importers.source import HEAD_BYTES
-from ui.cli.import_places import files_below
+from ui.importing.file_places import files_below
 from ui.importing.placed_file import PlacedFile
 
 _AT_REST_S = 1.0

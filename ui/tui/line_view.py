@@ -31,7 +31,7 @@ _ASIDE = 8  # cells that one key goes to the side
 _NOTHING = RichStyle()
 _LONGEST = 4_096  # cells of a line that are ever drawn
 # Some terminals draw these within the character before them, others behind it: no column would be true.
-_UNCERTAIN = dict.fromkeys((0x200C, 0x200D, 0xFE0E, 0xFE0F))
+_UNCERTAIN: dict[int, None] = dict.fromkeys((0x200C, 0x200D, 0xFE0E, 0xFE0F))
 
 
 class LineSource(Protocol):

@@ -2,10 +2,13 @@
 
 from collections.abc import Iterator
 from itertools import groupby
+from typing import NamedTuple
 
 from inspector.chain.steps import Step, StepOutcome
+from inspector.diagnostics import Location
 from inspector.inspection import Inspection, PartInspection
 from inspector.model import Role, SpanKind, Trace, Turn
+from inspector.text import Range
 from ui.views.palette import Style
 from ui.views.run import Line, Run, width_of
 from ui.views.status import step_glyph
@@ -21,14 +24,51 @@ _GLANCE = 1024
 _ELLIPSIS = Run("…", Style.DIM)
 
 
+class Box(NamedTuple):
+    """What stands for one span: its glyphs, where its characters are, and the step of the call or result that it is.
+
+    `is_first` says that a turn that is no tool's begins with it, `is_focus` that it is the break, or the first failure
+    where there is no break.
+    """
+
+    line: Line
+    location: Location
+    kind: SpanKind
+    step: Step | None = None
+    is_first: bool = False
+    is_focus: bool = False
+
+
 def minimap(trace: Trace, inspection: Inspection, width: int) -> Line:
     """The trace in at most `width` cells, a blank before each turn that is no tool's; long ones keep what failed.
 
     A call is `[c]`, or bears the glyph of its fault; an error a tool gave is the glyph in place of its `r`.
     """
-    boxes = list(_boxes(trace, inspection))
-    focus = next((index for index, (_, is_focus) in enumerate(boxes) if is_focus), len(boxes) - 1)
-    return _fitted([box for box, _ in boxes], focus, width)
+    found = list(boxes(trace, inspection))
+    focus = next((index for index, box in enumerate(found) if box.is_focus), len(found) - 1)
+    return _fitted([(*((Run(" "),) if box.is_first else ()), *box.line) for box in found], focus, width)
+
+
+def boxes(trace: Trace, inspection: Inspection) -> Iterator[Box]:
+    """The boxes of a minimap, in the order of the trace."""
+    chain = inspection.chain
+    by_call = {(step.location.turn, step.location.part, step.location.range.start): step for step in chain.steps}
+    by_result = {
+        (place.turn, place.part, place.range.start): step for step in chain.steps if (place := step.result_location)
+    }
+    failed = (step.number for step in chain.steps if step.outcome.failed)
+    focus = chain.broken.step if chain.broken else next(failed, 0)
+    for number, parts in groupby(inspection.parts, key=lambda part: part.turn):
+        turn = trace.turns[number - 1]
+        is_first = number > 1 and turn.role is not Role.TOOL
+        for part in parts:
+            for kind, covered in _events(part, turn):
+                key = (part.turn, part.part, covered.start)
+                step = by_call.get(key) if kind is SpanKind.TOOL_CALL else by_result.get(key)
+                line = _box(kind, turn.role, step, None if step is None else step_glyph(step))
+                is_focus = step is not None and step.number == focus
+                yield Box(line, Location(part.turn, part.part, covered), kind, step, is_first, is_focus)
+                is_first = False
 
 
 def _fitted(boxes: list[Line], focus: int, width: int) -> Line:
@@ -53,48 +93,26 @@ def _fitted(boxes: list[Line], focus: int, width: int) -> Line:
     return (*((_ELLIPSIS,) if start else ()), *kept, *((_ELLIPSIS,) if end < len(boxes) else ()))
 
 
-def _boxes(trace: Trace, inspection: Inspection) -> Iterator[tuple[Line, bool]]:
-    """What stands for each span, and whether it is the break, or the first failure where there is no break."""
-    chain = inspection.chain
-    by_call = {(step.location.turn, step.location.part, step.location.range.start): step for step in chain.steps}
-    by_result = {
-        (place.turn, place.part, place.range.start): step for step in chain.steps if (place := step.result_location)
-    }
-    failed = (step.number for step in chain.steps if step.outcome.failed)
-    focus = chain.broken.step if chain.broken else next(failed, 0)
-    for number, parts in groupby(inspection.parts, key=lambda part: part.turn):
-        turn = trace.turns[number - 1]
-        lead: Line = (Run(" "),) if number > 1 and turn.role is not Role.TOOL else ()
-        for part in parts:
-            for kind, start in _events(part, turn):
-                key = (part.turn, part.part, start)
-                step = by_call.get(key) if kind is SpanKind.TOOL_CALL else by_result.get(key)
-                is_focus = step is not None and step.number == focus
-                box = _box(kind, turn.role, step, None if step is None else step_glyph(step))
-                yield (*lead, *box), is_focus
-                lead = ()
-
-
-def _events(part: PartInspection, turn: Turn) -> Iterator[tuple[SpanKind, int]]:
-    """The kinds that a part shows, in order, with the place of the call or result; neighbours alike are one."""
-    if turn.role in (Role.SYSTEM, Role.USER) and not part.calls and not part.results:
-        yield SpanKind.TEXT, 0
-        return
-    places = [(SpanKind.TOOL_CALL, call.range.start) for call in part.calls]
-    places += [(SpanKind.TOOL_RESULT, result.range.start) for result in part.results]
-    shown = (SpanKind.TEXT, SpanKind.REASONING)
+def _events(part: PartInspection, turn: Turn) -> Iterator[tuple[SpanKind, Range]]:
+    """The kinds that a part shows, in order, each with its place; neighbours alike are one."""
     source = turn.part(part.part)
     text = source.text if source else ""
+    if turn.role in (Role.SYSTEM, Role.USER) and not part.calls and not part.results:
+        yield SpanKind.TEXT, Range(0, len(text))
+        return
+    places = [(SpanKind.TOOL_CALL, call.range) for call in part.calls]
+    places += [(SpanKind.TOOL_RESULT, result.range) for result in part.results]
+    shown = (SpanKind.TEXT, SpanKind.REASONING)
     places += [
-        (span.kind, span.inner.start)
+        (span.kind, span.inner)
         for span in part.spans
         if span.kind in shown and text[span.inner.start : min(span.inner.end, span.inner.start + _GLANCE)].strip()
     ]
-    places.sort(key=lambda place: place[1])
+    places.sort(key=lambda place: place[1].start)
     last: SpanKind | None = None
-    for kind, start in places:
+    for kind, place in places:
         if kind not in shown or kind is not last:
-            yield kind, start
+            yield kind, place
         last = kind
 
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from inspector.chain.alignment import Alignment, Sameness, align
 from inspector.chain.alignment_asked import AskedDifference, asked_differently, run_label
@@ -11,18 +12,20 @@ from inspector.inspection import Inspection
 from inspector.json_text import write_json
 from inspector.model import Role, SpanKind, ToolCall, Trace
 from inspector.wire.json_text import parse_json
+from ui.views.call import call_lines
 from ui.views.chain import ending
 from ui.views.palette import Style
 from ui.views.run import Line, Run, clipped
 from ui.views.run_diff_grid import grid_lines
 from ui.views.run_diff_text import text_diff_lines
 from ui.views.run_diff_verdict import run_verdict
-from ui.views.status import status_run
+from ui.views.status import outcome_words, status_run
 from ui.views.trace import model_of
 from ui.views.visible import visible_line
-from ui.views.wording import quoted, wrapped
+from ui.views.wording import folded_middle, quoted, wrapped
 
 _LONGEST_LAID_OUT = 2_000_000
+_MORE = "--full shows all"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +79,27 @@ def diff_lines(diff: RunDiff, width: int, *, full: bool = False) -> Iterator[Lin
         yield ()
         yield from grid_lines(diff.alignment, len(diff.runs), width, full=full)
     yield from _where_they_part(diff, width, full=full)
+
+
+def row_diff_lines(
+    diff: RunDiff, row: int, pair: tuple[int, int], width: int, *, full: bool = False, more: str = ""
+) -> Iterator[Line]:
+    """What differs between two runs (their indexes) in one row; of a call that is the same in both, that call.
+
+    `more` says how to see all where not all is shown.
+    """
+    steps = tuple(diff.alignment.rows[row].steps[run] for run in pair)
+    labels = [run_label(run) for run in pair]
+    match steps:
+        case (None, None):
+            yield (Run(f"Neither {labels[0]} nor {labels[1]} makes a call here.", Style.DIM),)
+        case (Step() as one, Step() as other):
+            lines = list(_step_diff((one, other), pair, width, full=full, more=more))
+            yield from lines[1:] if lines else _alike(one, other, labels, width)
+        case (one, other):
+            step, label = (one, labels[0]) if one is not None else (other, labels[1])
+            assert step is not None
+            yield from islice(_only(label, step, width, full=full, more=more), 1, None)
 
 
 def call_texts(*steps: Step) -> list[str]:
@@ -150,15 +174,30 @@ def _where_they_part(diff: RunDiff, width: int, *, full: bool) -> Iterator[Line]
     yield from _step_diff((steps[0], steps[1]), pair, width, full=full)
 
 
-def _step_diff(steps: tuple[Step, Step], pair: tuple[int, int], width: int, *, full: bool) -> Iterator[Line]:
+def _alike(one: Step, other: Step, labels: Sequence[str], width: int) -> Iterator[Line]:
+    """Two steps with the same call and result: what they are, and whether they were judged otherwise."""
+    judged = [outcome_words(step) for step in (one, other)]
+    yield (Run(f"{labels[0]} and {labels[1]} make the same call with the same result.", Style.DIM),)
+    if judged[0] != judged[1]:
+        said = f"  {labels[0]}: {judged[0]}; {labels[1]}: {judged[1]}"
+        yield clipped((Run(visible_line(said), Style.WARNING),), width)
+    yield from call_lines(one.call, width=width, indent=2, step=one)
+    if one.result is not None:
+        said = folded_middle(one.result.content, max(width - 4, 24))
+        yield clipped((Run("  → ", Style.TOOL_RESULT), Run(said)), width)
+
+
+def _step_diff(
+    steps: tuple[Step, Step], pair: tuple[int, int], width: int, *, full: bool, more: str = _MORE
+) -> Iterator[Line]:
     calls = call_texts(*steps)
     if calls[0] != calls[1]:
         places = [_call_place(step) for step in steps]
-        yield from _text_diff("call", pair, places, calls, width, full=full)
+        yield from _text_diff("call", pair, places, calls, width, full=full, more=more)
     results = tuple(step.result.content if step.result is not None else "" for step in steps)
     if steps[0].call.name == steps[1].call.name and results[0] != results[1]:
         places = [_result_place(step) for step in steps]
-        yield from _text_diff("result", pair, places, _laid_out(results), width, full=full)
+        yield from _text_diff("result", pair, places, _laid_out(results), width, full=full, more=more)
 
 
 def _call_place(step: Step) -> str:
@@ -185,15 +224,22 @@ def _indented(text: str) -> str:
         return ""
 
 
-def _only(label: str, step: Step, width: int) -> Iterator[Line]:
+def _only(label: str, step: Step, width: int, *, full: bool = False, more: str = _MORE) -> Iterator[Line]:
     yield ()
     head = f"Only {label} makes this call"
     yield clipped((Run(head, Style.STRONG), Run(f"  {_call_place(step)}", Style.DIM)), width)
-    yield from text_diff_lines("", call_texts(step)[0], width)
+    yield from text_diff_lines("", call_texts(step)[0], width, full=full, more=more)
 
 
 def _text_diff(
-    what: str, pair: tuple[int, int], places: Sequence[str], texts: Sequence[str], width: int, *, full: bool
+    what: str,
+    pair: tuple[int, int],
+    places: Sequence[str],
+    texts: Sequence[str],
+    width: int,
+    *,
+    full: bool,
+    more: str = _MORE,
 ) -> Iterator[Line]:
     yield ()
     yield (Run(f"What differs in the {what}", Style.STRONG),)
@@ -201,4 +247,4 @@ def _text_diff(
         yield clipped(
             (Run(f"    {sign} {run_label(run)}", style), Run(f"  {place}" if place else "", Style.DIM)), width
         )
-    yield from text_diff_lines(texts[0], texts[1], width, full=full)
+    yield from text_diff_lines(texts[0], texts[1], width, full=full, more=more)

@@ -24,7 +24,8 @@ _SIGNS = {
     Sameness.RESULT: ("≈", Style.WARNING),
     Sameness.OUTCOME: ("≈", Style.WARNING),
 }
-_LEGEND = "= same  ≈ same call, other result  ≠ other arguments  · no such step"
+LEGEND = "= same  ≈ same call, other result  ≠ other arguments  · no such step"
+"""What the signs of a grid mean."""
 
 
 def grid_lines(alignment: Alignment, runs: int, width: int, *, full: bool = False) -> Iterator[Line]:
@@ -37,7 +38,39 @@ def grid_lines(alignment: Alignment, runs: int, width: int, *, full: bool = Fals
         if columns[-1] != runs - 1 or columns[1:2] not in ((1,), ()):
             yield ()
         yield from _grid(alignment, columns, width, full=full)
-    yield from wrapped((Run("    "), Run(_LEGEND, Style.DIM)), width, indent=4)
+    yield from wrapped((Run("    "), Run(LEGEND, Style.DIM)), width, indent=4)
+
+
+def grid_columns(runs: int, chosen: int, width: int) -> tuple[int, ...]:
+    """Which runs stand beside each other where there is one grid: all, else the first and those around the chosen."""
+    most = max((width - 3) // (_NARROWEST + 2), 2) - 1
+    start = max(min(chosen - 1, runs - 1 - most), 0)
+    return (0, *range(1, runs)[start : start + most])
+
+
+def grid_head(columns: Sequence[int], width: int, called: Sequence[str], chosen: int) -> Line:
+    """The head over a grid: each run's letter and what it is `called`; brackets stand around the chosen one."""
+    line: list[Run] = [Run("   ")]
+    for run in columns:
+        label = f" [{run_label(run)}]" if run == chosen else f"  {run_label(run)} "
+        said = (Run(label, Style.STRONG), Run(f" {visible_line(called[run])}", Style.DIM))
+        line += (*padded(said, _room(columns, width)), Run("  "))
+    return tuple(line)
+
+
+def grid_row(alignment: Alignment, index: int, columns: Sequence[int], width: int) -> Line:
+    """One row of the grid; that in which the runs first part is marked `▸`."""
+    is_first = alignment.divergence is not None and alignment.divergence.row == index
+    return _row(alignment.rows[index], columns, _room(columns, width), is_first=is_first)
+
+
+def sign_of(sameness: Sameness) -> Run:
+    """The sign of how a step compares with the first run's."""
+    return Run(*_SIGNS[sameness]) if sameness in _SIGNS else Run("·", Style.DIM)
+
+
+def _room(columns: Sequence[int], width: int) -> int:
+    return max((width - 3) // len(columns) - 2, 1)
 
 
 def _groups(runs: int, width: int) -> Iterator[tuple[int, ...]]:
@@ -49,7 +82,7 @@ def _groups(runs: int, width: int) -> Iterator[tuple[int, ...]]:
 
 
 def _grid(alignment: Alignment, columns: Sequence[int], width: int, *, full: bool) -> Iterator[Line]:
-    cell = (width - 3) // len(columns) - 2
+    cell = _room(columns, width)
     heads = (
         piece for run in columns for piece in (*padded((Run(f"  {run_label(run)}", Style.STRONG),), cell), Run("  "))
     )

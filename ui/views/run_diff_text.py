@@ -17,7 +17,9 @@ _MOST_ROWS = 60
 _MOST_OF_A_HUNK = 20
 
 
-def text_diff_lines(one: str, other: str, width: int, *, full: bool = False) -> Iterator[Line]:
+def text_diff_lines(
+    one: str, other: str, width: int, *, full: bool = False, more: str = "--full shows all"
+) -> Iterator[Line]:
     """The rows of a diff. Equal lines are folded but for two around each change, long equal text within a line too.
 
     About sixty rows unless `full`; what is missing is counted.
@@ -31,7 +33,7 @@ def text_diff_lines(one: str, other: str, width: int, *, full: bool = False) -> 
         if shown >= _MOST_ROWS and not full:
             left = sum(len(rest.gone) + len(rest.new) for rest in hunks[index + 1 :] if isinstance(rest, _Hunk))
             if left:
-                yield (Run(f"    … {counted(left, 'more changed line')}; --full shows all", Style.DIM),)
+                yield (Run(f"    … {counted(left, 'more changed line')}; {more}", Style.DIM),)
             return
 
 

@@ -13,9 +13,11 @@ import streamlit as st
 from inspector.chain.steps import Status
 from ui.views.colours import DARK, LIGHT, Colours
 from ui.views.palette import Style
+from ui.views.visible import visible_line
 from ui.web.shades import ink_on, mixed
 
 Rows: TypeAlias = Sequence[Mapping[str, object]]
+Drawn: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart
 HIGH, LOW = 300, 200
 """Heights of charts in CSS pixels: of many marks, and of few. Those beside each other are given the same."""
 _PICK = "pick"
@@ -102,7 +104,16 @@ def heat_map(rows: Rows, *, across: str, down: str, share: str, key: str, height
     A row bears `title`, what the tooltip calls the column. The text of a cell stands out from its own colour.
     """
     colours = _colours()
-    painted = [{**row, **_paint(float(str(row[share])), colours)} for row in rows]
+    meant = {visible_line(str(row[name])): str(row[name]) for row in rows for name in (across, down)}
+    painted = [
+        {
+            **row,
+            across: visible_line(str(row[across])),
+            down: visible_line(str(row[down])),
+            **_paint(float(str(row[share])), colours),
+        }
+        for row in rows
+    ]
     base = alt.Chart(_data(painted)).encode(
         x=alt.X(
             f"{across}:N",
@@ -123,7 +134,7 @@ def heat_map(rows: Rows, *, across: str, down: str, share: str, key: str, height
     )
     words = base.mark_text(fontSize=11).encode(text="said:N", color=alt.Color("ink:N", scale=None))
     found = _picked(alt.layer(cells.add_params(_pick(across, down)), words), key, height)
-    return (str(found[across]), str(found[down])) if found else None
+    return (meant[str(found[across])], meant[str(found[down])]) if found else None
 
 
 def _paint(share: float, colours: Colours) -> dict[str, str]:
@@ -141,12 +152,12 @@ def _pick(*fields: str) -> alt.Parameter:
     return alt.selection_point(name=_PICK, fields=list(fields), on="click")
 
 
-def _clicked(chart: alt.Chart | alt.LayerChart, key: str, label: str, height: int) -> str | None:
+def _clicked(chart: Drawn, key: str, label: str, height: int) -> str | None:
     found = _picked(chart, key, height)
     return str(found[label]) if found else None
 
 
-def _picked(chart: alt.Chart | alt.LayerChart, key: str, height: int) -> Mapping[str, Any] | None:
+def _picked(chart: Drawn, key: str, height: int) -> Mapping[str, Any] | None:
     shown = chart.properties(height=height)
     clicks = st.session_state.setdefault(_CLICKS, 0)
     event: Any = st.altair_chart(shown, key=f"{key}_{clicks}", on_select="rerun", theme="streamlit", width="stretch")

@@ -11,13 +11,18 @@ from typing import Any, NamedTuple, TypeAlias
 
 import streamlit as st
 
+from inspector.diagnostics import Location
 from inspector.model import Json
+from ui.views.dissect.side import SideLine
 from ui.views.run import Line
 from ui.web.shapes import Picture
 from ui.web.theme import colour_rules
 
 _FOLDER = Path(__file__).parent
-_DISSECTOR = ("offsets.js", "visible.js", "layout.js", "list.js", "drawing.js", "facts.js", "main.js")
+_DISSECTOR = (
+    *("offsets.js", "visible.js", "layout.js", "list.js", "arrivals.js", "drawing.js", "facts.js"),
+    *("places.js", "searching.js", "copying.js", "keys.js", "main.js"),
+)
 
 
 class Room(StrEnum):
@@ -61,10 +66,19 @@ class Done(NamedTuple):
     opened: str | None = None
 
 
-def dissector(data: dict[str, Json], *, key: str) -> dict[str, Any] | None:
-    """The stream of a trace and its values; the place that was clicked as `{"turn", "part", "start", "end"}`."""
-    drawn = _component("dissector", _DISSECTOR)(key=key, data=data, on_picked_change=_nothing)
-    return dict(drawn.picked) if drawn.picked else None
+class Dissected(NamedTuple):
+    """What was done in a dissector: the place that was gone to, and where else: -1 a newer trace, 1 an older."""
+
+    picked: dict[str, Any] | None = None
+    beside: int = 0
+
+
+def dissector(data: dict[str, Json], *, key: str) -> Dissected:
+    """The stream of a trace and its values; a place is `{"turn", "part", "start", "end"}`."""
+    drawn = _component("dissector", _DISSECTOR)(
+        key=key, data=data, on_picked_change=_nothing, on_beside_change=_nothing
+    )
+    return Dissected(dict(drawn.picked) if drawn.picked else None, int(drawn.beside or 0))
 
 
 def listing(
@@ -95,6 +109,24 @@ def listing(
         key=key, data=data, on_picked_change=_nothing, on_opened_change=_nothing
     )
     return Done(drawn.picked, drawn.opened)
+
+
+def lines(said: Sequence[SideLine], *, key: str, label: str, wraps: bool = False) -> Location | None:
+    """Lines below each other, of which some lead to a place; the place of the one that was clicked.
+
+    `label` says in a few words what they are; `wraps` folds what is wider than the page, else it is scrolled.
+    """
+    data: dict[str, Json] = {
+        "label": label,
+        "wraps": wraps,
+        "lines": [
+            {"runs": [[run.style.value, run.text] for run in line], "leads": location is not None}
+            for line, location in said
+        ],
+    }
+    drawn = _component("lines", ("main.js",))(key=key, data=data, on_picked_change=_nothing)
+    index = -1 if drawn.picked is None else int(drawn.picked)
+    return said[index].location if 0 <= index < len(said) else None
 
 
 def picture(drawn: Picture, *, key: str, selected: str | None = None) -> str | None:

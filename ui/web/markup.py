@@ -1,17 +1,19 @@
 """Styled lines of the views as HTML of our own making: every text in it is escaped."""
 
 from collections.abc import Iterable
+from html import escape
 
 import streamlit as st
 
 from ui.reports.html_text import runs_html
 from ui.views.run import Line
+from ui.views.visible import visible_line
 from ui.web.theme import colour_rules
 
 _RULES = """
 .wl { font: 14px/1.6 ui-monospace, "DejaVu Sans Mono", monospace; white-space: pre; overflow-x: auto; }
 .stMainBlockContainer { padding: 3.5rem clamp(1rem, 3vw, 4rem) 2rem; }
-.stMainBlockContainer h1 { font-size: 1.6rem; padding: 0 0 0.25rem; }
+.stMainBlockContainer h1 { font-size: 1.6rem; padding: 0 0 0.25rem; overflow-wrap: anywhere; }
 .stMainBlockContainer h3 { font-size: 1.2rem; }
 [role="radio"][aria-checked="true"], [role="radio"][aria-checked="true"] * { color: inherit !important; }
 .wl .strong { font-weight: 700; }
@@ -21,6 +23,11 @@ _RULES = """
 def dress() -> None:
     """Put our rules into the page; once a run."""
     st.html(f"<style>{colour_rules()}{_RULES}</style>")
+
+
+def put_title(text: str) -> None:
+    """Draw the page's heading from text of a trace, word for word."""
+    st.html(f"<h1>{escape(visible_line(text))}</h1>")
 
 
 def put_lines(lines: Iterable[Line]) -> None:

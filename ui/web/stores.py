@@ -1,4 +1,4 @@
-"""The store behind the pages: one for all of them, opened once."""
+"""The store behind the pages: one for all of them, opened once for reading, and one of a moment for what is noted."""
 
 import streamlit as st
 
@@ -7,10 +7,20 @@ from ui.web.serving import current
 
 
 def store() -> Store:
-    """The open store of this process. StoreError where it cannot be opened, anew at each call."""
-    return _opened(current().where)
+    """The open store of this process, which only reads. StoreError where it cannot be opened, anew at each call."""
+    opened = _opened(current().where)
+    if opened.is_gone():
+        _opened.clear()
+        opened.close()
+        opened = _opened(current().where)
+    return opened
+
+
+def writable() -> Store:
+    """A store of a moment, for marks and notes; whoever asks closes it. StoreError where it cannot be opened."""
+    return open_store(current().where, create=False)
 
 
 @st.cache_resource(show_spinner=False)
 def _opened(where: str | None) -> Store:
-    return open_store(where, create=False)
+    return open_store(where, read_only=True)

@@ -10,6 +10,7 @@ from inspector.inspection import Inspection, PartInspection
 from inspector.model import Json, Part, Trace
 from inspector.text import Range
 from ui.views.call import call_brief
+from ui.views.dissect.lanes import STALL_S
 from ui.views.palette import GLYPHS
 from ui.views.status import outcome_words, step_glyph
 from ui.views.step_places import StepPlaces
@@ -80,6 +81,7 @@ def stream_data(trace: Trace, inspection: Inspection, window: Window) -> dict[st
         ],
         "steps": list(_steps(inspection)),
         "faults": [_fault(one) for one in inspection.diagnostics[:_MOST_MARKS]],
+        "stall_s": STALL_S,
     }
 
 

@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 from inspector.model import Trace, Turn
 from ui.views.amounts import short_duration
+from ui.views.dissect.lanes import STALL_S
 from ui.views.palette import Style
+from ui.views.wording import counted
 from ui.web.shapes import Group, Picture, Shape
 
-STALL_S = 0.5
-"""A gap between two chunks from which on it is shown."""
 _MOST_TURNS = 200
 _ROW, _LEFT, _WIDTH = 22, 90, 820
 
@@ -24,7 +24,9 @@ def timing_picture(trace: Trace) -> Picture | None:
     whole = max(max(answer.end for answer in rows) - first, 0.001)
     scale = _WIDTH / whole
     groups = tuple(_row(answer, index * _ROW + 4, first, scale) for index, answer in enumerate(rows))
-    label = f"{len(rows)} answers in {short_duration(whole)}; light: waiting for the first chunk, marks: stalls"
+    label = (
+        f"{counted(len(rows), 'answer')} in {short_duration(whole)}; light: waiting for the first chunk, marks: stalls"
+    )
     return Picture(_LEFT + _WIDTH + 80, len(rows) * _ROW + 8, groups, label)
 
 

@@ -5,57 +5,82 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
+from inspector.diagnostics import Location
 from ui.reports.html_page import html_page
+from ui.views.dissect.selection import step_at
 from ui.views.visible import visible_line
 from ui.web.places import go
 from ui.web.serving import current
 from ui.web.shown_trace import ShownTrace
-from ui.web.stores import store
+from ui.web.stores import store, writable
+from ui.web.trace_neighbours import go_beside, neighbours
 
 _NOTE = "weaklink_note"
 
 
-def trace_actions(shown: ShownTrace) -> None:
-    """Draw the buttons in a row."""
+def trace_actions(shown: ShownTrace, at: Location | None) -> None:
+    """Draw the buttons in a row; a note goes to the whole trace, or to the turn or step of the place."""
     id_ = shown.summary.id
-    mark, share, take, compare = st.columns(4)
-    with mark.popover(_marked(shown), width="stretch"):
-        _marks(shown)
-    with share.popover("Link", icon=":material/link:", width="stretch"):
-        st.caption("This address opens the same characters")
-        st.code(_address(), language=None, wrap_lines=True)
-        st.caption("In a terminal")
-        st.code(_command(id_), language=None, wrap_lines=True)
-    take.download_button(
-        "One HTML file",
-        data=lambda: "".join(html_page([(id_, shown.trace, shown.inspection)], title=f"trace {id_}")).encode(),
-        file_name=f"weaklink-trace-{id_}.html",
-        mime="text/html",
-        icon=":material/download:",
-        on_click="ignore",
-        width="stretch",
-    )
-    if compare.button("Compare", icon=":material/compare_arrows:", width="stretch"):
-        go("compare", runs=id_)
+    with st.container(horizontal=True):
+        _beside(shown)
+        with st.popover(_marked(shown)):
+            _marks(shown, at)
+        with st.popover("Link", icon=":material/link:"):
+            st.caption("This address opens the same characters")
+            st.code(_address(), language=None, wrap_lines=True)
+            st.caption("In a terminal")
+            st.code(_command(id_), language=None, wrap_lines=True)
+        st.download_button(
+            "One HTML file",
+            data=lambda: "".join(html_page([(id_, shown.trace, shown.inspection)], title=f"trace {id_}")).encode(),
+            file_name=f"weaklink-trace-{id_}.html",
+            mime="text/html",
+            icon=":material/download:",
+            on_click="ignore",
+        )
+        if st.button("Compare", icon=":material/compare_arrows:"):
+            go("compare", runs=id_)
+
+
+def _beside(shown: ShownTrace) -> None:
+    newer, older = neighbours(shown.summary)
+    ways = ((newer, -1, "Newer", ":material/chevron_left:", "{"), (older, 1, "Older", ":material/chevron_right:", "}"))
+    for to, by, label, icon, key in ways:
+        said = f"The next {label.lower()} trace of this filter; key {key} in the stream"
+        if st.button(label, icon=icon, disabled=to is None, help=said) and to is not None:
+            go_beside(shown.summary, to, by)
 
 
 def _marked(shown: ShownTrace) -> str:
     return ":material/bookmark: Marked" if shown.summary.marked else ":material/bookmark_border: Mark"
 
 
-def _marks(shown: ShownTrace) -> None:
+def _marks(shown: ShownTrace, at: Location | None) -> None:
     """The notes that are there, and a line for one more."""
     id_ = shown.summary.id
     for mark in store().marks([id_]).get(id_, ()):
-        where = f"step {mark.step}: " if mark.step else f"turn {mark.turn}: " if mark.turn else ""
-        st.text(f"● {where}{visible_line(mark.note) or 'marked'}")
-    note = st.text_input("Note on the whole trace", key=f"{_NOTE}_{id_}")
-    if st.button("Mark", type="primary"):
-        store().mark(id_, note=note)
+        st.text(f"● {_where(mark.turn, mark.step)}: {visible_line(mark.note) or 'marked'}")
+    step = None if at is None else step_at(shown.dissection, at)
+    places: list[tuple[int | None, int | None]] = [(None, None)]
+    places += [(at.turn, None)] if at is not None else []
+    places += [(None, step.number)] if step is not None else []
+    turn, number = st.radio(
+        "On", places, format_func=lambda place: _where(*place), horizontal=True, key=f"weaklink_marked_{id_}"
+    )
+    note = st.text_input("Note", key=f"{_NOTE}_{id_}", placeholder="What you found")
+    save, drop = st.columns(2)
+    if save.button("Save", type="primary", width="stretch"):
+        with writable() as opened:
+            opened.mark(id_, turn=turn, step=number, note=note)
         st.rerun()
-    if shown.summary.marked and st.button("Take the marks away"):
-        store().unmark(id_)
+    if drop.button("Remove all marks", disabled=not shown.summary.marked, width="stretch"):
+        with writable() as opened:
+            opened.unmark(id_)
         st.rerun()
+
+
+def _where(turn: int | None, step: int | None) -> str:
+    return f"step {step}" if step else f"turn {turn}" if turn else "whole trace"
 
 
 def _address() -> str:

@@ -1,6 +1,7 @@
 """The configuration of `check`: where it is found, what it may say, and what goes before it."""
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from tests.ui.conftest import Run
 from ui.cli.check_config import CheckConfig, find_config, read_config
 from ui.cli.check_settings import Given, settings
 
+CALL = {"id": "a", "type": "function", "function": {"name": "warmth", "arguments": "{}"}}
 COMMA = '<tool_call>\n{"name": "f", "arguments": {"city": "Rome",}}\n</tool_call>'
 
 
@@ -105,10 +107,31 @@ def test_what_is_no_toml_is_refused(tmp_path: Path) -> None:
         find_config(path.parent)
 
 
-def test_what_nothing_heeds_yet_is_not_taken_in_silence(tmp_path: Path) -> None:
-    path = str(config(tmp_path, "reasoning-budget = 4000\n"))
-    with pytest.raises(WeaklinkError, match="`reasoning-budget` is not heeded"):
-        settings(Given(), path, no_config=False)
+def test_patterns_and_budgets_of_the_configuration_judge_the_traces(tmp_path: Path, weaklink: Run) -> None:
+    turns = [
+        {"role": "user", "content": "How warm is it?"},
+        {"role": "assistant", "content": "", "tool_calls": [CALL]},
+        {"role": "tool", "tool_call_id": "a", "content": "NOTHING-HEARD from the station"},
+        {"role": "assistant", "content": "<think>" + "warm " * 400 + "</think>It is warm."},
+    ]
+    (tmp_path / "log.jsonl").write_text(json.dumps({"messages": turns}), encoding="utf-8")
+    codes = _codes(weaklink("check", "log.jsonl", "--output", "json"))
+    assert {"T406", "R601"} & codes == set()
+    config(tmp_path, 'error-patterns = ["NOTHING-HEARD"]\nreasoning-budget = 100\n')
+    assert {"T406", "R601"} <= _codes(weaklink("check", "log.jsonl", "--output", "json"))
+
+
+def _codes(ran: "subprocess.CompletedProcess[bytes]") -> set[str]:
+    return {one["code"] for one in json.loads(ran.stdout)["diagnostics"]}
+
+
+def test_a_pattern_that_cannot_be_read_is_said(tmp_path: Path, weaklink: Run) -> None:
+    config(tmp_path, 'error-patterns = ["("]\n')
+    (tmp_path / "log.txt").write_text(COMMA, encoding="utf-8")
+    ran = weaklink("check", "log.txt")
+    assert ran.returncode == 2
+    assert b"(" in ran.stderr
+    assert b"Traceback" not in ran.stderr
 
 
 def test_the_command_line_goes_before_the_configuration(tmp_path: Path) -> None:

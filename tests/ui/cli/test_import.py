@@ -16,7 +16,7 @@ from storage import open_store
 from tests.ui.conftest import ROOT, START, Run, environment
 from ui.cli import import_jobs
 from ui.cli.import_jobs import Wanted, jobs_for, readings
-from ui.cli.import_places import files_below
+from ui.importing.file_places import files_below
 from ui.importing.files import ReadItem
 from ui.importing.placed_file import PlacedFile
 from ui.reports.import_report import FileReport

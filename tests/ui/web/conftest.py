@@ -5,13 +5,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.ui.conftest import START, environment
 from tests.ui.web.dashboards import CHROMIUM, CHROMIUM_OPTIONS, dashboard
-
-# Streamlit looks for these below the path of a page before it finds them at the root.
-_PROBED = ("/_stcore/health", "/_stcore/host-config")
+from tests.ui.web.pages_walked import watched
 
 
 @pytest.fixture(scope="session")
@@ -43,23 +41,5 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
     """A fresh page that fails its test where it meets an error, a dialog, or a request to any other machine."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    opened = context.new_page()
-    wrong: list[str] = []
-    opened.on("pageerror", lambda error: wrong.append(f"error: {error}"))
-    opened.on("console", lambda message: wrong.extend(_complaints(message)))
-    opened.on("dialog", lambda dialog: wrong.append(f"dialog: {dialog.message}"))
-    opened.on("request", lambda request: wrong.extend(_foreign(request.url)))
-    yield opened
-    context.close()
-    assert not wrong
-
-
-def _complaints(message: ConsoleMessage) -> Iterator[str]:
-    if message.type == "error" and not message.location["url"].endswith(_PROBED):
-        yield f"console: {message.text} ({message.location['url']})"
-
-
-def _foreign(url: str) -> Iterator[str]:
-    if not url.startswith(("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:http://127.0.0.1:")):
-        yield f"request: {url}"
+    with watched(browser) as opened:
+        yield opened

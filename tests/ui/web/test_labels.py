@@ -1,24 +1,33 @@
-"""A label shows its text and nothing else: Streamlit reads labels as markdown."""
+"""Text where Streamlit reads markdown, as the markdown that says it and nothing else."""
+
+import re
 
 import pytest
 
+from tests.ui.web.hostile import ATTACKS
+from ui.views.visible import visible_line
 from ui.web.labels import label
 
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("plain words", "plain words"),
-        ("**bold** `code`", r"\*\*bold\*\* \`code\`"),
-        ("[a](http://b.example)", r"\[a\]\(http\://b\.example\)"),
-        (":red[x] $y$ <b>", r"\:red\[x\] \$y\$ \<b\>"),
-        ("a\\b", r"a\\b"),
-        ("two\nlines\u202e", r"two⏎lines\\u202e"),
-    ],
+# What Streamlit's page looks for in words once their markdown is read.
+_REREAD = (
+    r"https?://\w",
+    r"www\.\w",
+    r"[-.\w+]+@[-\w]+\.",
+    r":[\w+-]+:",
+    r":material[/_]\w+:",
+    r"(^|\s)(<->|->|<-|--|>=|<=|~=)(\s|$)",
 )
-def test_nothing_in_a_label_is_markup(text: str, shown: str) -> None:
-    assert label(text) == shown
 
 
-def test_a_long_text_is_cut_before_it_is_escaped() -> None:
-    assert label("*" * 100, most=3) == r"\*\*\*…"
+@pytest.mark.parametrize("text", [*ATTACKS, "1. one", "    code", "- -", "a  \nb", "mail@a.b www.a.b WWW.A.B", "# #"])
+def test_every_mark_is_taken_as_a_character_and_nothing_can_be_read_into_it_afterwards(text: str) -> None:
+    said = label(text, most=10_000)
+    assert re.search(r"(?<!\\)(\\\\)*[!-/:-@\[`{-~\]^_]", said) is None
+    read = re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", said)
+    assert read.replace("\u2060", "").replace("\u00a0", " ") == visible_line(text)
+    assert not read.startswith(" ")
+    assert [found for found in _REREAD if re.search(found, read, re.IGNORECASE | re.ASCII)] == []
+
+
+def test_a_long_text_is_cut() -> None:
+    assert label("ab" * 50, most=5) == "ababa…"

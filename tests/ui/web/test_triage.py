@@ -28,7 +28,7 @@ def test_the_sentence_counts_the_traces_and_those_that_broke(demo_database: Path
     with open_store(demo_database, create=False) as store:
         traces = len(store.traces(limit=1_000))
         broken = len(store.traces("status:broken", limit=1_000))
-    said = page("triage", demo_database).markdown[0].value
+    said = page("triage", demo_database).markdown[0].value.replace("\\", "")
     assert f"**{traces} traces, {broken} broken" in said
     assert "most by" in said
 

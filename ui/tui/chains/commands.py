@@ -16,6 +16,11 @@ CHAIN_COMMANDS = (
     Command("chains.pause", "Pause", "Holds the list still while traces come, or goes on.", ("p",), in_footer=True),
     Command("chains.export", "Export", "Writes the chain under the cursor to a file.", ("x",), in_footer=True),
     Command("chains.copy", "Copy", "Copies the chain's id, link or command to the clipboard.", ("y",), in_footer=True),
+    Command("chains.diff", "Diff", "Compares the chain under the cursor with the marked ones.", ("d",), in_footer=True),
+    Command("chains.reread", "Read again", "Reads the chain's stream with other formats.", ("r",)),
+    Command("chains.live", "Live", "Watches a chain while it is being recorded.", ("v",)),
+    Command("chains.rules", "Rules", "Lists the rules, and how often each was broken.", ("R",)),
+    Command("chains.import", "Import", "Brings files into the database.", ("i",)),
     Command("chains.reload", "Reload", "Reads the database anew, and tries again what failed.", ("ctrl+r",)),
     Command("chains.quit", "Quit", "Ends weaklink.", ("q",), in_footer=True),
 )

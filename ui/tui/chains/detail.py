@@ -67,7 +67,7 @@ def _said(summary: TraceSummary) -> tuple[Line, ...]:
     note = summary.note[:_GLANCE]
     noted: tuple[Line, ...] = ((Run("✎ ", Style.KEY), *visible_runs(note)),) if note else ()
     if summary.broken is not None:
-        return ((Run(f"#{summary.broken.step} ", Style.ERROR), *quoted(summary.broken.message)), *noted)
+        return (*noted, (Run(f"#{summary.broken.step} ", Style.ERROR), *quoted(summary.broken.message)))
     return noted
 
 

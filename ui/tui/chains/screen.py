@@ -1,6 +1,6 @@
 """The home screen: places list, counts, filter bar and detail, and does what its commands say."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import ClassVar
 
@@ -13,9 +13,9 @@ from ui.tui.chains.chain_list import ChainList
 from ui.tui.chains.commands import CHAIN_COMMANDS
 from ui.tui.chains.detail import ChainDetail
 from ui.tui.chains.filter_bar import FilterBar
+from ui.tui.chains.opening import ChainDoors, OpeningChains, OpenTrace
 from ui.tui.chains.sentences import COLUMN_OF, ORDERS, nothing_lines, shown_of, status_spots
 from ui.tui.chains.wanted import has_words, narrowed, toggled
-from ui.tui.chains.watching import WatchedChains
 from ui.tui.commands import Command, bindings
 from ui.tui.dialogs import Choice, ChoiceDialog
 from ui.tui.footer import KeyFooter
@@ -31,11 +31,8 @@ from ui.views.wording import counted
 
 _INDEXED = 100  # traces that are read into the text index at a time
 
-OpenTrace = Callable[[int, int | None], None]
-"""Opens a trace on a step."""
 
-
-class ChainsScreen(WatchedChains):
+class ChainsScreen(OpeningChains):
     """Traces, the newest first. `open_trace` is called with what is to be opened."""
 
     ACTIONS: ClassVar[tuple[Command, ...]] = CHAIN_COMMANDS
@@ -48,8 +45,10 @@ class ChainsScreen(WatchedChains):
     ChainsScreen.nothing #list { display: none; }
     """
 
-    def __init__(self, access: StoreAccess, open_trace: OpenTrace, *, wanted: str = "") -> None:
-        super().__init__(access)
+    def __init__(
+        self, access: StoreAccess, open_trace: OpenTrace, *, wanted: str = "", doors: ChainDoors | None = None
+    ) -> None:
+        super().__init__(access, doors or ChainDoors())
         self._open_trace = open_trace
         self._first_wanted = wanted
         self._landed: int | None = None

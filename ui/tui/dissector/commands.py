@@ -35,6 +35,7 @@ DISSECTOR_COMMANDS = (
     Command("dissector.note", "Note", "Writes a note on this trace.", (";",), in_footer=True),
     Command("dissector.diff", "Diff", "Compares this trace with the marked one.", ("d",), in_footer=True),
     Command("dissector.reread", "Read again", "Reads the stream with another format.", ("r",), in_footer=True),
+    Command("dissector.rule", "Rule", "Explains the rule of the selected fault.", ("K",), in_footer=True),
     Command("dissector.export", "Export", "Writes this trace to a file.", ("x",), in_footer=True),
     Command("dissector.follow", "Follow", "Stays at the end of a running trace, or lets it go.", ("F",)),
     Command("dissector.reload", "Reload", "Reads the trace anew.", ("ctrl+r",)),

@@ -9,6 +9,7 @@ from textual.screen import Screen
 from inspector.chain.steps import Step
 from inspector.diagnostics import Location
 from inspector.errors import WeaklinkError
+from inspector.text import Range
 from storage import Mark, Store
 from ui.tui.dialogs import ChoiceDialog, LineDialog
 from ui.tui.dissector.copies import copies_of
@@ -17,6 +18,7 @@ from ui.tui.dissector.panes import Panes
 from ui.tui.exporting import FORMS, export_trace, proposed_name, wrong_with
 from ui.tui.store_access import StoreAccess, sentence
 from ui.tui.work import begin
+from ui.views.dissect.moving import fault_at
 from ui.views.dissect.selection import step_at
 from ui.views.visible import visible_line
 
@@ -29,6 +31,8 @@ class Doors:
 
     diff: Callable[[int, Location | None], None] | None = None
     reread: Callable[[int, Location | None], None] | None = None
+    rule: Callable[[str], None] | None = None
+    live: Callable[[int], None] | None = None
 
 
 class TraceDeeds(Screen[None]):
@@ -62,7 +66,7 @@ class TraceDeeds(Screen[None]):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """What no screen can do is not offered."""
-        doors = {"diff": self.doors.diff, "reread": self.doors.reread}
+        doors: dict[str, object] = {"diff": self.doors.diff, "reread": self.doors.reread, "rule": self.doors.rule}
         return super().check_action(action, parameters) if action not in doors else doors[action] is not None
 
     def selected_step(self) -> Step | None:
@@ -114,6 +118,17 @@ class TraceDeeds(Screen[None]):
         if self.doors.reread is not None and self._opened is not None:
             self.doors.reread(self._opened.id, self._place)
 
+    def action_rule(self) -> None:
+        """Explain the rule of the fault that is selected, or the nearest before or behind it."""
+        if self._opened is None or self.doors.rule is None:
+            return
+        dissection, here = self._opened.dissection, self._place or Location(1, "", Range(0, 0))
+        fault = fault_at(dissection, here)
+        if fault is None:
+            self.tell("Nothing is wrong with this trace; `R` on the list of chains shows all rules.")
+        else:
+            self.doors.rule(fault.rule.code)
+
     def action_export(self) -> None:
         """Ask for a file and write the trace to it."""
         if self._opened is not None:
@@ -162,7 +177,7 @@ def _marked(id: int, step: int | None, mark: Mark | None, store: Store) -> tuple
     if mark is None:
         store.mark(id, step=step)
         return f"{what} is marked.", store.marks([id]).get(id, ())
-    _take(store, id, step)
+    store.unmark(id, step=step, own_only=True)
     return f"The mark of {what.lower()} is taken away.", store.marks([id]).get(id, ())
 
 
@@ -171,14 +186,5 @@ def _noted(id: int, step: int | None, note: str, store: Store) -> tuple[str, tup
     if note:
         store.mark(id, step=step, note=note)
         return f"The note on {what} is kept.", store.marks([id]).get(id, ())
-    _take(store, id, step)
+    store.unmark(id, step=step, own_only=True)
     return f"The note on {what} is taken away.", store.marks([id]).get(id, ())
-
-
-def _take(store: Store, id: int, step: int | None) -> None:
-    """Take away one mark: where neither turn nor step is named the store takes all, so the others are put back."""
-    others = [one for one in store.marks([id]).get(id, ()) if one.step != step or one.turn is not None]
-    store.unmark(id, step=step)
-    if step is None:
-        for one in others:
-            store.mark(id, turn=one.turn, step=one.step, note=one.note)

@@ -3,8 +3,8 @@
 import asyncio
 from functools import partial
 
-from inspector.chain.data_flow import trace_values
 from inspector.diagnostics import Location
+from inspector.inspection import data_flow_of
 from inspector.text import Range
 from ui.tui.dialogs import LineDialog
 from ui.tui.dissector.deeds import Doors
@@ -134,8 +134,7 @@ class TraceMoves(StreamSwitches):
         found = self._opened
         if found is None or self.panes.side.flow is not None:
             return
-        trace, steps = found.dissection.trace, found.dissection.inspection.chain.steps
-        flow = await asyncio.to_thread(trace_values, trace, steps)
+        flow = await asyncio.to_thread(data_flow_of, found.dissection.trace, found.dissection.inspection)
         if found is self._opened:
             self.panes.side.flow = flow
             self.panes.side.refresh_view()

@@ -25,12 +25,13 @@ from ui.tui.status_line import Said, StatusLine
 from ui.tui.store_access import StoreAccess, sentence
 from ui.tui.work import begin
 from ui.views.dissect.tree import Tree
+from ui.views.links import Link
 
 _BEAT_S = 1.0  # how often a running trace is asked whether it has grown
 
 
 class DissectorScreen(TraceMoves):
-    """A trace as tree, stream and side views. The trace opens on `step`, on its break, or on its first fault."""
+    """A trace as tree, stream and side views; it opens where `link` leads, on `step`, its break, or its first fault."""
 
     ACTIONS: ClassVar[tuple[Command, ...]] = DISSECTOR_COMMANDS
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(DISSECTOR_COMMANDS)]
@@ -40,11 +41,19 @@ class DissectorScreen(TraceMoves):
     """
 
     def __init__(
-        self, access: StoreAccess, id: int, *, step: int | None, siblings: Siblings, doors: Doors | None = None
+        self,
+        access: StoreAccess,
+        id: int,
+        *,
+        step: int | None,
+        siblings: Siblings,
+        doors: Doors | None = None,
+        link: Link | None = None,
     ) -> None:
         super().__init__(access, doors or Doors())
         self._trace_id = id
         self._step = step
+        self._link = link
         self._siblings = siblings
 
     def compose(self) -> ComposeResult:
@@ -76,6 +85,10 @@ class DissectorScreen(TraceMoves):
     def on_side_pane_led(self, event: SidePane.Led) -> None:
         """A line beside the stream leads somewhere."""
         self._go(event.place)
+
+    def on_side_pane_rule_wanted(self) -> None:
+        """Explain the rule of the diagnostic in the list."""
+        self.action_rule()
 
     def on_side_pane_flow_wanted(self) -> None:
         """Look where the values came from."""
@@ -131,6 +144,9 @@ class DissectorScreen(TraceMoves):
         if self._opened is None or not self._opened.summary.running:
             self.tell("This trace has ended: there is nothing to follow.")
             return
+        if self.doors.live is not None:
+            self.doors.live(self._opened.id)
+            return
         self._follows = not self._follows
         self._say()
         if self._follows and (end := self._opened.end()) is not None:
@@ -161,9 +177,17 @@ class DissectorScreen(TraceMoves):
             self._show_nothing()
             self._say_problem(error)
         else:
-            self._show(found, found.landing(step))
+            self._show(found, self._led(found) or found.landing(step))
         finally:
             status.working = ""
+
+    def _led(self, found: Opened) -> Location | None:
+        """Where the link leads that this was opened by, the first time."""
+        link, self._link = self._link, None
+        place = link.find(found.dissection) if link is not None else None
+        if link is not None and link.leads and place is None:
+            self.tell(f"The link leads to {link.leads}, which this trace does not have.", is_error=True)
+        return place
 
     def _show(self, found: Opened, landing: Location | None) -> None:
         self._opened, self._place, self._jumped_from = found, None, []

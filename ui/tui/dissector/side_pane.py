@@ -46,6 +46,9 @@ _KINDS = tuple(SideKind)
 _LISTS = (SideKind.VERDICT, SideKind.DIAGNOSTICS, SideKind.STEPS, SideKind.TIMING)
 """The views of the whole trace: where their cursor goes, the other panes go too."""
 
+_POINTING = (SideKind.DIAGNOSTICS, SideKind.STEPS, SideKind.TIMING, SideKind.SCHEMA)
+"""The views with a line for what is selected."""
+
 
 class SideView(LineView, inherit_bindings=False):
     """The lines of one view."""
@@ -83,6 +86,9 @@ class SidePane(Vertical):
         def __init__(self, place: Location) -> None:
             super().__init__()
             self.place = place
+
+    class RuleWanted(Message):
+        """The rule of the diagnostic under the cursor is to be explained."""
 
     class FlowWanted(Message):
         """The origins of values are to be shown, and nobody has looked for them yet."""
@@ -148,7 +154,7 @@ class SidePane(Vertical):
         index = self._beside()
         if index is not None:
             with self.prevent(LineView.Moved):
-                self.view.move_to(index)
+                self.view.move_to(index, centred=True)
 
     def on_resize(self) -> None:
         """Lines are made for a width."""
@@ -171,9 +177,11 @@ class SidePane(Vertical):
             self._lead(event.index)
 
     def on_line_view_chosen(self, event: LineView.Chosen) -> None:
-        """Go where the line leads."""
+        """Go where the line leads; of a diagnostic, where one is already, explain the rule."""
         event.stop()
         self._lead(event.index)
+        if self.kind is SideKind.DIAGNOSTICS:
+            self.post_message(self.RuleWanted())
 
     def _lead(self, index: int) -> None:
         place = self._source.location(index) if self._source is not None and index < self._source.count else None
@@ -237,6 +245,6 @@ class SidePane(Vertical):
     def _beside(self) -> int | None:
         """The line that speaks of what is selected, None for none."""
         source, place = self._source, self._place
-        if source is None or place is None or self.kind not in _LISTS or self.kind is SideKind.VERDICT:
+        if source is None or place is None or self.kind not in _POINTING:
             return None
         return source.nearest(place)

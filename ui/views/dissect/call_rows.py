@@ -94,7 +94,10 @@ def _parameter(part: DissectedPart, parameter: Parameter, key: tuple[str | int, 
     place = parameter.range if len(parameter.range) or parameter.name_range is None else parameter.name_range
     wrong = part.wrong_in(place)
     value = Run(visible_line(parameter.text[:_LONGEST]) or "(empty)", Style.ADDED)
-    return TreeRow(key, (*name, *fault_mark(wrong), value), part.location(place), step, pointer, None, wrong)
+    begin = parameter.name_range.start if parameter.name_range is not None else place.start
+    named = part.location(Range(min(begin, place.start), place.end))
+    label = (*name, *fault_mark(wrong), value)
+    return TreeRow(key, label, part.location(place), step, pointer, None, wrong, named=named)
 
 
 def _json_in(parameter: Parameter) -> JsonNode | None:

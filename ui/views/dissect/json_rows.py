@@ -50,6 +50,7 @@ class JsonRows:
             pointer if self.is_argument else None,
             (lambda: self.children(key, node, pointer)) if children else None,
             wrong,
+            named=self.part.location(self.place(whole)),
         )
 
     def children(self, key: tuple[str | int, ...], node: JsonNode, pointer: str) -> Iterator[TreeRow]:

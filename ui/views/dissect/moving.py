@@ -15,6 +15,20 @@ def next_fault(dissection: Dissection, location: Location, *, back: bool = False
     return None if index is None else dissection.inspection.diagnostics[index]
 
 
+def fault_at(dissection: Dissection, location: Location) -> Diagnostic | None:
+    """The diagnostic at a place, the smallest of several, else the nearest behind it, else before; None for none."""
+    part = dissection.part(location.turn, location.part)
+    start = location.range.start
+    here = [
+        one
+        for one in (part.diagnostics if part is not None else dissection.without_part(location.turn))
+        if one.range.start <= start < max(one.range.end, one.range.start + 1)
+    ]
+    if here:
+        return min(here, key=lambda one: len(one.range))
+    return next_fault(dissection, location) or next_fault(dissection, location, back=True)
+
+
 def next_step(dissection: Dissection, location: Location, *, back: bool = False) -> Step | None:
     """The nearest step whose call stands behind a place, or before it; None at the end."""
     steps, orders = dissection.inspection.chain.steps, dissection.step_orders

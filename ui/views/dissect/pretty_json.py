@@ -7,6 +7,7 @@ from inspector.json_text import write_json
 from inspector.model import Json
 from ui.views.palette import Style
 from ui.views.run import Line, Run
+from ui.views.syntax import syntax_line
 from ui.views.visible import visible_line
 from ui.views.wording import folded_middle
 
@@ -31,7 +32,7 @@ def _lines(
     lead = Run("  " * depth)
     short = _on_one_line(value, room - 2 * depth - sum(len(run.text) for run in name), depth)
     if short is not None:
-        yield PrettyLine((lead, *name, Run(short, _style(value)), Run(comma)), pointer)
+        yield PrettyLine((lead, *name, *syntax_line(short, "json"), Run(comma)), pointer)
         return
     is_object = isinstance(value, dict)
     yield PrettyLine((lead, *name, Run("{" if is_object else "[")), pointer)
@@ -55,8 +56,4 @@ def _on_one_line(value: Json, room: int, depth: int) -> str | None:
     if any(isinstance(child, dict | list) for child in (value.values() if isinstance(value, dict) else value)):
         return None
     written = write_json(value, ascii_only=False) if len(value) <= room else ""
-    return visible_line(written) if written and len(written) <= room else None
-
-
-def _style(value: Json) -> Style:
-    return Style.PLAIN if isinstance(value, str | dict | list) else Style.INFO
+    return written if written and len(written) <= room else None

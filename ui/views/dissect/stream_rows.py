@@ -70,10 +70,13 @@ class BlockRows:
         boxes = boxes_in(self.part, block)
         places = list(self._places(boxes))
         number = text.count("\n", 0, block.start) + 1
-        marks = marks_of(places, self._wrong(block))
+        wrong = self._wrong(block)
+        marks = marks_of(places, wrong)
         for place, mark in zip(places, marks, strict=True):
             begins_line = not place.start or text[place.start - 1] == "\n"
-            yield self._row((*self._label(place, number if begins_line else None), *self._runs(place, boxes)), place)
+            yield self._row(
+                (*self._label(place, number if begins_line else None), *self._runs(place, boxes, wrong)), place
+            )
             number += text.endswith("\n", place.start, place.end)
             cells = edges(text, place, boxes, white_space=self.options.white_space)
             for line in fault_rows(mark, text, place, cells, self.room):
@@ -136,10 +139,10 @@ class BlockRows:
     def _row(self, line: Line, place: Range | None, kind: RowKind = RowKind.TEXT) -> StreamRow:
         return StreamRow(kind, line, self.block.turn, self.part.index, place)
 
-    def _runs(self, place: Range, boxes: Sequence[Range]) -> Iterator[Run]:
+    def _runs(self, place: Range, boxes: Sequence[Range], found: Sequence[Diagnostic]) -> Iterator[Run]:
         """A row's text: boxed markers, spans and faults, each in the style of its own."""
         here = [box for box in boxes if box.start < place.end and place.start < box.end]
-        wrong = self.part.wrong_in(place)
+        wrong = [one for one in found if one.range.start < place.end and place.start < one.range.end]
         cuts = {cut for one in (*here, *(one.range for one in wrong)) for cut in (one.start, one.end)}
         cuts |= set(_span_cuts(self.part.found.spans, place))
         opened, closed = {box.start for box in here}, {box.end for box in here}

@@ -19,6 +19,7 @@ class TreeRow:
     `label` says what it is, `location` where its characters stand, None where it has none. `step` is the number of the
     step it belongs to, `pointer` its JSON Pointer within that call's arguments, None for what is no argument.
     `grow` makes the rows that lie in it, None where there are none; `heavy` is how many characters that has to read.
+    `named` is where it stands with its name, where that is more than `location`: a member with its key.
     """
 
     key: tuple[str | int, ...]
@@ -29,6 +30,7 @@ class TreeRow:
     grow: Grow | None = field(default=None, compare=False, repr=False)
     wrong: tuple[Diagnostic, ...] = ()
     heavy: int = 0
+    named: Location | None = None
 
     @property
     def depth(self) -> int:

@@ -1,9 +1,18 @@
 // One row as an element. Text from a trace only ever becomes `textContent`.
 
+const FROM_RIGHT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]|\ud802[\udc00-\udfff]|\ud83a[\udd00-\udd5f]|\ud83b[\ude00-\udeff]/;
+const RUN_FROM_RIGHT = new RegExp(`(?:${FROM_RIGHT.source})(?:[\\s\\u200c\\u200d]*(?:${FROM_RIGHT.source}))*`, "g");
+
 function element(tag, kind, text) {
   const made = document.createElement(tag);
   if (kind) made.className = kind;
   if (text !== undefined) made.textContent = text;
+  return made;
+}
+
+function placed(part, unit, made) {
+  made.dataset.part = part.index;
+  made.dataset.unit = unit;
   return made;
 }
 
@@ -15,9 +24,18 @@ function drawHead(row) {
 
 function drawSaid(row) {
   const made = element("div", "said");
-  made.append(element("span", "gutter", ""), element("span", row.mark.severity, row.words));
+  made.append(element("span", "number", ""), element("span", row.mark.severity, row.words));
   made.dataset.part = row.part.index;
   made.dataset.unit = row.mark.start;
+  return made;
+}
+
+// A wait, below the character that it was for.
+function drawLane(row) {
+  const made = element("div", "lane");
+  const wait = element("span", "warning", `▴ ${waitWords(row.stall.wait)}`);
+  wait.style.marginInlineStart = `${cellsBetween(row.part, row.start, row.stall.unit)}ch`;
+  made.append(element("span", "number", ""), element("span", "kind", "wait"), wait);
   return made;
 }
 
@@ -25,14 +43,14 @@ function drawText(row, look) {
   const made = element("div", "text");
   const { part } = row;
   const span = spanAt(part, row.start);
-  const gutter = element("span", "gutter", row.number ? String(row.number) : "");
+  const number = element("span", "number", row.number ? String(row.number) : "");
   const named = span && (span.start === row.start || row.number === 1) ? span.label || span.kind : "";
-  made.append(gutter, element("span", `kind ${span ? span.kind : ""}`, named), drawPieces(row, look));
+  made.append(number, element("span", `kind ${span ? span.kind : ""}`, named), drawPieces(row, look));
   return made;
 }
 
 // The top-level span that holds a place; spans tile the text.
-function spanAt(part, unit) {
+function spanIndexAt(part, unit) {
   let low = 0;
   let high = part.spans.length - 1;
   while (low < high) {
@@ -40,36 +58,44 @@ function spanAt(part, unit) {
     if (part.spans[middle].start <= unit) low = middle;
     else high = middle - 1;
   }
-  return part.spans[low];
+  return low;
+}
+
+function spanAt(part, unit) {
+  return part.spans[spanIndexAt(part, unit)];
 }
 
 function drawPieces(row, look) {
   const { part, start, end } = row;
   const made = element("span", "stream");
-  const marks = part.marks.filter((mark) => mark.start < Math.max(end, start + 1) && mark.end > start);
-  const cuts = cutsIn(row, marks, look);
-  for (let index = 0; index + 1 < cuts.length; index += 1) {
-    made.append(drawPiece(part, cuts[index], cuts[index + 1], marks, look));
-  }
-  if (row.feeds && look.blanks) made.append(placed(part, end, element("span", "blank", "⏎")));
-  const beyond = marks.filter((mark) => mark.start >= end && mark.start <= end && row.feeds !== false);
+  made.dataset.part = part.index;
+  made.dataset.end = row.feeds ? end + 1 : end;
+  const shown = {
+    ...look,
+    marks: part.marks.filter((mark) => mark.start < Math.max(end, start + 1) && mark.end > start),
+    found: look.found ? foundIn(look.found(), part.index, start, end) : [],
+  };
+  const cuts = cutsIn(row, shown);
+  for (let index = 0; index + 1 < cuts.length; index += 1) made.append(drawPiece(part, cuts[index], cuts[index + 1], shown));
+  if (row.feeds && look.blanks) made.append(glyphed(part, end, 1, "blank", "⏎"));
+  const beyond = shown.marks.filter((mark) => mark.start >= end);
   if (cuts.length < 2 && beyond.length) made.append(placed(part, end, element("span", `fault ${beyond[0].severity}`, " ")));
+  if (cuts.length < 2 && !made.childNodes.length) made.append(placed(part, end, element("span", "", "")));
   return made;
 }
 
 // Where the pieces of a row begin and end: wherever something about the text changes.
-function cutsIn(row, marks, look) {
+function cutsIn(row, shown) {
   const { part, start, end } = row;
   const cuts = new Set([start, end]);
   const add = (...places) => places.forEach((at) => at > start && at < end && cuts.add(at));
-  for (let index = part.spans.indexOf(spanAt(part, start)); index < part.spans.length; index += 1) {
+  for (let index = spanIndexAt(part, start); index < part.spans.length && part.spans[index].start < end; index += 1) {
     const span = part.spans[index];
-    if (span.start >= end) break;
     add(span.start, span.innerStart, span.innerEnd);
   }
-  for (const mark of marks) add(mark.start, mark.end);
-  if (look.selected && look.selected.part === part.index) add(look.selected.start, look.selected.end);
-  if (look.chunks && part.ends) {
+  for (const one of [...shown.marks, ...shown.found]) add(one.start, one.end);
+  if (shown.selected && shown.selected.part === part.index) add(shown.selected.start, shown.selected.end);
+  if ((shown.chunks || shown.odds) && part.ends) {
     for (let at = chunkAt(part, start); at < part.ends.length; at += 1) {
       const unit = part.offsets.toUnit(part.ends[at]);
       if (unit >= end) break;
@@ -79,44 +105,45 @@ function cutsIn(row, marks, look) {
   return [...cuts].sort((a, b) => a - b);
 }
 
-function chunkAt(part, unit) {
-  return countBelow(part.ends, part.offsets.toPoint(unit) + 1);
-}
-
-function drawPiece(part, start, end, marks, look) {
-  const span = spanAt(part, start);
-  const kinds = ["piece"];
-  if (span) kinds.push(start >= span.innerStart && start < span.innerEnd ? span.kind : "marker");
-  const worst = ["error", "warning", "info"].find((severity) =>
-    marks.some((mark) => mark.severity === severity && mark.start <= start && mark.end > start),
-  );
-  if (worst) kinds.push("fault", worst);
-  const { selected } = look;
-  if (selected && selected.part === part.index && selected.start <= start && end <= selected.end) kinds.push("selected");
-  if (look.chunks && part.ends && start > 0 && part.ends[chunkAt(part, start) - 1] === part.offsets.toPoint(start)) {
-    kinds.push("arrived");
-  }
-  const made = placed(part, start, element("span", kinds.join(" ")));
-  fill(made, part, start, end, look);
+function drawPiece(part, start, end, shown) {
+  const made = placed(part, start, element("span", kindsOf(part, start, end, shown).join(" ")));
+  fill(made, part, start, end, shown);
   return made;
 }
 
-// The characters of a piece; each that needs a glyph stands in an element of its own, so that places stay true.
+function kindsOf(part, start, end, shown) {
+  const span = spanAt(part, start);
+  const kinds = ["piece"];
+  if (span) kinds.push(start >= span.innerStart && start < span.innerEnd ? span.kind : "marker");
+  const holds = (one) => one.start <= start && one.end > start;
+  const worst = ["error", "warning", "info"].find((severity) => shown.marks.some((mark) => mark.severity === severity && holds(mark)));
+  if (worst) kinds.push("fault", worst);
+  if (shown.found.some(holds)) kinds.push("found");
+  const { selected } = shown;
+  if (selected && selected.part === part.index && selected.start <= start && end <= selected.end) kinds.push("selected");
+  if (!part.ends) return kinds;
+  if (shown.odds) kinds.push(oddsAt(part, start) || "likely");
+  if (shown.chunks && start > 0 && part.ends[chunkAt(part, start) - 1] === part.offsets.toPoint(start)) kinds.push("arrived");
+  return kinds;
+}
+
+// The characters of a piece. Each that needs a glyph stands in an element of its own, so that places stay true, and
+// so does writing from the right, so that it does not turn round what stands between its words.
 function fill(made, part, start, end, look) {
   const { text, odd } = part;
-  const plain = text.slice(start, end);
-  if (!look.blanks && !UNSEEN.test(plain) && !/[\ufffd\ud834\udb40-\udbff]/.test(plain)) {
-    made.textContent = plain;
+  const whole = text.slice(start, end);
+  if (!look.blanks && !UNSEEN.test(whole) && !/[\ufffd\ud834\udb40-\udbff]/.test(whole) && !FROM_RIGHT.test(whole)) {
+    made.textContent = whole;
     return;
   }
   let from = start;
-  const flush = (until) => until > from && made.append(placed(part, from, element("span", "", text.slice(from, until))));
+  const flush = (until) => until > from && made.append(...directed(part, from, text.slice(from, until)));
   for (let at = start; at < end; ) {
     const units = Math.min(cellsAt(text, at, odd)[1], end - at);
     const glyph = look.blanks && text[at] === " " ? "·" : glyphAt(text, at, odd);
     if (glyph !== null) {
       flush(at);
-      made.append(placed(part, at, element("span", glyph === "·" ? "blank" : "control", glyph)));
+      made.append(glyphed(part, at, units, glyph === "·" ? "blank" : "control", glyph));
       from = at + units;
     }
     at += units;
@@ -124,8 +151,18 @@ function fill(made, part, start, end, look) {
   flush(end);
 }
 
-function placed(part, unit, made) {
-  made.dataset.part = part.index;
-  made.dataset.unit = unit;
+function glyphed(part, unit, units, kind, glyph) {
+  const made = placed(part, unit, element("span", kind, glyph));
+  made.dataset.units = units;
   return made;
+}
+
+function* directed(part, start, text) {
+  let from = 0;
+  for (const run of text.matchAll(RUN_FROM_RIGHT)) {
+    if (run.index > from) yield placed(part, start + from, element("span", "", text.slice(from, run.index)));
+    yield placed(part, start + run.index, element("bdi", "", run[0]));
+    from = run.index + run[0].length;
+  }
+  if (from < text.length) yield placed(part, start + from, element("span", "", text.slice(from)));
 }

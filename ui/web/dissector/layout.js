@@ -4,6 +4,7 @@
 const HEAD = 0;
 const TEXT = 1;
 const SAID = 2;
+const LANE = 3;
 
 // Ready for the rows: units in place of code points, everything in the order of its places.
 function prepared(part, index) {
@@ -30,18 +31,19 @@ function prepared(part, index) {
   return { ...part, index, offsets, odd, spans, marks };
 }
 
-// The rows of all parts for a width in cells.
-function rowsOf(parts, cells) {
+// The rows of all parts for a width in cells; waits of `stall` seconds or more have a row, where that is asked for.
+function rowsOf(parts, cells, stall) {
   const rows = [];
   for (const part of parts) {
     rows.push({ kind: HEAD, part, start: 0, end: 0 });
-    textRows(rows, part, Math.max(cells, 20));
+    textRows(rows, part, Math.max(cells, 20), stall && part.ends ? stallsOf(part, stall) : []);
   }
   return rows;
 }
 
-function textRows(rows, part, cells) {
+function textRows(rows, part, cells, stalls) {
   const { text } = part;
+  let stalled = 0;
   const byEnd = [...part.marks].sort((a, b) => a.end - b.end || a.start - b.start);
   let said = 0;
   let number = 1;
@@ -55,6 +57,9 @@ function textRows(rows, part, cells) {
     for (let start = at, isFirst = true; isFirst || start < end; isFirst = false) {
       const next = cut(part, start, end, cells);
       rows.push({ kind: TEXT, part, start, end: next, number: isFirst ? number : 0, feeds: next === end && end < text.length });
+      for (; stalled < stalls.length && stalls[stalled].unit < Math.max(next, start + 1); stalled += 1) {
+        rows.push({ kind: LANE, part, start, end: next, stall: stalls[stalled] });
+      }
       until(next === end ? end + 1 : next);
       start = next;
     }
@@ -82,7 +87,7 @@ function sayRows(rows, part, mark, cells) {
   const words = [`${mark.severity}[${mark.code}] ${mark.name}: ${mark.message}`];
   if (mark.hint) words.push(`help: ${mark.hint}`);
   for (const sentence of words) {
-    let rest = sentence;
+    let rest = sentence.slice(0, 2000);
     while (rest) {
       let length = rest.length;
       if (length > cells - 4) {
@@ -93,6 +98,17 @@ function sayRows(rows, part, mark, cells) {
       rest = rest.slice(length).trimStart();
     }
   }
+}
+
+// How many cells lie between two places of a row.
+function cellsBetween(part, start, end) {
+  let cells = 0;
+  for (let at = start; at < end; ) {
+    const [wide, units] = cellsAt(part.text, at, part.odd);
+    cells += wide;
+    at += units;
+  }
+  return cells;
 }
 
 // The first row that shows a place of a part.
@@ -106,10 +122,11 @@ function rowAt(rows, partIndex, unit) {
     if (isBefore) low = middle;
     else high = middle - 1;
   }
-  while (low > 0 && rows[low].kind === SAID) low -= 1;
+  while (low > 0 && (rows[low].kind === SAID || rows[low].kind === LANE)) low -= 1;
   return low;
 }
 
 function before(row, unit) {
-  return row.kind === HEAD || (row.kind === TEXT ? row.start <= unit : row.mark.end <= unit);
+  if (row.kind === SAID) return row.mark.end <= unit;
+  return row.kind === HEAD || row.start <= unit;
 }

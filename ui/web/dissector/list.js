@@ -3,10 +3,11 @@
 const MOST_PIXELS = 8000000; // browsers cap how high an element can be; beyond, scrolling skips rows
 
 class VirtualList {
-  constructor(box, height, draw) {
+  constructor(box, height, draw, drawn) {
     this.box = box;
     this.height = height;
     this.draw = draw;
+    this.drawn = drawn || (() => {});
     this.rows = [];
     this.sizer = document.createElement("div");
     this.sizer.className = "sizer";
@@ -14,29 +15,35 @@ class VirtualList {
     this.window.className = "window";
     this.sizer.appendChild(this.window);
     box.replaceChildren(this.sizer);
-    box.addEventListener("scroll", () => this.paint(), { passive: true });
+    box.addEventListener("scroll", () => this.paint(false), { passive: true });
   }
 
   show(rows) {
+    const isAtEnd = this.rows.length > 0 && this.box.scrollTop > 0 && this.box.scrollTop + this.box.clientHeight >= this.box.scrollHeight - 2;
     this.rows = rows;
     this.scale = Math.max((rows.length * this.height) / MOST_PIXELS, 1);
     this.sizer.style.height = `${(rows.length * this.height) / this.scale}px`;
-    this.paint();
+    if (isAtEnd) this.box.scrollTop = this.box.scrollHeight; // who reads the end of a running trace stays there
+    this.paint(true);
   }
 
-  paint() {
+  // Rows that stand there already stay, unless they may have changed: what a reader marks in them is kept.
+  paint(isChanged) {
     const seen = Math.ceil(this.box.clientHeight / this.height) + 2;
     const first = Math.max(0, Math.min(Math.floor((this.box.scrollTop * this.scale) / this.height), this.rows.length - seen + 2));
+    const exact = this.scale === 1 ? first * this.height : this.box.scrollTop;
+    this.window.style.transform = `translateY(${exact}px)`;
+    if (!isChanged && first === this.first && seen === this.seen) return;
     const drawn = [];
     for (let index = first; index < Math.min(first + seen, this.rows.length); index += 1) {
       const element = this.draw(this.rows[index], index);
       element.classList.add("row");
       drawn.push(element);
     }
-    const exact = this.scale === 1 ? first * this.height : this.box.scrollTop;
-    this.window.style.transform = `translateY(${exact}px)`;
     this.window.replaceChildren(...drawn);
     this.first = first;
+    this.seen = seen;
+    this.drawn(drawn);
   }
 
   // Bring a row into view, some rows below the top where it was not seen.
@@ -44,6 +51,15 @@ class VirtualList {
     const top = (index * this.height) / this.scale;
     const isSeen = top >= this.box.scrollTop && top + this.height <= this.box.scrollTop + this.box.clientHeight;
     if (!isSeen) this.box.scrollTop = Math.max(0, top - this.box.clientHeight / 3);
-    this.paint();
+    this.paint(true);
+  }
+
+  // As much as it needs to bring a row into view, for a cursor that walks.
+  nudge(index) {
+    const top = (index * this.height) / this.scale;
+    const { scrollTop, clientHeight } = this.box;
+    if (top < scrollTop) this.box.scrollTop = top;
+    else if (top + this.height > scrollTop + clientHeight) this.box.scrollTop = top + this.height - clientHeight;
+    this.paint(true);
   }
 }

@@ -1,49 +1,19 @@
 // The dissector: steps, values and faults at the left, the stream at the right, each lighting up the other.
 
 const ROW = 20;
-const SIDE = 146; // pixels before the text: number and kind
 const LEFT = ["steps", "values", "faults"];
-
-function nextFault(state, direction) {
-  const marks = state.parts.flatMap((part) => part.marks);
-  if (!marks.length) return null;
-  const here = state.look.selected;
-  const order = (one) => one.part * 1e12 + one.start;
-  const sorted = [...marks].sort((a, b) => order(a) - order(b));
-  if (!here) return direction > 0 ? sorted[0] : sorted[sorted.length - 1];
-  const found = direction > 0 ? sorted.find((mark) => order(mark) > order(here)) : sorted.findLast((mark) => order(mark) < order(here));
-  return found || null;
-}
-
-function nextStep(state, direction) {
-  const here = state.look.selected;
-  const order = (one) => one.part * 1e12 + one.start;
-  const steps = state.steps.filter((step) => step.part >= 0);
-  if (!here) return steps[0] || null;
-  const found = direction > 0 ? steps.find((step) => order(step) > order(here)) : steps.findLast((step) => order(step) < order(here));
-  return found || null;
-}
-
-// A place as Python gave it, in units of its part; null where that part is not here.
-function inUnits(parts, place) {
-  if (!place) return null;
-  const part = parts.find((one) => one.turn === place.turn && one.part === place.part);
-  if (!part) return null;
-  return { part: part.index, start: part.offsets.toUnit(place.start), end: part.offsets.toUnit(place.end) };
-}
-
-function withUnits(parts, rows) {
-  return rows.map((row) => ({ ...row, ...(inUnits(parts, row) || { part: -1, start: 0, end: 0 }) }));
-}
+const NO_LOOK = { selected: null, blanks: false, chunks: false, odds: false, cursor: -1 };
+const SOON_MS = 200;
 
 class Dissector {
   constructor(root, tell) {
     this.root = root;
     this.tell = tell;
-    this.look = { selected: null, blanks: false, chunks: false };
-    this.state = { parts: [], steps: [], values: [], faults: [], look: this.look };
+    this.look = { ...NO_LOOK };
+    this.state = { parts: [], steps: [], values: [], faults: [], faultPlaces: [], stepPlaces: [] };
     this.pane = "values";
     this.frame();
+    this.look.found = () => this.search.places;
   }
 
   frame() {
@@ -52,17 +22,23 @@ class Dissector {
     this.tabs = LEFT.map((name) => {
       const tab = find(`tab-${name}`);
       tab.onclick = () => this.choose(name);
+      tab.onkeydown = (event) => keyedTab(this, event);
       return tab;
     });
-    this.stream = new VirtualList(find("streambox"), ROW, (row) => this.drawRow(row));
+    this.stream = new VirtualList(find("streambox"), ROW, (row, index) => this.drawRow(row, index), (rows) => this.squeeze(rows));
     this.left = new VirtualList(find("leftbox"), ROW, (row) => this.drawLeft(row));
-    find("blanks").onchange = (event) => this.set("blanks", event.target.checked);
-    find("chunks").onchange = (event) => this.set("chunks", event.target.checked);
+    this.search = new Search(this, find("words"), find("count"));
+    for (const name of ["blanks", "chunks", "odds"]) find(name).onchange = (event) => this.set(name, event.target.checked);
     this.stream.box.onclick = (event) => this.pick(event);
     this.stream.box.onmousemove = (event) => this.hover(event);
-    this.stream.box.onkeydown = (event) => this.key(event);
-    this.left.box.onkeydown = (event) => this.keyLeft(event);
-    this.watch = new ResizeObserver(() => this.relay());
+    this.stream.box.oncopy = (event) => {
+      event.clipboardData.setData("text/plain", textToCopy(this));
+      event.preventDefault();
+    };
+    this.root.onkeydown = (event) => keyed(this, event);
+    this.fromPage = (event) => event.target === document.body && this.root.isConnected && keyed(this, event);
+    document.addEventListener("keydown", this.fromPage);
+    this.watch = new ResizeObserver(() => this.relay(false));
     this.watch.observe(this.stream.box);
   }
 
@@ -76,101 +52,111 @@ class Dissector {
 
   take(data) {
     this.dress();
-    if (data.version !== this.version) {
-      this.version = data.version;
-      const parts = data.parts.map(prepared);
-      const { steps, values, faults } = data;
-      this.state = {
-        parts,
-        look: this.look,
-        steps: withUnits(parts, steps),
-        values: withUnits(parts, values),
-        faults: withUnits(parts, faults),
-      };
-      this.cells = 0;
-      this.pane = data.pane || this.pane;
-      this.relay();
-    }
-    const asked = inUnits(this.state.parts, data.selected);
-    const isNew = JSON.stringify(data.selected) !== this.asked;
-    this.asked = JSON.stringify(data.selected);
-    if (asked && isNew) this.select(asked, false);
-    this.choose(this.pane);
+    if (data.version !== this.version) this.load(data);
+    const told = JSON.stringify(data.selected);
+    const asked = told === this.told ? null : inUnits(this.byName, data.selected);
+    this.told = told;
+    if (asked) this.select(asked, false);
+    else this.choose(this.pane);
   }
 
-  // Rows anew where the width in cells changed.
-  relay() {
-    const probe = this.root.querySelector(".probe").getBoundingClientRect().width / 100;
-    const side = matchMedia("(max-width: 45rem)").matches ? SIDE - 88 : SIDE;
-    const cells = Math.floor((this.stream.box.clientWidth - side) / (probe || 8));
-    if (cells !== this.cells && this.stream.box.clientWidth) {
+  load(data) {
+    this.version = data.version;
+    const parts = data.parts.map(prepared);
+    this.byName = new Map(parts.map((part) => [`${part.turn} ${part.part}`, part]));
+    const [steps, values, faults] = LEFT.map((name) => withUnits(this.byName, data[name]));
+    const faultPlaces = inOrder(parts.flatMap((part) => part.marks));
+    this.state = { parts, steps, values, faults, faultPlaces, stepPlaces: inOrder(steps) };
+    this.stall = data.stall_s;
+    this.root.querySelector(".has-chunks").hidden = !parts.some((part) => part.ends);
+    this.root.querySelector(".has-odds").hidden = !parts.some((part) => part.logprobs);
+    this.search.ask();
+    this.relay(true);
+  }
+
+  // Rows anew where the width in cells or what has rows has changed.
+  relay(isChanged) {
+    const { box } = this.stream;
+    this.cell = this.root.querySelector(".probe").getBoundingClientRect().width / 100 || 8;
+    const side = parseFloat(getComputedStyle(this.root).getPropertyValue("--side")) || 0;
+    const cells = Math.floor((box.clientWidth - side * 16) / this.cell - 0.5);
+    if (!box.clientWidth) return;
+    if (isChanged || cells !== this.cells) {
       this.cells = cells;
-      this.rows = rowsOf(this.state.parts, cells);
+      this.rows = rowsOf(this.state.parts, cells, this.look.chunks ? this.stall : 0);
+      this.look.cursor = -1;
       this.stream.show(this.rows);
-      if (this.look.selected) this.stream.reveal(rowAt(this.rows, this.look.selected.part, this.look.selected.start));
-    } else this.stream.paint();
-    this.left.paint();
+      if (this.look.selected) this.reveal();
+    } else this.stream.paint(false);
+    this.left.paint(false);
   }
 
-  drawRow(row) {
-    if (row.kind === HEAD) return drawHead(row);
-    return row.kind === TEXT ? drawText(row, this.look) : drawSaid(row);
+  reveal() {
+    this.look.cursor = rowAt(this.rows || [], this.look.selected.part, this.look.selected.start);
+    this.stream.reveal(this.look.cursor);
+  }
+
+  drawRow(row, index) {
+    const made =
+      row.kind === TEXT ? drawText(row, this.look) : { [HEAD]: drawHead, [SAID]: drawSaid, [LANE]: drawLane }[row.kind](row);
+    if (index === this.look.cursor) made.classList.add("cursor");
+    return made;
+  }
+
+  // Characters of some scripts are wider than thought: what would not fit is drawn narrower.
+  squeeze(rows) {
+    const room = this.cells * this.cell + 4;
+    for (const row of rows) {
+      const text = row.querySelector(".stream");
+      if (!text || !/[^ -~]/.test(text.textContent)) continue;
+      const width = text.getBoundingClientRect().width;
+      if (width > room) text.style.transform = `scaleX(${room / width})`;
+    }
   }
 
   drawLeft(row) {
-    const made = element("button", `item ${row.style || ""}`);
+    const made = element("button", "item");
     made.type = "button";
     made.tabIndex = -1;
     made.style.paddingInlineStart = `${0.5 + (row.depth || 0) * 0.9}rem`;
     made.append(...row.runs.map(([style, words]) => element("span", style, words)));
     made.title = row.runs.map(([, words]) => words).join("");
-    const { selected } = this.look;
-    const isHere = selected && row.part === selected.part && row.start === selected.start && row.end === selected.end;
-    if (isHere) made.classList.add("selected");
+    const isHere = row === this.leftRow;
     if (isHere) made.setAttribute("aria-current", "true");
-    if (row.part < 0) made.disabled = true;
-    made.onclick = () => this.select(row, true);
+    made.classList.toggle("selected", isHere);
+    made.disabled = row.part < 0;
+    made.onclick = () => {
+      this.select(row, true);
+      this.left.box.focus({ preventScroll: true });
+    };
     return made;
   }
 
   choose(name) {
     this.pane = name;
-    this.tabs.forEach((tab, index) => tab.setAttribute("aria-selected", String(LEFT[index] === name)));
+    this.tabs.forEach((tab, index) => {
+      tab.setAttribute("aria-selected", String(LEFT[index] === name));
+      tab.tabIndex = LEFT[index] === name ? 0 : -1;
+    });
     const rows = this.state[name];
+    const at = rowHolding(rows, this.look.selected);
+    this.leftRow = rows[at];
     this.left.show(rows);
-    const at = this.rowOfSelection(rows);
     if (at >= 0) this.left.reveal(at);
   }
 
-  // The innermost row of the left pane that holds the selection.
-  rowOfSelection(rows) {
-    const here = this.look.selected;
-    if (!here) return -1;
-    let best = -1;
-    rows.forEach((row, index) => {
-      const holds = row.part === here.part && row.start <= here.start && here.end <= row.end;
-      if (holds && (best < 0 || row.end - row.start <= rows[best].end - rows[best].start)) best = index;
-    });
-    return best;
-  }
-
+  // Light a place; Python is told where it was the reader's choice, when no other follows at once.
   select(place, isOurs) {
-    this.look.selected = { part: place.part, start: place.start, end: place.end };
-    this.stream.reveal(rowAt(this.rows || [], place.part, place.start));
-    this.choose(this.pane);
     const part = this.state.parts[place.part];
     if (!part) return;
+    this.look.selected = { part: place.part, start: place.start, end: Math.max(place.end, place.start + 1) };
+    this.reveal();
+    this.choose(this.pane);
     this.status.textContent = factsAt(part, place.start);
-    const told = {
-      turn: part.turn,
-      part: part.part,
-      start: part.offsets.toPoint(place.start),
-      end: part.offsets.toPoint(place.end),
-    };
-    if (isOurs) {
-      this.asked = JSON.stringify(told);
-      this.tell(told);
-    }
+    clearTimeout(this.soon);
+    const [start, end] = [place.start, place.end].map((unit) => part.offsets.toPoint(unit));
+    const told = { turn: part.turn, part: part.part, start, end };
+    if (isOurs) this.soon = setTimeout(() => this.tell("picked", told), SOON_MS);
   }
 
   place(event) {
@@ -181,23 +167,25 @@ class Dissector {
     const caret = document.caretPositionFromPoint
       ? document.caretPositionFromPoint(event.clientX, event.clientY, { shadowRoots: [this.root.getRootNode()] })
       : null;
-    const isPlain = at.childNodes.length === 1 && caret && caret.offsetNode === at.firstChild;
-    if (isPlain && !at.matches(".control, .blank")) unit += Math.min(caret.offset, at.firstChild.length - 1);
+    const isPlain = at.childNodes.length === 1 && caret && caret.offsetNode === at.firstChild && !at.closest(".said");
+    if (!isPlain || at.dataset.units) return { part, unit };
+    const box = document.createRange(); // a caret stands between two characters: which of them was meant?
+    let offset = Math.min(caret.offset, at.firstChild.length - 1);
+    box.setStart(at.firstChild, offset);
+    box.setEnd(at.firstChild, offset + 1);
+    if (offset > 0 && event.clientX < box.getBoundingClientRect().left) offset -= 1;
+    unit += offset;
     return { part, unit };
   }
 
   pick(event) {
-    if (String(document.getSelection && document.getSelection())) return; // the reader marks text to copy it
+    if (markedIn(this.root.getRootNode())) return; // the reader marks text to copy it
     const found = this.place(event);
-    if (found) this.select(this.innermost(found.part, found.unit), true);
-  }
-
-  innermost(part, unit) {
-    const around = [...this.state.values, ...part.marks].filter(
-      (one) => one.part === part.index && one.start <= unit && unit < one.end,
-    );
-    const least = around.reduce((best, one) => (!best || one.end - one.start < best.end - best.start ? one : best), null);
-    return least || { ...spanAt(part, unit), part: part.index };
+    if (!found) return;
+    const { selected } = this.look;
+    const isMore = event.shiftKey && selected && selected.part === found.part.index;
+    if (!isMore) this.select(innermost(this.state, found.part, found.unit), true);
+    else this.select({ part: selected.part, start: Math.min(selected.start, found.unit), end: Math.max(selected.end, found.unit + 1) }, true);
   }
 
   hover(event) {
@@ -207,37 +195,49 @@ class Dissector {
 
   set(name, value) {
     this.look[name] = value;
-    this.stream.paint();
+    this.root.querySelector(".legend").hidden = !this.look.odds;
+    if (name === "chunks") this.relay(true);
+    else this.stream.paint(true);
   }
 
-  key(event) {
-    const { box } = this.stream;
-    const jumps = { e: [nextFault, 1], E: [nextFault, -1], "]": [nextStep, 1], "[": [nextStep, -1] };
-    const moves = { j: ROW, k: -ROW, g: -Infinity, G: Infinity };
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (jumps[event.key]) {
-      const found = jumps[event.key][0](this.state, jumps[event.key][1]);
-      if (found) this.select(found, true);
-    } else if (moves[event.key] !== undefined) {
-      box.scrollTop = Math.min(Math.max(box.scrollTop + moves[event.key], 0), box.scrollHeight);
-    } else return;
-    event.preventDefault();
-    event.stopPropagation();
+  walk(by) {
+    const last = this.rows.length - 1;
+    const from = this.look.cursor >= 0 ? this.look.cursor : this.stream.first - (by > 0 ? 1 : 0);
+    this.look.cursor = Math.min(Math.max(from + by, 0), last);
+    this.stream.nudge(this.look.cursor);
+    const row = this.rows[this.look.cursor];
+    if (row) this.status.textContent = factsAt(row.part, row.start);
   }
 
-  keyLeft(event) {
-    const step = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 }[event.key];
-    if (!step) return;
+  walkLeft(by) {
     const rows = this.state[this.pane];
-    let at = this.rowOfSelection(rows) + step;
+    const step = Math.sign(by);
+    const from = this.leftRow ? rows.indexOf(this.leftRow) : this.left.first - step;
+    let at = Math.min(Math.max(from + by, 0), rows.length - 1);
     while (rows[at] && rows[at].part < 0) at += step;
     if (rows[at]) this.select(rows[at], true);
-    event.preventDefault();
-    event.stopPropagation();
+  }
+
+  enter() {
+    const row = this.rows[this.look.cursor];
+    if (!row) return;
+    const blank = row.kind === TEXT ? row.part.text.slice(row.start, row.end).search(/\S/) : 0;
+    this.select(innermost(this.state, row.part, row.start + Math.max(blank, 0)), true);
+  }
+
+  copy() {
+    const text = textToCopy(this);
+    if (!text || !navigator.clipboard) return;
+    navigator.clipboard.writeText(text).then(
+      () => (this.status.textContent = `copied ${text.length.toLocaleString("en")} characters`),
+      () => (this.status.textContent = "The browser did not allow copying; mark the text and copy it with its own key."),
+    );
   }
 
   close() {
+    clearTimeout(this.soon);
     this.watch.disconnect();
+    document.removeEventListener("keydown", this.fromPage);
   }
 }
 
@@ -248,10 +248,12 @@ export default function (component) {
   const root = parentElement.querySelector(".dissector");
   let dissector = shown.get(root);
   if (!dissector) {
-    dissector = new Dissector(root, (place) => setTriggerValue("picked", place));
+    dissector = new Dissector(root, setTriggerValue);
     shown.set(root, dissector);
   }
-  dissector.tell = (place) => setTriggerValue("picked", place);
+  dissector.tell = setTriggerValue;
   dissector.take(data);
-  return () => {};
+  return () => {
+    if (!root.isConnected) dissector.close();
+  };
 }

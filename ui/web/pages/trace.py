@@ -3,78 +3,78 @@
 import streamlit as st
 
 from inspector.diagnostics import Location
-from inspector.text import Range
-from ui.views.break_story import break_lines
-from ui.views.dissect.dissection import Dissection
-from ui.views.dissect.verdict import landing
-from ui.views.status import status_run
-from ui.views.trace import title_of, trace_facts
-from ui.views.visible import visible_line
+from inspector.model import Json
 from ui.web.components import dissector
-from ui.web.markup import put_lines
-from ui.web.places import asked, asked_number, go, keep
+from ui.web.places import asked, go
+from ui.web.serving import current
 from ui.web.shown_trace import ShownTrace, shown_trace
 from ui.web.side_views import side_views
-from ui.web.stream_data import place, stream_data, turns_shown, window_of
+from ui.web.stream_data import Window, stream_data, turns_shown, window_of
 from ui.web.trace_actions import trace_actions
-from ui.web.value_rows import value_rows
+from ui.web.trace_head import rail_of, trace_title, verdict_line
+from ui.web.trace_neighbours import go_beside, neighbours
+from ui.web.trace_place import look_at, picked_place, place_of, told_place
+from ui.web.value_rows import NEAR, value_rows
 
-_WIDTH = 96
+_EVERY_S = 1.0
+_KEPT = 4  # windows of traces, as the browser takes them
+_FRESH_S = 600
 
 
 def show() -> None:
-    """Draw the trace that the address names, with the characters lit that it names."""
-    id_ = asked("trace")
-    if not id_:
+    """Draw the trace that the address names, with the characters lit that it names; a running one every second."""
+    if not asked("trace"):
         st.title("Trace")
         st.info("The address names no trace. Choose one in the list of traces.")
         if st.button("To the traces"):
             go("traces")
         return
-    shown = shown_trace(id_)
-    _head(shown)
-    trace_actions(shown)
-    _stream(shown)
+    shown = shown_trace(asked("trace"))
+    trace_title(shown)
+    if shown.summary.running:
+        st.fragment(_follow, run_every=_EVERY_S)()
+    else:
+        _body(shown)
 
 
-def _head(shown: ShownTrace) -> None:
-    summary, chain = shown.summary, shown.inspection.chain
-    status = status_run(chain.status, chain.broken.outcome if chain.broken else None)
-    st.title(f"{summary.id} · {visible_line(title_of(shown.trace))[:80]}".replace("$", "＄"))
-    st.text(
-        f"{status.text} · " + " · ".join(visible_line(said) for _, said in trace_facts(shown.trace, shown.inspection))
-    )
-    if chain.broken is not None:
-        put_lines(break_lines(shown.trace, shown.inspection, _WIDTH))
-
-
-def _stream(shown: ShownTrace) -> None:
-    dissection = Dissection(shown.trace, shown.inspection)
-    selected = _asked_place(shown)
-    turn = selected[0] if selected else 1
-    window = window_of(shown.trace, turn)
-    data = stream_data(shown.trace, shown.inspection, window)
-    data |= {
-        "values": value_rows(dissection, window),
-        "selected": place(*selected) if selected else None,
-        "version": f"{shown.version}.{window.first}",
-    }
-    for sentence in turns_shown(window, len(shown.trace.turns)):
-        st.caption(sentence)
-    picked = dissector(data, key=f"weaklink_dissector_{shown.summary.id}")
-    if picked is not None:
-        keep(turn=picked["turn"], part=picked["part"], start=picked["start"], end=picked["end"])
-        selected = _asked_place(shown)
-    led = side_views(dissection, None if selected is None else Location(*selected))
-    if led is not None:
-        keep(turn=led.turn, part=led.part, start=led.range.start, end=led.range.end)
+def _follow() -> None:
+    """A running trace as it is now; the whole page anew when it has ended."""
+    shown = shown_trace(asked("trace"))
+    _body(shown)
+    if not shown.summary.running:
         st.rerun()
 
 
-def _asked_place(shown: ShownTrace) -> tuple[int, str, Range] | None:
-    """The place that the address names, else the break, else the first fault."""
-    turn, start, end = asked_number("turn"), asked_number("start"), asked_number("end")
-    if turn is not None and start is not None and end is not None and start <= end:
-        return turn, asked("part") or "text", Range(start, end)
-    found = landing(shown.inspection)
-    return None if found is None else (found.turn, found.part, found.range)
+def _body(shown: ShownTrace) -> None:
+    above = st.container()  # filled when it is known what was chosen in the stream
+    at = _stream(shown, place_of(shown))
+    with above:
+        led = verdict_line(shown)
+        led = rail_of(shown, at) or led
+        trace_actions(shown, at)
+    led = side_views(shown, at) or led
+    if led is not None:
+        look_at(led)
+        st.rerun()
+
+
+def _stream(shown: ShownTrace, at: Location | None) -> Location | None:
+    """The dissector; the place that is selected after what was done in it."""
+    key = f"weaklink_dissector_{shown.summary.id}"
+    window = window_of(shown.trace, at.turn if at else 1)
+    for sentence in turns_shown(window, len(shown.trace.turns)):
+        st.caption(sentence)
+    middle = ((at.turn if at else 1) // NEAR * 2 + 1) * NEAR // 2
+    data = _data(current().where, f"{shown.version}.{window.first}.{middle}", window, middle, shown)
+    done = dissector({**data, "selected": told_place(key, at)}, key=key)
+    if done.beside:
+        to = neighbours(shown.summary)[0 if done.beside < 0 else 1]
+        if to is not None:
+            go_beside(shown.summary, to, done.beside)
+    return at if done.picked is None else picked_place(done.picked)
+
+
+@st.cache_resource(show_spinner=False, max_entries=_KEPT, ttl=_FRESH_S)
+def _data(where: str | None, version: str, window: Window, turn: int, _shown: ShownTrace) -> dict[str, Json]:
+    data = stream_data(_shown.trace, _shown.inspection, window)
+    return {**data, "values": value_rows(_shown.dissection, window, turn), "version": version}

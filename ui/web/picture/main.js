@@ -25,19 +25,46 @@ function groupOf(group, data, tell) {
   if (group.title) made.append(title);
   made.append(...group.shapes.map(shapeOf));
   if (group.key) {
+    const isSelected = group.key === data.selected;
     made.classList.add("key", "button");
-    made.classList.toggle("selected", group.key === data.selected);
-    made.setAttribute("tabindex", "0");
+    made.classList.toggle("selected", isSelected);
+    if (isSelected) made.setAttribute("aria-current", "true");
+    made.dataset.key = group.key;
+    made.setAttribute("tabindex", "-1");
     made.setAttribute("role", "button");
     made.setAttribute("aria-label", group.title);
     made.onclick = () => tell(group.key);
-    made.onkeydown = (event) => {
-      if (event.key !== "Enter" && event.key !== " ") return;
-      event.preventDefault();
-      tell(group.key);
-    };
   }
   return made;
+}
+
+// One stop for the Tab key; from there arrows lead from one part that can be clicked to the next, Enter clicks it.
+function walk(root, event, tell) {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  const stops = [...root.querySelectorAll("g.button")];
+  const at = stops.indexOf(event.target.closest("g.button"));
+  const next = { ArrowRight: at + 1, ArrowDown: at + 1, ArrowLeft: at - 1, ArrowUp: at - 1, Home: 0, End: stops.length - 1 }[event.key];
+  if ((event.key === "Enter" || event.key === " ") && at >= 0) tell(stops[at].dataset.key);
+  else if (next !== undefined && stops[next]) {
+    stops[next].focus();
+    stop(root, stops[next]);
+  } else if (next === undefined) return;
+  event.preventDefault();
+  event.stopPropagation();
+}
+
+function stop(root, group) {
+  for (const other of root.querySelectorAll('g[tabindex="0"]')) other.setAttribute("tabindex", "-1");
+  if (group) group.setAttribute("tabindex", "0");
+}
+
+// Bring what is selected into view, sideways only.
+function reveal(root) {
+  const here = root.querySelector("g.selected");
+  if (!here) return;
+  const [box, own] = [here.getBoundingClientRect(), root.getBoundingClientRect()];
+  if (box.left >= own.left && box.right <= own.right) return;
+  root.scrollLeft += box.left - own.left - own.width / 2 + box.width / 2;
 }
 
 export default function (component) {
@@ -48,10 +75,18 @@ export default function (component) {
   root.classList.toggle("dark", isDark);
   root.classList.toggle("light", !isDark);
   root.setAttribute("aria-label", data.label);
+  const tell = (key) => setTriggerValue("picked", key);
+  const focused = root.querySelector("g:focus");
   const made = document.createElementNS(SVG, "svg");
   made.setAttribute("width", String(data.width));
   made.setAttribute("height", String(data.height));
-  made.append(...data.groups.map((group) => groupOf(group, data, (key) => setTriggerValue("picked", key))));
+  made.append(...data.groups.map((group) => groupOf(group, data, tell)));
   root.replaceChildren(made);
+  const groups = [...root.querySelectorAll("g.button")];
+  const again = focused && groups.find((group) => group.dataset.key === focused.dataset.key);
+  stop(root, again || groups.find((group) => group.dataset.key === data.selected) || groups[0]);
+  if (again) again.focus({ preventScroll: true });
+  root.onkeydown = (event) => walk(root, event, tell);
+  reveal(root);
   return () => {};
 }

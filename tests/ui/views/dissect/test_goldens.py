@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from inspector.chain.data_flow import trace_values
+from inspector.inspection import data_flow_of
 from inspector.text import Range
 from storage import Mark
 from tests.ui.views.dissect import scenes
@@ -97,7 +97,7 @@ def sides_of_nothing(width: int) -> Iterator[Line]:
 
 def _sides(dissection: Dissection, width: int) -> Iterator[Line]:
     place = landing(dissection.inspection) or dissection.parts[-1].location(Range(0, 0))
-    flow = trace_values(dissection.trace, dissection.inspection.chain.steps)
+    flow = data_flow_of(dissection.trace, dissection.inspection)
     views = {
         "verdict": verdict(dissection, width),
         "diagnostics": diagnostic_list(dissection),

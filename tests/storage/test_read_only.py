@@ -1,0 +1,116 @@
+"""A store that was opened for reading alone: it reads what others write, and the database refuses it every change."""
+
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy import exc
+
+from inspector.errors import StoreError
+from inspector.inspection import inspect_trace
+from storage import NoDatabaseYetError, Store, open_store
+from storage.schema import REVISIONS
+from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
+
+_WRITES: tuple[Callable[[Store], object], ...] = (
+    lambda store: store.save(inspected(trace("b"))),
+    lambda store: store.mark(1, note="no"),
+    lambda store: store.unmark(1),
+    lambda store: store.delete([1]),
+    lambda store: store.prune(before_s=1e12),
+    lambda store: store.reinspect(inspect_trace),
+    lambda store: store.vacuum(),
+    lambda store: store.index_pending(),
+)
+
+
+@pytest.mark.parametrize("write", _WRITES)
+def test_every_change_is_refused_in_a_sentence(database: str, write: Callable[[Store], object]) -> None:
+    with open_store(database) as writer:
+        writer.save(inspected(trace("a", BAD_CALL)))
+    with open_store(database, read_only=True) as reader:
+        before = reader.inspected(1), reader.stats()
+        with pytest.raises(StoreError, match="opened for reading alone"):
+            write(reader)
+        assert (reader.inspected(1), reader.stats()) == before
+
+
+@pytest.mark.parametrize("statement", ["DELETE FROM mark", "CREATE TABLE more (a integer)", "DROP TABLE trace"])
+def test_the_database_itself_refuses_what_would_get_past_us(database: str, statement: str) -> None:
+    open_store(database).close()
+    with (
+        open_store(database, read_only=True) as reader,
+        reader._engine.connect() as connection,
+        pytest.raises(exc.DBAPIError, match=r"readonly|read-only"),
+    ):
+        connection.execute(sa.text(statement))
+
+
+def test_a_reader_sees_what_a_writer_adds_meanwhile(database: str) -> None:
+    with open_store(database) as writer, open_store(database, read_only=True) as reader:
+        assert reader.traces() == []
+        writer.save(inspected(trace("a", GOOD_CALL), trace("b", BAD_CALL)))
+        assert [one.status for one in reader.traces()] == ["broken", "ok"]
+        assert len(reader.traces("status:broken")) == 1
+        assert reader.figures()[0].traces == 2
+
+
+def test_nothing_is_made_where_nothing_is(tmp_path: Path) -> None:
+    with pytest.raises(NoDatabaseYetError, match="there is no database"):
+        open_store(tmp_path / "folder" / "weaklink.db", read_only=True)
+    assert list(tmp_path.iterdir()) == []
+    empty = tmp_path / "empty.db"
+    empty.touch()
+    with pytest.raises(NoDatabaseYetError, match="the database is empty"):
+        open_store(empty, read_only=True)
+    assert empty.stat().st_size == 0
+
+
+@pytest.mark.parametrize(
+    ("version", "words"),
+    [
+        (REVISIONS[0], "older weaklink; run `weaklink db upgrade`"),
+        (REVISIONS[-2], "older weaklink; run `weaklink db upgrade`"),
+        ("v9999", "newer weaklink; upgrade weaklink"),
+    ],
+)
+def test_another_version_is_refused_and_stays_as_it_is(database: str, version: str, words: str) -> None:
+    with open_store(database) as writer:
+        _say_version(writer, version)
+        with pytest.raises(StoreError, match=words):
+            open_store(database, read_only=True)
+        with writer._engine.connect() as connection:
+            assert connection.scalar(sa.text("SELECT version_num FROM weaklink_version")) == version
+
+
+def test_a_database_of_something_else_is_refused_and_stays_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "other.db"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE other (a)")
+    connection.close()
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match="not one of weaklink's"):
+        open_store(path, read_only=True)
+    assert path.read_bytes() == before
+
+
+def test_what_a_killed_writer_left_in_its_log_can_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "weaklink.db"
+    script = (
+        "import os, sys; from storage import open_store; from tests.storage.samples import inspected, trace\n"
+        "store = open_store(sys.argv[1]); store.save(inspected(trace('a'))); os.kill(os.getpid(), 9)"
+    )
+    root = Path(__file__).parents[2]
+    subprocess.run([sys.executable, "-c", script, str(path)], cwd=root, check=False, timeout=100)
+    assert Path(f"{path}-wal").stat().st_size > 0
+    with open_store(path, read_only=True) as reader:
+        assert len(reader.traces()) == 1
+
+
+def _say_version(store: Store, version: str) -> None:
+    with store._engine.begin() as connection:
+        connection.execute(sa.text("UPDATE weaklink_version SET version_num = :version"), {"version": version})

@@ -1,0 +1,29 @@
+"""Syntax colours: what is coloured how, and that nothing of a text is lost or obeyed."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ui.views.palette import Style
+from ui.views.run import Run, plain
+from ui.views.syntax import syntax_line, syntax_lines
+from ui.views.visible import visible_line
+
+
+def test_the_keys_and_values_of_json_are_told_apart() -> None:
+    line = syntax_line('{"city": "Oslo", "days": 3}', "json")
+    assert Run('"city"', Style.KEY) in line
+    assert Run('"Oslo"', Style.OK) in line
+    assert Run("3", Style.INFO) in line
+
+
+def test_the_words_of_a_language_are_told() -> None:
+    first, second = syntax_lines("def f():\n    return 1\n", "python")
+    assert Run("def", Style.REASONING) in first
+    assert Run("return", Style.REASONING) in second
+
+
+@given(
+    st.text(st.characters(blacklist_categories=["Cs"]), max_size=80), st.sampled_from(["json", "python", "bash", "sql"])
+)
+def test_no_character_is_lost_and_none_is_obeyed(text: str, language: str) -> None:
+    assert plain(syntax_line(text, language)) == visible_line(text)

@@ -1,0 +1,31 @@
+// What in the whole page, shadows included, can only have been made of a trace's text: a list of its outer HTML.
+() => {
+  const found = [];
+  const own = location.origin;
+  const nodes = function* (root) {
+    for (const node of root.querySelectorAll("*")) {
+      yield node;
+      if (node.shadowRoot) yield* nodes(node.shadowRoot);
+    }
+  };
+  const read = ".stMarkdown, [data-testid=stMarkdownContainer]";
+  const streamlits = "[data-testid=stSidebarNavLink], [data-testid=stSkipToContent], [data-testid=stHeaderActionElements] a";
+  const isMade = (node) => {
+    const name = node.localName;
+    if (["iframe", "object", "embed", "math", "video", "audio", "base", "marquee", "frame"].includes(name)) return true;
+    if (name === "img" || name === "image") return true;
+    if (name === "a" && !node.matches(streamlits)) return true;
+    if (name === "script" && !(node.src.startsWith(own) && node.closest("head")) && !node.closest("head, body > script")) return true;
+    if (name === "style" && /display:\s*none\}$/.test(node.textContent.trim())) return true;
+    if (name === "title" && node.closest("svg") === null && !node.closest("head")) return true;
+    if (node.matches(".katex, .stMarkdownColoredText, .stMarkdownColoredBackground, .stMarkdownSmall, .math")) return true;
+    if (node.closest(read) && ["em", "strong", "del", "blockquote", "table", "ul", "ol", "hr", "code", "small", "b"].includes(name)) return true;
+    if (node.matches("[data-testid=stIconMaterial]") && node.textContent === "delete") return true;
+    return [...node.attributes].some(
+      (one) => one.name.startsWith("on") || (/^(xlink:)?(href|src|action|formaction|data)$/.test(one.name) && /^\s*(javascript|data:text|https?:\/\/(?!127\.0\.0\.1))/i.test(one.value)),
+    );
+  };
+  for (const node of nodes(document)) if (isMade(node)) found.push(node.outerHTML.slice(0, 300));
+  if (window.attacked) found.push("a script of a trace ran");
+  return found;
+}

@@ -1,0 +1,1 @@
+"""Files brought into the database from the screen."""

@@ -1,0 +1,227 @@
+"""The import dialog: a path is typed and completed, its files are read, and a report says what they held."""
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input
+
+from inspector.errors import WeaklinkError
+from ui.importing.file_places import files_below
+from ui.reports.import_lines import import_lines
+from ui.tui.commands import Command, bindings
+from ui.tui.imports.commands import IMPORT_COMMANDS
+from ui.tui.imports.paths import common_start, completions
+from ui.tui.imports.reading_in import Progress, read_in
+from ui.tui.line_bar import LineBar
+from ui.tui.line_view import Lines, LineView
+from ui.tui.store_access import sentence
+from ui.tui.work import begin
+from ui.views.palette import Style
+from ui.views.run import Line, Run
+from ui.views.stats_wording import bar
+from ui.views.visible import visible_line
+from ui.views.wording import counted, quoted, wrapped
+
+_EVERY_S = 0.1
+_BAR = 20
+_ABOUT = (
+    "A file, a folder, or a pattern like `logs/**/*.jsonl`. Keys and passwords are replaced before anything is kept."
+)
+
+
+class PathInput(Input):
+    """The line that a path is typed into."""
+
+    BINDINGS: ClassVar[list[BindingType]] = []
+
+
+class ImportScreen(ModalScreen[None]):
+    """Imports into the database `where`; `imported` is called when traces came in."""
+
+    ACTIONS: ClassVar[tuple[Command, ...]] = IMPORT_COMMANDS
+    # Enter is the line's own already.
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings([one for one in IMPORT_COMMANDS if one.id != "import.start"])]
+    DEFAULT_CSS = """
+    ImportScreen { align: center middle; }
+    ImportScreen > Vertical {
+        width: 95%; max-width: 140; height: auto; max-height: 90%;
+        background: $surface; border: round $border; padding: 0 1;
+    }
+    ImportScreen Input { border: none; height: 1; padding: 0; background: $background; }
+    ImportScreen LineBar { background: $surface; }
+    ImportScreen #hints { height: 2; }
+    ImportScreen LineView { height: auto; background: $surface; display: none; }
+    """
+
+    def __init__(self, where: str | None, place: str, imported: Callable[[], None]) -> None:
+        super().__init__()
+        self._where = where
+        self._place = place
+        self._imported = imported
+        self._progress: Progress | None = None
+        self._offered: list[str] = []
+        self._at = 0
+
+    def compose(self) -> ComposeResult:
+        """The path, what could stand there, how far it is, and the report."""
+        with Vertical() as box:
+            box.border_title = f"import into {visible_line(self._place.rpartition('/')[2])}"
+            box.border_subtitle = "enter imports, tab completes, esc leaves"
+            yield PathInput(compact=True, placeholder="path")
+            yield LineBar(id="hints")
+            yield LineBar(id="progress")
+            yield LineView(id="report")
+
+    @property
+    def is_reading(self) -> bool:
+        """Whether files are being read."""
+        return self._progress is not None
+
+    def on_mount(self) -> None:
+        """Say what it is about."""
+        self._hint([quoted(_ABOUT, Style.DIM)])
+        self.query_one(PathInput).focus()
+
+    def on_unmount(self) -> None:
+        """Stop behind the file in hand."""
+        if self._progress is not None:
+            self._progress.left.set()
+
+    def on_input_changed(self) -> None:
+        """Other paths could stand there."""
+        if self.query_one(PathInput).value not in self._offered:
+            self._offered = []
+            self._hint([quoted(_ABOUT, Style.DIM)])
+
+    def on_input_submitted(self) -> None:
+        """Import."""
+        self.action_start()
+
+    def action_start(self) -> None:
+        """Read the files at the path."""
+        typed = self.query_one(PathInput).value.strip()
+        if self.is_reading:
+            return
+        wrong = _wrong_with(typed)
+        if wrong is not None:
+            self._hint([(Run("✖ ", Style.ERROR), *quoted(wrong))])
+        else:
+            begin(self, partial(self._read, str(Path(typed).expanduser())), "import")
+
+    async def action_complete(self) -> None:
+        """Complete the path; where it is complete as far as can be, take the next one that begins so."""
+        line = self.query_one(PathInput)
+        if self._offered and line.value in self._offered:
+            self._at = (self._offered.index(line.value) + 1) % len(self._offered)
+            self._put(self._offered[self._at])
+            return
+        found = await asyncio.to_thread(completions, line.value)
+        if not found:
+            self._hint([(Run("✖ ", Style.ERROR), *quoted(f"No path begins with `{line.value}`."))])
+            return
+        common = common_start(found)
+        if len(found) > 1:
+            self._offered = [common, *found]
+            shown = "  ".join(
+                visible_line(one.rstrip("/").rpartition("/")[2] + "/" * one.endswith("/")) for one in found
+            )
+            self._hint([(Run(shown[:2_000], Style.DIM),)])
+        else:
+            self._hint([quoted(_ABOUT, Style.DIM)])
+        self._put(common)
+
+    def action_leave(self) -> None:
+        """Stop behind the file in hand; where nothing is read, close."""
+        if self._progress is not None and not self._progress.left.is_set():
+            self._progress.left.set()
+            self._say_progress()
+        else:
+            self.workers.cancel_node(self)
+            self.dismiss(None)
+
+    def _put(self, path: str) -> None:
+        line = self.query_one(PathInput)
+        with self.prevent(Input.Changed):
+            line.value = path
+        line.cursor_position = len(path)
+
+    def _hint(self, lines: list[Line]) -> None:
+        width = max(self.query_one("#hints").size.width, 20)
+        self.query_one("#hints", LineBar).say([one for line in lines for one in wrapped(line, width)])
+
+    async def _read(self, path: str) -> None:
+        progress = self._progress = Progress()
+        self.query_one(PathInput).disabled = True
+        self._hint([])
+        work = asyncio.create_task(asyncio.to_thread(read_in, self._where, path, progress))
+        work.add_done_callback(lambda task: task.cancelled() or task.exception())  # also where nobody waits any more
+        try:
+            while not work.done():
+                self._say_progress()
+                await asyncio.wait([work], timeout=_EVERY_S)
+            self._report(progress, work.exception())
+        finally:
+            progress.left.set()
+            self._progress = None
+            if progress.traces:
+                self._imported()
+
+    def _report(self, progress: Progress, error: BaseException | None) -> None:
+        if error is not None and not isinstance(error, WeaklinkError):
+            raise error
+        line = self.query_one(PathInput)
+        line.disabled = False
+        line.focus()
+        lead: list[Line] = []
+        width = max(self.query_one("#progress").size.width, 40)
+        if error is not None:
+            lead = list(wrapped((Run("✖ ", Style.ERROR), *quoted(sentence(error, self._place))), width, indent=2))
+        if progress.done < progress.files:
+            kept = f"{counted(progress.done, 'file')} of {progress.files:,} read; of the others nothing was kept."
+            lead.append((Run("… ", Style.WARNING), Run(kept)))
+        if not progress.files and error is None:
+            lead.append((Run("▲ ", Style.WARNING), Run("There are no files there.")))
+        lines = [*lead, *(import_lines(progress.reports, width=width) if progress.reports else ())]
+        self.query_one("#progress", LineBar).say([])
+        view = self.query_one("#report", LineView)
+        view.display = True
+        view.styles.height = min(len(lines), max(self.size.height * 9 // 10 - 6, 4))
+        view.show(Lines(lines))
+        if progress.reports:
+            view.focus()
+
+    def _say_progress(self) -> None:
+        progress = self._progress
+        if progress is None:
+            return
+        share = progress.done / progress.files if progress.files else 0.0
+        said = f"{bar(share, _BAR):<{_BAR}} {progress.done:,}/{progress.files:,}  {counted(progress.traces, 'trace')}  "
+        what = "stopping behind " if progress.left.is_set() else "text index" if progress.is_indexing else ""
+        name = "" if progress.is_indexing else visible_line(progress.path)
+        self.query_one("#progress", LineBar).say([(Run(said, Style.INFO), Run(what, Style.WARNING), Run(name))])
+
+
+def _last(path: str) -> str:
+    """The last part of a path; of a folder with its `/`."""
+    return visible_line(path.rstrip("/").rpartition("/")[2] + "/" * path.endswith("/"))
+
+
+def _wrong_with(path: str) -> str | None:
+    """What is wrong with a path to import, in a sentence; None for nothing."""
+    if not path:
+        return "The path of a file or a folder is wanted."
+    first = next(files_below([str(Path(path).expanduser())]), None)
+    if first is None:
+        return f"There are no files in `{path}`."
+    try:
+        is_there = Path(first).exists()
+    except (OSError, ValueError):  # ValueError: a name that no file can have
+        is_there = False
+    return None if is_there else f"There is no file or folder `{path}`."

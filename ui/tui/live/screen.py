@@ -1,0 +1,249 @@
+"""The live view: a stream that grows, its open spans, spans that close, and faults while the model still speaks."""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import BindingType
+
+from inspector.capture.events import ChunksArrived, RecordEvent, TurnEnded
+from inspector.diagnostics import Diagnostic
+from inspector.errors import WeaklinkError
+from inspector.model import Span, ToolCall
+from storage import Store
+from ui.tui.commands import Command, bindings
+from ui.tui.footer import KeyFooter
+from ui.tui.line_bar import LineBar
+from ui.tui.line_view import Lines, LineView
+from ui.tui.live.commands import LIVE_COMMANDS
+from ui.tui.live.growing import GrowingTrace
+from ui.tui.live.lines import GrowingLines
+from ui.tui.live.rate import Rate
+from ui.tui.live.watching import Watched
+from ui.tui.status_line import StatusLine
+from ui.tui.store_access import StoreAccess, sentence
+from ui.tui.upper_screen import UpperScreen
+from ui.tui.work import begin
+from ui.views import live_lines
+from ui.views.palette import Style
+from ui.views.run import Line, Run
+from ui.views.trace import model_of, title_of
+from ui.views.visible import visible_line
+from ui.views.wording import counted
+
+_EVERY_S = 0.2
+_AGAIN_S = 1.0  # after a store that did not answer
+_MOST_EVENTS = 2_000  # lines below the stream
+_MOST_WAITING = 50_000  # chunks that wait while the view is held still; more are left in the database until then
+
+
+class LiveScreen(UpperScreen):
+    """Trace `id` while it is being recorded; `on_ended` is called once it has ended, with this screen gone."""
+
+    ACTIONS: ClassVar[tuple[Command, ...]] = LIVE_COMMANDS
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(LIVE_COMMANDS)]
+    DEFAULT_CSS = """
+    LiveScreen { background: $background; }
+    LiveScreen #stream { height: 2fr; }
+    LiveScreen #heading { background: $surface; }
+    LiveScreen #events { height: 1fr; }
+    """
+
+    def __init__(self, access: StoreAccess, id: int, on_ended: Callable[[int], None]) -> None:
+        super().__init__(access, f"trace {id}", "live")
+        self._trace_id = id
+        self._on_ended = on_ended
+        self._rate = Rate()
+        self._growing = GrowingTrace(self._span_closed, self._fault_found)
+        self._lines = GrowingLines(self._growing, 80)
+        self._events: list[Line] = []
+        self._waiting: list[RecordEvent] = []
+        self._is_paused = False
+        self._follows = True
+        self._problem = ""
+
+    def compose(self) -> ComposeResult:
+        """From top to bottom."""
+        yield StatusLine()
+        yield LineView(id="stream")
+        yield LineBar(id="heading")
+        yield LineView(id="events")
+        yield KeyFooter()
+
+    @property
+    def stream(self) -> LineView:
+        """The stream."""
+        return self.query_one("#stream", LineView)
+
+    @property
+    def events(self) -> LineView:
+        """What happened in it, a line each."""
+        return self.query_one("#events", LineView)
+
+    @property
+    def growing(self) -> GrowingTrace:
+        """The trace as far as it is shown."""
+        return self._growing
+
+    def on_mount(self) -> None:
+        """Watch the trace."""
+        self.stream.focus()
+        self._say_all()
+        begin(self, self._watch, "watch")
+
+    def on_resize(self) -> None:
+        """Lines are made for a width."""
+        self.call_after_refresh(self._lay_out_anew)
+
+    def on_line_view_moved(self, event: LineView.Moved) -> None:
+        """Whoever goes up in the stream wants to read there; at its end one follows."""
+        if event.view is self.stream:
+            self._follows = event.index >= self._lines.count - 1
+            self._say_all()
+
+    def action_pause(self) -> None:
+        """Hold the stream still, or go on."""
+        self._is_paused = not self._is_paused
+        if not self._is_paused:
+            waiting, self._waiting = self._waiting, []
+            self._take(waiting)
+        self._say_all()
+
+    def action_follow(self) -> None:
+        """Stay at the end of the stream, or let it go."""
+        self._follows = not self._follows
+        self._show_grown()
+
+    def action_next_pane(self) -> None:
+        """Give the keys to the other list."""
+        (self.stream if self.focused is self.events else self.events).focus()
+
+    def action_open(self) -> None:
+        """Open the trace as far as it came."""
+        self._leave()
+
+    def action_reload(self) -> None:
+        """Begin anew."""
+        self.access.forget()
+        self._begin_anew()
+        begin(self, self._watch, "watch")
+
+    async def _watch(self) -> None:
+        """Look at the store again and again, until the trace has ended."""
+        watched = Watched(self._trace_id)
+        while True:
+            try:
+                if len(self._waiting) < _MOST_WAITING:
+                    seen = await self.access.ask(watched.look)
+                    if seen.is_anew:
+                        self._begin_anew()
+                    self._came(seen.events, is_first=seen.is_anew)
+                    self._problem = ""
+                    if not seen.is_running and not self._is_paused:
+                        self._leave()
+                        return
+                await asyncio.sleep(_EVERY_S)
+            except WeaklinkError as error:
+                self._problem = sentence(error, self.access.name)
+                self._say_all()
+                await asyncio.sleep(_AGAIN_S)
+
+    def _came(self, events: Sequence[RecordEvent], *, is_first: bool) -> None:
+        chunks = sum(len(event.chunks) for event in events if isinstance(event, ChunksArrived))
+        self._rate.count(0 if is_first else chunks, time.monotonic())
+        if self._is_paused:
+            self._waiting += events
+            self._say_all()
+        else:
+            self._take(events)
+
+    def _take(self, events: Sequence[RecordEvent]) -> None:
+        for event in events:
+            self._growing.take(event)
+            if isinstance(event, TurnEnded):
+                model = model_of(self._growing.trace) if self._growing.trace is not None else ""
+                self._tell(live_lines.turn_lines(self._called, event.turn, event.value, width=self._width, model=model))
+        if events:
+            self._show_grown()
+        else:
+            self._say_all()
+
+    def _show_grown(self) -> None:
+        self._lines.update()
+        self.stream.renew()
+        with self.prevent(LineView.Moved):
+            if self._follows:
+                self.stream.move_to(self._lines.count - 1)
+            del self._events[: max(len(self._events) - _MOST_EVENTS, 0)]
+            self.events.renew()
+            if self.focused is not self.events:
+                self.events.move_to(len(self._events) - 1)
+        self._say_all()
+
+    def _begin_anew(self) -> None:
+        self._growing = GrowingTrace(self._span_closed, self._fault_found)
+        self._events, self._waiting = [], []
+        self._lay_out_anew()
+
+    def _lay_out_anew(self) -> None:
+        self._lines = GrowingLines(self._growing, max(self.stream.scrollable_content_region.width, 40))
+        self._lines.update()
+        at = self.stream.cursor
+        with self.prevent(LineView.Moved):
+            self.stream.show(self._lines, cursor=self._lines.count - 1 if self._follows else at)
+            self.events.show(Lines(self._events), cursor=len(self._events) - 1)
+        self._say_all()
+
+    def _span_closed(self, turn: int, span: Span, words: str, calls: Sequence[ToolCall]) -> None:
+        self._tell(live_lines.span_lines(self._called, turn, span, words, calls, width=self._width))
+
+    def _fault_found(self, diagnostic: Diagnostic) -> None:
+        self._tell(live_lines.fault_lines(self._called, diagnostic, width=self._width))
+
+    def _tell(self, lines: Iterable[Line]) -> None:
+        self._events += lines
+
+    @property
+    def _called(self) -> str:
+        return str(self._trace_id)
+
+    @property
+    def _width(self) -> int:
+        return max(self.events.scrollable_content_region.width, 40)
+
+    def _leave(self) -> None:
+        self.dismiss(None)
+        self._on_ended(self._trace_id)
+
+    def _say_all(self) -> None:
+        trace = self._growing.trace
+        title = visible_line(title_of(trace)) if trace is not None else ""
+        self.crumbs = (f"{self._trace_id} {title}".strip(), "live")
+        about: Line = (Run("▸ running", Style.INFO),)
+        if trace is not None and model_of(trace):
+            about = (*about, Run(f"  {visible_line(model_of(trace))}", Style.DIM))
+        self.say(about, self._facts(), self._problem)
+        faults = sum(len(part.faults) for turn in self._growing.turns for part in turn.parts.values())
+        said = [Run(" what happened", Style.STRONG), Run(f"  {counted(faults, 'fault')} so far", Style.ERROR)]
+        self.query_one("#heading", LineBar).say([tuple(said if faults else said[:1])])
+
+    def _facts(self) -> Line:
+        growing = self._growing
+        bars = self._rate.bars(20 if self.size.width >= 100 else 8)
+        facts = [Run(f"{counted(growing.chunks, 'chunk')}  {self._rate.per_second:,}/s "), Run(bars, Style.INFO)]
+        dropped = growing.dropped
+        facts.append(Run(f"  drop {dropped:,}", Style.ERROR if dropped else Style.DIM))
+        if self._is_paused:
+            waiting = sum(len(event.chunks) for event in self._waiting if isinstance(event, ChunksArrived))
+            facts.append(Run(f"  ‖ paused, {counted(waiting, 'chunk')} waiting", Style.WARNING))
+        else:
+            facts.append(Run("  ● follow", Style.OK) if self._follows else Run("  ○ follow", Style.DIM))
+        return tuple(facts)
+
+
+def newest_running(store: Store) -> int | None:
+    """The id of the trace that began last of those being recorded; None where there is none."""
+    running = store.paging().pulse().running
+    return max(running, default=None)

@@ -1,0 +1,1 @@
+"""The rules: what each says, and how often it was broken."""

@@ -1,0 +1,55 @@
+// Keys of the dissector: those of the terminal debugger, wherever those make sense in a browser.
+
+const LINES = { j: 1, k: -1, ArrowDown: 1, ArrowUp: -1, PageDown: 20, PageUp: -20, " ": 20, g: -Infinity, G: Infinity, Home: -Infinity, End: Infinity };
+
+// What a key does, as a function; undefined where it is none of ours.
+function deedOf(dissector, key) {
+  const { state, look, search } = dissector;
+  const to = (places, direction) => () => {
+    const found = nextOf(places, look.selected, direction);
+    if (found) dissector.select(found, true);
+  };
+  return {
+    e: to(state.faultPlaces, 1),
+    E: to(state.faultPlaces, -1),
+    "]": to(state.stepPlaces, 1),
+    "[": to(state.stepPlaces, -1),
+    "}": () => dissector.tell("beside", 1),
+    "{": () => dissector.tell("beside", -1),
+    "/": () => {
+      search.input.focus();
+      search.input.select();
+    },
+    n: () => search.go(1),
+    N: () => search.go(-1),
+    y: () => dissector.copy(),
+    Escape: () => dissector.stream.box.focus({ preventScroll: true }),
+  }[key];
+}
+
+function keyed(dissector, event) {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+  const inLeft = dissector.left.box.contains(event.target);
+  const deed =
+    LINES[event.key] !== undefined
+      ? () => (inLeft ? dissector.walkLeft(LINES[event.key]) : dissector.walk(LINES[event.key]))
+      : event.key === "Enter" && !inLeft && !event.target.closest("button, input")
+        ? () => dissector.enter()
+        : deedOf(dissector, event.key);
+  if (!deed || (event.target.closest("input, [role=tab]") && LINES[event.key] !== undefined)) return;
+  deed();
+  event.preventDefault();
+  event.stopPropagation();
+}
+
+// From one tab to the next, as in every list of tabs.
+function keyedTab(dissector, event) {
+  const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+  if (!by) return;
+  const { tabs } = dissector;
+  const next = tabs[(tabs.indexOf(event.target) + by + tabs.length) % tabs.length];
+  next.focus();
+  next.click();
+  event.preventDefault();
+  event.stopPropagation();
+}

@@ -1,0 +1,56 @@
+// Places in the texts: turned from Python's into the browser's, put in order, and what lies around one.
+
+// A place as Python gave it, in units of its part; null where that part is not here.
+function inUnits(byName, place) {
+  const part = place && byName.get(`${place.turn} ${place.part}`);
+  if (!part) return null;
+  const { offsets, index } = part;
+  const found = { part: index, start: offsets.toUnit(place.start), end: offsets.toUnit(place.end) };
+  if (place.from !== undefined) found.from = offsets.toUnit(place.from);
+  return found;
+}
+
+function withUnits(byName, rows) {
+  return rows.map((row) => ({ ...row, ...(inUnits(byName, row) || { part: -1, start: 0, end: 0 }) }));
+}
+
+function isBefore(one, other) {
+  return one.part < other.part || (one.part === other.part && one.start < other.start);
+}
+
+function inOrder(places) {
+  return places.filter((one) => one.part >= 0).sort((a, b) => a.part - b.part || a.start - b.start);
+}
+
+// The next of some places in order, seen from the selected one; without one the first, or going back the last.
+function nextOf(places, here, direction) {
+  if (!here) return places[direction > 0 ? 0 : places.length - 1];
+  return direction > 0
+    ? places.find((one) => isBefore(here, one))
+    : places.findLast((one) => isBefore(one, here));
+}
+
+// The smallest value or fault around a place; a member is chosen by its key too. Without any, the span.
+function innermost(state, part, unit) {
+  let best = null;
+  let least = Infinity;
+  for (const one of [...state.values, ...part.marks]) {
+    if (one.part !== part.index || unit >= one.end) continue;
+    const from = one.from === undefined ? one.start : one.from;
+    if (from > unit || one.end - from >= least) continue;
+    best = one;
+    least = one.end - from;
+  }
+  return best || { ...spanAt(part, unit), part: part.index };
+}
+
+// The innermost row that holds a selection.
+function rowHolding(rows, here) {
+  let best = -1;
+  if (!here) return best;
+  rows.forEach((row, index) => {
+    const holds = row.part === here.part && row.start <= here.start && here.end <= Math.max(row.end, row.start + 1);
+    if (holds && (best < 0 || row.end - row.start <= rows[best].end - rows[best].start)) best = index;
+  });
+  return best;
+}

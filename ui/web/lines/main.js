@@ -1,0 +1,56 @@
+// Lines of styled words; those that lead somewhere are buttons. Every text in them only ever becomes `textContent`.
+
+function wordsOf(runs) {
+  return runs.map(([style, words]) => {
+    const run = document.createElement("span");
+    if (style) run.className = style;
+    run.textContent = words;
+    return run;
+  });
+}
+
+function lineOf(line, index, tell) {
+  const made = document.createElement(line.leads ? "button" : "div");
+  made.className = "line";
+  made.append(...wordsOf(line.runs));
+  if (!made.textContent) made.textContent = " ";
+  if (line.leads) {
+    made.type = "button";
+    made.onclick = () => tell(index);
+  }
+  const item = document.createElement("div");
+  item.setAttribute("role", "listitem");
+  item.append(made);
+  return item;
+}
+
+// Up and down go from one line that leads somewhere to the next.
+function walk(event) {
+  const by = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 }[event.key];
+  if (!by || event.ctrlKey || event.metaKey || event.altKey) return;
+  const stops = [...event.currentTarget.querySelectorAll("button")];
+  const next = stops[stops.indexOf(event.target) + by];
+  if (next) next.focus();
+  event.preventDefault();
+  event.stopPropagation();
+}
+
+const shown = new WeakMap();
+
+export default function (component) {
+  const { parentElement, data, setTriggerValue } = component;
+  const root = parentElement.querySelector(".lines");
+  const [red, green, blue] = (getComputedStyle(root).backgroundColor.match(/[\d.]+/g) || [255, 255, 255]).map(Number);
+  const isDark = 0.299 * red + 0.587 * green + 0.114 * blue < 128;
+  root.classList.toggle("dark", isDark);
+  root.classList.toggle("light", !isDark);
+  root.classList.toggle("wraps", data.wraps);
+  root.setAttribute("aria-label", data.label);
+  root.onkeydown = walk;
+  const said = JSON.stringify(data.lines);
+  if (shown.get(root) !== said) {
+    shown.set(root, said);
+    root.replaceChildren(...data.lines.map((line, index) => lineOf(line, index, (at) => setTriggerValue("picked", at))));
+  }
+  return () => {};
+}
