@@ -52,7 +52,7 @@ def pareto(rows: Rows, *, label: str, count: str, key: str, height: int) -> str 
         tooltip=told
     )
     words = base.mark_text(align="left", dx=5, fontSize=_FONT, color=_of(Style.PLAIN)).encode(text="said:N")
-    return _clicked(drawn.add_params(_pick(label)) + words, key, label, height)
+    return _clicked(alt.layer(drawn.add_params(_pick(label)), words), key, label, height)
 
 
 def columns(rows: Rows, *, label: str, count: str, key: str, title: str, height: int) -> str | None:
@@ -68,7 +68,7 @@ def columns(rows: Rows, *, label: str, count: str, key: str, title: str, height:
     words = base.mark_text(dy=-8, fontSize=_FONT, color=_of(Style.PLAIN)).encode(
         text=alt.Text(f"{count}:Q", format=",")
     )
-    return _clicked(drawn.add_params(_pick(label)) + words, key, label, height)
+    return _clicked(alt.layer(drawn.add_params(_pick(label)), words), key, label, height)
 
 
 def statuses_by_day(rows: Rows, *, key: str, is_share: bool, height: int) -> str | None:
@@ -132,7 +132,7 @@ def heat_map(rows: Rows, *, across: str, down: str, share: str, key: str, height
         color=alt.Color("fill:N", scale=None), tooltip=told
     )
     words = base.mark_text(fontSize=11).encode(text="said:N", color=alt.Color("ink:N", scale=None))
-    found = _picked(cells.add_params(_pick(across, down)) + words, key, height)
+    found = _picked(alt.layer(cells.add_params(_pick(across, down)), words), key, height)
     return (meant[str(found[across])], meant[str(found[down])]) if found else None
 
 
@@ -160,7 +160,7 @@ def _picked(chart: alt.Chart | alt.LayerChart, key: str, height: int) -> Mapping
     shown = chart.properties(height=height)
     clicks = st.session_state.setdefault(_CLICKS, 0)
     event: Any = st.altair_chart(shown, key=f"{key}_{clicks}", on_select="rerun", theme="streamlit", width="stretch")
-    chosen: list[dict[str, Any]] | None = event.selection.get(_PICK) if event and event.selection else None
+    chosen: list[Mapping[str, Any]] | None = event.selection.get(_PICK) if event and event.selection else None
     if not chosen:
         return None
     st.session_state[_CLICKS] = clicks + 1
