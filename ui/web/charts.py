@@ -132,10 +132,8 @@ def heat_map(rows: Rows, *, across: str, down: str, share: str, key: str, height
         color=alt.Color("fill:N", scale=None), tooltip=told
     )
     words = base.mark_text(fontSize=11).encode(text="said:N", color=alt.Color("ink:N", scale=None))
-    found = _picked(cells.add_params(_pick(across, down)) + words, key)
-    return (meant[str(found[across])], meant[str(found[down])]) if found else None
     found = _picked(cells.add_params(_pick(across, down)) + words, key, height)
-    return (str(found[across]), str(found[down])) if found else None
+    return (meant[str(found[across])], meant[str(found[down])]) if found else None
 
 
 def _paint(share: float, colours: Colours) -> dict[str, str]:
@@ -162,7 +160,7 @@ def _picked(chart: alt.Chart | alt.LayerChart, key: str, height: int) -> Mapping
     shown = chart.properties(height=height)
     clicks = st.session_state.setdefault(_CLICKS, 0)
     event: Any = st.altair_chart(shown, key=f"{key}_{clicks}", on_select="rerun", theme="streamlit", width="stretch")
-    chosen = event.selection.get(_PICK) if event and event.selection else None
+    chosen: list[dict[str, Any]] | None = event.selection.get(_PICK) if event and event.selection else None
     if not chosen:
         return None
     st.session_state[_CLICKS] = clicks + 1

@@ -39,11 +39,17 @@ def filled(path: Path, *, traces: int = 6) -> str:
 
 @asynccontextmanager
 async def running(
-    where: str, *, size: tuple[int, int] = (80, 24), wanted: str = "", theme: str = "dark", named: str | None = None
+    where: str,
+    *,
+    size: tuple[int, int] = (80, 24),
+    wanted: str = "",
+    theme: str = "dark",
+    named: str | None = None,
+    toasts: bool = False,
 ) -> AsyncIterator[tuple[WeaklinkApp, Pilot[None]]]:
-    """The application over a database, once it has nothing left to do."""
+    """The application over a database, once it has nothing left to do; `toasts` shows what it says for a moment."""
     app = WeaklinkApp(where, wanted=wanted, theme=theme, trace=named)
-    async with app.run_test(size=size) as pilot:
+    async with app.run_test(size=size, notifications=toasts) as pilot:
         await settled(pilot)
         yield app, pilot
 

@@ -17,6 +17,7 @@ from ui.tui.dialogs import ChoiceDialog
 from ui.tui.dissector.commands import DISSECTOR_COMMANDS, SIDE_COMMANDS, STREAM_COMMANDS, TREE_COMMANDS
 from ui.tui.dissector.deeds import Doors
 from ui.tui.dissector.side_pane import SideKind, SideView
+from ui.views.links import Link, read_link
 
 
 @pytest.mark.parametrize("pane", ["1", "2", "3"])
@@ -199,7 +200,7 @@ async def test_y_copies_text_path_value_and_link(tmp_path: Path) -> None:
     async with dissecting(tmp_path) as (stage, _):
         await stage.press("1", "enter", "j")
         copied = []
-        for down in range(6):
+        for down in range(7):
             await stage.press("y")
             assert isinstance(stage.app.screen, ChoiceDialog)
             await stage.press(*["j"] * down, "enter")
@@ -207,7 +208,8 @@ async def test_y_copies_text_path_value_and_link(tmp_path: Path) -> None:
         assert copied[:3] == ['"Oslo"', "/city", '"Oslo"']
         assert copied[3].startswith('{"name": "get_weather"')
         assert copied[4] == "weaklink://trace/1?step=1"
-        assert copied[5].startswith("weaklink tui 1 --db ")
+        assert copied[5].startswith("weaklink tui 'weaklink://trace/1?turn=")
+        assert read_link(copied[6]) == Link("1", place=stage.place)
         await stage.press("y", "escape")
 
 
