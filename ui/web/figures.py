@@ -5,7 +5,7 @@ import streamlit as st
 from inspector.chain.metrics_groups import Aspect, GroupFigures, GroupKey, Slice
 from storage import Violations
 from ui.web.serving import current
-from ui.web.stores import store
+from ui.web.stores import WHOLE_TEXTS, store
 
 _FRESH_S = 60
 _KEPT = 256
@@ -38,16 +38,16 @@ def hits(group: GroupFigures, measure: str) -> int:
     return group.tally(measure).hits
 
 
-@st.cache_resource(show_spinner="Counting …", ttl=_FRESH_S, max_entries=_KEPT)
+@st.cache_resource(show_spinner="Counting …", ttl=_FRESH_S, max_entries=_KEPT, hash_funcs=WHOLE_TEXTS)
 def _grouped(where: str | None, wanted: str, by: tuple[GroupKey, ...], version: str) -> tuple[GroupFigures, ...]:
     return tuple(store().figures(wanted, by=by))
 
 
-@st.cache_resource(show_spinner="Counting …", ttl=_FRESH_S, max_entries=_KEPT)
+@st.cache_resource(show_spinner="Counting …", ttl=_FRESH_S, max_entries=_KEPT, hash_funcs=WHOLE_TEXTS)
 def _sliced(where: str | None, wanted: str, aspect: Aspect, version: str) -> tuple[Slice, ...]:
     return tuple(store().breakdown(aspect, wanted))
 
 
-@st.cache_resource(show_spinner="Counting …", ttl=_FRESH_S, max_entries=_KEPT)
+@st.cache_resource(show_spinner="Counting …", ttl=_FRESH_S, max_entries=_KEPT, hash_funcs=WHOLE_TEXTS)
 def _violated(where: str | None, wanted: str, version: str) -> tuple[Violations, ...]:
     return tuple(store().violations(wanted, limit=_MOST_VIOLATIONS))

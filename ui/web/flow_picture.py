@@ -17,14 +17,16 @@ _HIGHEST = 160
 _NAME = 12
 
 
-def flow_picture(chain: Chain, flow: DataFlow) -> Picture:
-    """At most the first `MOST_STEPS` steps; a step's key is its number. The longest way through is thick."""
-    steps = chain.steps[:MOST_STEPS]
-    edges = [(used, step.number) for step in steps for used in step.depends_on]
+def flow_picture(chain: Chain, flow: DataFlow, around: int = 1) -> Picture:
+    """At most the `MOST_STEPS` steps around one; a step's key is its number. The longest way through is thick."""
+    first = max(min(around - MOST_STEPS // 2, len(chain.steps) - MOST_STEPS), 0)
+    steps = chain.steps[first : first + MOST_STEPS]
+    edges = [(used - first, step.number - first) for step in steps for used in step.depends_on if used > first]
     top = max((_height(edge) for edge in edges), default=0) + 24
-    longest = set(pairwise(flow.critical_path))
-    arcs = [_arc(edge, top, is_longest=edge in longest) for edge in edges]
-    boxes = [_box(step, top, is_break=chain.broken is not None and chain.broken.step == step.number) for step in steps]
+    longest = {(one - first, other - first) for one, other in pairwise(flow.critical_path)}
+    arcs = [_arc(edge, top, first, is_longest=edge in longest) for edge in edges]
+    broken = chain.broken.step if chain.broken is not None else 0
+    boxes = [_box(step, top, first, is_break=step.number == broken) for step in steps]
     width = len(steps) * (_WIDE + _GAP) + _GAP
     left = len(chain.steps) - len(steps)
     more = f"; {counted(left, 'further step')}" if left else ""
@@ -37,21 +39,21 @@ def _height(edge: tuple[int, int]) -> float:
     return min(20 + (_middle(edge[1]) - _middle(edge[0])) / 5, _HIGHEST)
 
 
-def _arc(edge: tuple[int, int], ground: float, *, is_longest: bool) -> Group:
+def _arc(edge: tuple[int, int], ground: float, first: int, *, is_longest: bool) -> Group:
     start, end = _middle(edge[0]), _middle(edge[1])
     peak = ground - _height(edge)
     way = f"M{start:.1f} {ground:.1f} C{start:.1f} {peak:.1f} {end:.1f} {peak:.1f} {end:.1f} {ground:.1f}"
     drawn = Shape("path", {"d": way}, f"{Style.TOOL_RESULT}{' thick' if is_longest else ''}")
-    return Group((drawn,), f"step {edge[1]} uses what step {edge[0]} returned")
+    return Group((drawn,), f"step {edge[1] + first} uses what step {edge[0] + first} returned")
 
 
 def _middle(number: int) -> float:
     return _GAP + (number - 1) * (_WIDE + _GAP) + _WIDE / 2
 
 
-def _box(step: Step, top: float, *, is_break: bool) -> Group:
+def _box(step: Step, top: float, first: int, *, is_break: bool) -> Group:
     glyph = step_glyph(step)
-    left = _middle(step.number) - _WIDE / 2
+    left = _middle(step.number - first) - _WIDE / 2
     name = visible_line(step.call.name or UNNAMED)
     short = name if len(name) <= _NAME else name[: _NAME - 1] + "…"
     shapes = (

@@ -59,7 +59,7 @@ def _flow(shown: ShownTrace, at: Location) -> Location | None:
         st.caption("This trace has no tool calls, so nothing flows.")
         return None
     step = step_at(shown.dissection, at)
-    drawn = flow_picture(chain, data_flow(shown))
+    drawn = flow_picture(chain, data_flow(shown), step.number if step else 1)
     key = picture(drawn, key="weaklink_flow", selected=str(step.number) if step else None)
     st.caption(f"{drawn.label}. The thick way is the longest; a click leads to the step.")
     led = _lines(origins(data_flow(shown), step), "Where values came from")

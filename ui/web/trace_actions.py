@@ -13,6 +13,7 @@ from ui.web.places import go
 from ui.web.serving import current
 from ui.web.shown_trace import ShownTrace
 from ui.web.stores import store, writable
+from ui.web.trace_neighbours import go_beside, neighbours
 
 _NOTE = "weaklink_note"
 
@@ -20,25 +21,34 @@ _NOTE = "weaklink_note"
 def trace_actions(shown: ShownTrace, at: Location | None) -> None:
     """Draw the buttons in a row; a note goes to the whole trace, or to the turn or step of the place."""
     id_ = shown.summary.id
-    mark, share, take, compare = st.columns(4)
-    with mark.popover(_marked(shown), width="stretch"):
-        _marks(shown, at)
-    with share.popover("Link", icon=":material/link:", width="stretch"):
-        st.caption("This address opens the same characters")
-        st.code(_address(), language=None, wrap_lines=True)
-        st.caption("In a terminal")
-        st.code(_command(id_), language=None, wrap_lines=True)
-    take.download_button(
-        "One HTML file",
-        data=lambda: "".join(html_page([(id_, shown.trace, shown.inspection)], title=f"trace {id_}")).encode(),
-        file_name=f"weaklink-trace-{id_}.html",
-        mime="text/html",
-        icon=":material/download:",
-        on_click="ignore",
-        width="stretch",
-    )
-    if compare.button("Compare", icon=":material/compare_arrows:", width="stretch"):
-        go("compare", runs=id_)
+    with st.container(horizontal=True):
+        _beside(shown)
+        with st.popover(_marked(shown)):
+            _marks(shown, at)
+        with st.popover("Link", icon=":material/link:"):
+            st.caption("This address opens the same characters")
+            st.code(_address(), language=None, wrap_lines=True)
+            st.caption("In a terminal")
+            st.code(_command(id_), language=None, wrap_lines=True)
+        st.download_button(
+            "One HTML file",
+            data=lambda: "".join(html_page([(id_, shown.trace, shown.inspection)], title=f"trace {id_}")).encode(),
+            file_name=f"weaklink-trace-{id_}.html",
+            mime="text/html",
+            icon=":material/download:",
+            on_click="ignore",
+        )
+        if st.button("Compare", icon=":material/compare_arrows:"):
+            go("compare", runs=id_)
+
+
+def _beside(shown: ShownTrace) -> None:
+    newer, older = neighbours(shown.summary)
+    ways = ((newer, -1, "Newer", ":material/chevron_left:", "{"), (older, 1, "Older", ":material/chevron_right:", "}"))
+    for to, by, label, icon, key in ways:
+        said = f"The next {label.lower()} trace of this filter; key {key} in the stream"
+        if st.button(label, icon=icon, disabled=to is None, help=said) and to is not None:
+            go_beside(shown.summary, to, by)
 
 
 def _marked(shown: ShownTrace) -> str:

@@ -1,7 +1,5 @@
 """The head of a trace's page: what it is, how it ended and where it broke, and its turns as a rail."""
 
-import streamlit as st
-
 from inspector.diagnostics import Location
 from ui.views.dissect.side import SideLine
 from ui.views.dissect.verdict import landing
@@ -14,23 +12,14 @@ from ui.views.wording import counted, quoted
 from ui.web.components import lines, picture
 from ui.web.markup import put_title
 from ui.web.shown_trace import ShownTrace
-from ui.web.trace_neighbours import go_beside, neighbours
 from ui.web.trace_rail import rail, rail_boxes, selected_box
 
-_LONGEST = 90
+_LONGEST = 80
 
 
-def trace_head(shown: ShownTrace) -> None:
-    """Draw the title, with the ways to the neighbours beside it."""
-    summary = shown.summary
-    title, newer, older = st.columns([6, 1, 1], vertical_alignment="center")
-    before, behind = neighbours(summary)
-    with title:
-        put_title(f"{summary.id} · {visible_line(title_of(shown.trace))[:_LONGEST]}")
-    for place, to, by, label, key in ((newer, before, -1, "Newer", "{"), (older, behind, 1, "Older", "}")):
-        said = f"The {label.lower()} trace of this filter; key {key} in the stream"
-        if place.button(label, disabled=to is None, width="stretch", help=said) and to is not None:
-            go_beside(summary, to, by)
+def trace_title(shown: ShownTrace) -> None:
+    """Draw the heading."""
+    put_title(f"{shown.summary.id} · {visible_line(title_of(shown.trace)[:_LONGEST])}")
 
 
 def verdict_line(shown: ShownTrace) -> Location | None:

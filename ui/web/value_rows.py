@@ -10,22 +10,31 @@ from ui.views.dissect.tree_row import TreeRow
 from ui.web.stream_data import Window, place, runs
 
 MOST_ROWS = 5_000
+NEAR = 250
+"""So many turns before and behind the one that is looked at are expanded; turns further off are a row each."""
 
 
-def value_rows(dissection: Dissection, window: Window) -> list[Json]:
-    """The rows of the window's turns, everything expanded that is quickly read; at most `MOST_ROWS` of them."""
+def value_rows(dissection: Dissection, window: Window, turn: int) -> list[Json]:
+    """The rows of the window's turns, near `turn` expanded where that is quickly read; at most `MOST_ROWS` of them."""
     rows: list[Json] = []
-    waiting = [row for row in _reversed(turn_rows(dissection)) if window.first <= row.key[0] <= window.last]  # type: ignore[operator]  # a turn's key is its number
+    turns = [row for row in turn_rows(dissection) if window.first <= _turn(row) <= window.last]
+    at = max(turn - window.first, 0)
+    waiting = _reversed(turns[max(at - MOST_ROWS // 2, 0) :])
     room = HEAVY
     while waiting:
         row = waiting.pop()
         if len(rows) == MOST_ROWS:
             return [*rows, {"depth": 0, "runs": runs(("dim", f"… {MOST_ROWS:,} rows are shown"))}]
         rows.append(_row(row))
-        if row.grow is not None and row.heavy <= room:
+        if row.grow is not None and row.heavy <= room and abs(_turn(row) - turn) <= NEAR:
             room -= row.heavy
             waiting += _reversed(row.grow())
     return rows
+
+
+def _turn(row: TreeRow) -> int:
+    """The first word of a row's key is the number of its turn."""
+    return int(row.key[0])
 
 
 def _reversed(rows: Iterable[TreeRow]) -> list[TreeRow]:

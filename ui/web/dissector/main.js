@@ -212,7 +212,8 @@ class Dissector {
   walkLeft(by) {
     const rows = this.state[this.pane];
     const step = Math.sign(by);
-    let at = Math.min(Math.max(rows.indexOf(this.leftRow) + by, 0), rows.length - 1);
+    const from = this.leftRow ? rows.indexOf(this.leftRow) : this.left.first - step;
+    let at = Math.min(Math.max(from + by, 0), rows.length - 1);
     while (rows[at] && rows[at].part < 0) at += step;
     if (rows[at]) this.select(rows[at], true);
   }

@@ -19,10 +19,15 @@ function glyphAt(text, unit, odd) {
   return `\\u${code.toString(16).padStart(4, "0")}`;
 }
 
+const NARROW = [1, 1];
+const BROAD = [2, 1];
+
 // How many cells of a fixed-width font the character at a place takes, and how many UTF-16 units it is.
 function cellsAt(text, unit, odd) {
   const code = text.charCodeAt(unit);
-  if (code >= 0x20 && code < 0x7f) return [1, 1];
+  if (code >= 0x20 && code < 0x7f) return NARROW;
+  if (code >= 0x3041 && code < 0xa000 && code !== 0x3164) return BROAD; // these two only save time
+  if (code > 0xad && code < 0x34f) return NARROW;
   const glyph = glyphAt(text, unit, odd);
   const units = code >= 0xd800 && code < 0xdc00 ? 2 : 1;
   if (glyph !== null) return [glyph.length, units];

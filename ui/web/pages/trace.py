@@ -11,10 +11,10 @@ from ui.web.shown_trace import ShownTrace, shown_trace
 from ui.web.side_views import side_views
 from ui.web.stream_data import Window, stream_data, turns_shown, window_of
 from ui.web.trace_actions import trace_actions
-from ui.web.trace_head import rail_of, trace_head, verdict_line
+from ui.web.trace_head import rail_of, trace_title, verdict_line
 from ui.web.trace_neighbours import go_beside, neighbours
 from ui.web.trace_place import look_at, picked_place, place_of, told_place
-from ui.web.value_rows import value_rows
+from ui.web.value_rows import NEAR, value_rows
 
 _EVERY_S = 1.0
 _KEPT = 4  # windows of traces, as the browser takes them
@@ -30,7 +30,7 @@ def show() -> None:
             go("traces")
         return
     shown = shown_trace(asked("trace"))
-    trace_head(shown)
+    trace_title(shown)
     if shown.summary.running:
         st.fragment(_follow, run_every=_EVERY_S)()
     else:
@@ -46,15 +46,13 @@ def _follow() -> None:
 
 
 def _body(shown: ShownTrace) -> None:
-    at = place_of(shown)
-    led = verdict_line(shown)
-    led = rail_of(shown, led or at) or led
-    if led is not None:
-        look_at(led)
-        at = led
-    trace_actions(shown, at)
-    at = _stream(shown, at)
-    led = side_views(shown, at)
+    above = st.container()  # filled when it is known what was chosen in the stream
+    at = _stream(shown, place_of(shown))
+    with above:
+        led = verdict_line(shown)
+        led = rail_of(shown, at) or led
+        trace_actions(shown, at)
+    led = side_views(shown, at) or led
     if led is not None:
         look_at(led)
         st.rerun()
@@ -66,7 +64,8 @@ def _stream(shown: ShownTrace, at: Location | None) -> Location | None:
     window = window_of(shown.trace, at.turn if at else 1)
     for sentence in turns_shown(window, len(shown.trace.turns)):
         st.caption(sentence)
-    data = _data(current().where, f"{shown.version}.{window.first}", window, shown)
+    middle = ((at.turn if at else 1) // NEAR * 2 + 1) * NEAR // 2
+    data = _data(current().where, f"{shown.version}.{window.first}.{middle}", window, middle, shown)
     done = dissector({**data, "selected": told_place(key, at)}, key=key)
     if done.beside:
         to = neighbours(shown.summary)[0 if done.beside < 0 else 1]
@@ -76,6 +75,6 @@ def _stream(shown: ShownTrace, at: Location | None) -> Location | None:
 
 
 @st.cache_resource(show_spinner=False, max_entries=_KEPT, ttl=_FRESH_S)
-def _data(where: str | None, version: str, window: Window, _shown: ShownTrace) -> dict[str, Json]:
+def _data(where: str | None, version: str, window: Window, turn: int, _shown: ShownTrace) -> dict[str, Json]:
     data = stream_data(_shown.trace, _shown.inspection, window)
-    return {**data, "values": value_rows(_shown.dissection, window), "version": version}
+    return {**data, "values": value_rows(_shown.dissection, window, turn), "version": version}

@@ -1,0 +1,72 @@
+"""The whole story in a real browser: from what breaks most to the characters, to their origin, to a good run, and back.
+
+Screenshots of every station are kept in build/screenshots.
+"""
+
+import re
+from pathlib import Path
+from time import monotonic
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.ui.web.pages_walked import watched
+
+_SCREENSHOTS = Path(__file__).parents[3] / "build" / "screenshots"
+_SIZES = {"desktop": (1280, 900), "phone": (390, 844)}
+_WORST = "T406 error-result"
+_PATIENCE_S = 10.0
+_LIT = ".streambox .piece.selected"
+
+
+@pytest.mark.parametrize("size", list(_SIZES))
+def test_from_what_breaks_most_to_its_characters_to_a_good_run_and_by_a_link_back(
+    demo_dashboard: str, browser: Browser, size: str
+) -> None:
+    width, height = _SIZES[size]
+    with watched(browser, width=width, height=height) as page:
+        page.goto(demo_dashboard)
+        page.locator(f'.role-mark [aria-label*="{_WORST}"]').first.click()
+        expect(page).to_have_url(re.compile("filter=status%3Abroken"))
+        _keep(page, size, "1-what-breaks")
+
+        page.get_by_role("button", name=re.compile("All of them|The traces behind these numbers")).click()
+        expect(page.get_by_role("heading", name="Traces", exact=True)).to_be_visible()
+        page.locator(".listing tbody tr", has_text="invented-value").dblclick()
+
+        expect(page.locator(".streambox")).to_contain_text("[T406] error-result")
+        _lit(page, '{"name": "get_invoice", "content": {"error": "service unavailable, try again later"}}')
+        _keep(page, size, "2-the-break")
+
+        page.get_by_role("button", name=re.compile("^turn 5: tool call of step 2, refund_payment")).click()
+        expect(page.get_by_role("listitem").filter(has_text="/payment_id")).to_contain_text("stood nowhere before")
+        _keep(page, size, "3-a-value-from-nowhere")
+        page.get_by_role("button", name=re.compile("^step 1, get_invoice")).click()
+        page.get_by_role("button", name=re.compile("number .*the user")).click()
+        _lit(page, "2025-0114")
+        expect(page).to_have_url(re.compile(r"turn=2&part=text&start=\d+&end=\d+"))
+        _keep(page, size, "4-where-the-cause-got-its-value-from")
+        link = page.url
+
+        page.get_by_role("button", name="Compare", exact=True).click()
+        page.locator(".listing tbody tr", has_text="ok").first.dblclick()
+        expect(page.get_by_role("button", name=re.compile("Open B there"))).to_be_visible()
+        _keep(page, size, "5-beside-a-good-run")
+
+    with watched(browser, width=width, height=height) as fresh:
+        fresh.goto(link)
+        _lit(fresh, "2025-0114")
+        _keep(fresh, size, "6-the-link-in-a-fresh-browser")
+
+
+def _lit(page: Page, text: str) -> None:
+    """Exactly these characters are lit, however many rows they are cut into."""
+    lit, until = page.locator(_LIT), monotonic() + _PATIENCE_S
+    while lit.evaluate_all("found => found.map((one) => one.textContent).join('')") != text and monotonic() < until:
+        page.wait_for_timeout(100)
+    assert "".join(lit.all_text_contents()) == text
+
+
+def _keep(page: Page, size: str, name: str) -> None:
+    _SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=_SCREENSHOTS / f"{size}-{name}.png", full_page=True)
