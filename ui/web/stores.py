@@ -5,6 +5,9 @@ import streamlit as st
 from storage import Store, open_store
 from ui.web.serving import current
 
+WHOLE_TEXTS = {str: lambda text: text.encode("utf-8", "surrogatepass")}
+"""`hash_funcs` of a cache that texts of traces are asked of: they may hold lone surrogates."""
+
 
 def store() -> Store:
     """The open store of this process, which only reads. StoreError where it cannot be opened, anew at each call."""
