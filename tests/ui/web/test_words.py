@@ -23,7 +23,9 @@ def test_every_mark_is_escaped_and_nothing_else_is_changed(text: str) -> None:
     assert not re.search(r"(?<!\\)[*_`~\[\]()#>|$<&:!]", shown)
 
 
-@pytest.mark.parametrize("found", [":smile:", ":material/home:", "www.", "https://", "someone@example", "->", "<-", ">=", "--"])
+@pytest.mark.parametrize(
+    "found", [":smile:", ":material/home:", "www.", "https://", "someone@example", "->", "<-", ">=", "--"]
+)
 def test_what_is_found_after_markdown_was_read_has_a_joiner_within(found: str) -> None:
     assert found not in plain(f"a {found} b").replace("\\", "")
 
