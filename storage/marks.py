@@ -40,10 +40,14 @@ def put_mark(connection: sa.Connection, mark: Mark) -> None:
     connection.execute(sa.insert(tables.mark), row)
 
 
-def take_marks(connection: sa.Connection, trace_id: int, turn: int | None, step: int | None) -> None:
-    """Take away the mark of a turn or a step; all marks of the trace where neither is named."""
-    place = [_mark.trace_id == trace_id] if turn is None and step is None else _at(trace_id, turn, step)
-    connection.execute(sa.delete(tables.mark).where(*place))
+def take_mark(connection: sa.Connection, trace_id: int, turn: int | None, step: int | None) -> None:
+    """Take away the mark of a turn or a step, or that of the trace itself where neither is named."""
+    connection.execute(sa.delete(tables.mark).where(*_at(trace_id, turn, step)))
+
+
+def take_marks(connection: sa.Connection, trace_id: int) -> None:
+    """Take away all marks of a trace, those of its turns and steps too."""
+    connection.execute(sa.delete(tables.mark).where(_mark.trace_id == trace_id))
 
 
 def move_marks(connection: sa.Connection, trace_id: int, to: int) -> None:

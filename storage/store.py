@@ -11,18 +11,15 @@ import sqlalchemy as sa
 
 from inspector.inspection import Inspection, inspect_trace
 from inspector.model import Trace, Turn
-from inspector.version import __version__
 from storage import tables
 from storage.drafts import Draft, draft
-from storage.engine import new_engine, prepare_file, snapshot, vacuum, writing
-from storage.excerpts import SearchResults, first_words, hit
+from storage.engine import new_engine, prepare_file, snapshot, writing
 from storage.failures import reading, sentences
 from storage.filter import Completion, complete_filter, parse_filter
 from storage.groups import in_groups
-from storage.inserting import delete_traces
 from storage.listing import page
 from storage.location import Place, mark_of, place_of
-from storage.marks import Mark, put_mark, read_marks, take_marks
+from storage.marks_asked import KeepsMarks
 from storage.paging import Paging
 from storage.reading import find_id, read_inspection, read_trace, read_turns
 from storage.running.following import Following
@@ -30,15 +27,13 @@ from storage.running.recovery import broken_off, end_where_it_broke, read_open_t
 from storage.running.rows import write_steps
 from storage.running.step import Step
 from storage.schema import check_file, ensure_current
-from storage.search import index_some
+from storage.searches_asked import SearchesTexts
 from storage.statistics_asked import AsksStatistics
 from storage.summaries import Cursor, TraceSummary, summaries
-from storage.toolsets import drop_unused_toolsets
-from storage.upkeep import StoreStats, count_rows, inspect_again, prune, stats_of
+from storage.upkeep_asked import KeptUp
 from storage.writing import Saved, write
 
 _GROUP = 200  # traces whose rows are in memory at a time
-_INSPECTED = 20  # traces that are inspected while other writers wait
 _RECOVERED = 5  # the same, where their rows are written one by one
 
 
@@ -67,7 +62,7 @@ def open_store(
     return Store(engine, place)
 
 
-class Store(AsksStatistics):
+class Store(AsksStatistics, KeepsMarks, SearchesTexts, KeptUp):
     """Traces and inspections in a database. Made by `open_store`; may be used from several threads at once.
 
     Every method raises StoreError for what the database refuses, and what it then was to write is not there at all.
@@ -213,91 +208,15 @@ class Store(AsksStatistics):
         """What a screen asks that shows long lists, page by page."""
         return Paging(self._reads)
 
-    def search(self, words: str, *, limit: int = 20, after: Cursor | None = None) -> SearchResults:
-        """The newest traces that hold these words, with the place of the first; what a filter takes is taken here too.
-
-        Raises FilterError. How many traces the text index has still to read is said: see `index_pending`.
-        """
-        wanted = parse_filter(words)
-        with self._reads() as connection, reading(self.place, "a trace"):
-            traces = page(connection, wanted, limit=limit, after=after)
-            hits = tuple(hit(connection, trace, first_words(wanted)) for trace in traces)
-            return SearchResults(hits, count_rows(connection, tables.search_pending))
-
-    def mark(self, id: int | str, *, turn: int | None = None, step: int | None = None, note: str = "") -> None:
-        """Mark a trace, or one turn or step of it (both count from 1), with a note; that of a second mark counts.
-
-        Marks stay when a longer version of the session comes or the trace is inspected again; they go with it.
-        """
-        with sentences(self.place), writing(self._engine) as connection:
-            put_mark(connection, Mark(find_id(connection, id), turn, step, note, time.time()))
-
-    def unmark(self, id: int | str, *, turn: int | None = None, step: int | None = None) -> None:
-        """Take away the mark of one turn or step of a trace; all its marks where neither is named."""
-        with sentences(self.place), writing(self._engine) as connection:
-            take_marks(connection, find_id(connection, id), turn, step)
-
-    def marks(self, ids: Iterable[int | str]) -> dict[int, tuple[Mark, ...]]:
-        """The marks of these traces, the oldest first, by the trace's number; traces without one are left out."""
-        with self._reads() as connection:
-            return read_marks(connection, [find_id(connection, one) for one in ids])
-
     def complete(self, filter: str, cursor: int | None = None) -> list[Completion]:  # noqa: A002  # as in `traces`
         """What could stand at the cursor in a filter, or at its end, the likeliest first; 50 at most."""
         with self._reads() as connection:
             return complete_filter(connection, filter, len(filter) if cursor is None else cursor)
 
-    def index_pending(self, *, limit: int | None = None) -> int:
-        """Read traces that the text index does not hold yet, all or at most `limit` of them; how many were read."""
-        done = 0
-        while (limit is None or done < limit) and self._waiting():
-            room = _GROUP if limit is None else min(_GROUP, limit - done)
-            with sentences(self.place), writing(self._engine) as connection:
-                done += index_some(connection, room)
-        return done
-
-    def reinspect(self, inspect: Callable[[Trace], Inspection], ids: Iterable[int | str] | None = None) -> int:
-        """Inspect traces again, all where no ids are named, and keep what was found; how many there were."""
-        with self._reads() as connection:
-            every = sa.select(tables.trace.c.id).order_by(tables.trace.c.id)
-            wanted = list(connection.scalars(every)) if ids is None else [find_id(connection, one) for one in ids]
-        for group in in_groups(wanted, _INSPECTED):
-            with sentences(self.place), writing(self._engine) as connection:
-                inspect_again(connection, self.place, inspect, group)
-        return len(wanted)
-
-    def delete(self, ids: Iterable[int | str]) -> int:
-        """Delete traces; how many."""
-        with sentences(self.place), writing(self._engine) as connection:
-            numbers = sorted({find_id(connection, one) for one in ids})
-            delete_traces(connection, numbers)
-            drop_unused_toolsets(connection)
-        return len(numbers)
-
-    def prune(self, *, before_s: float, keep_broken: bool = False) -> int:
-        """Delete the traces from before a time (seconds since 1970-01-01 UTC); how many there were."""
-        with sentences(self.place), writing(self._engine) as connection:
-            return prune(connection, before_s=before_s, keep_broken=keep_broken)
-
-    def stats(self) -> StoreStats:
-        """What the store holds."""
-        with self._reads() as connection:
-            return stats_of(connection, version=__version__)
-
-    def vacuum(self) -> None:
-        """Give back the room that deleted traces took."""
-        with sentences(self.place):
-            vacuum(self._engine)
-
     def _broken_off(self) -> list[int]:
         """Asked before writing, which a reader may not be allowed."""
         with self._reads() as connection:
             return broken_off(connection, time.time())
-
-    def _waiting(self) -> int:
-        """How many traces the text index has still to read; asked before writing, which a reader may not be allowed."""
-        with self._reads() as connection:
-            return count_rows(connection, tables.search_pending)
 
     @contextmanager
     def _following(self) -> Iterator[sa.Connection]:

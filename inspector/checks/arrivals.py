@@ -1,7 +1,7 @@
 """C501 and C502: what the numbers and the times of a turn's chunks say about its recording."""
 
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import pairwise, repeat
 from operator import attrgetter
 
 import msgspec
@@ -56,9 +56,9 @@ def _gap(before: int, after: int) -> str | None:
 
 def _arrivals(turn: Turn) -> Iterator[_Arrival]:
     for part in turn.parts:
-        start, chunks = 0, part.chunks
-        for index, end in enumerate(chunks.ends if chunks is not None else ()):
-            assert chunks is not None
-            offset_s = chunks.offsets_s[index] if chunks.offsets_s is not None else None
-            yield _Arrival(chunks.sequences[index], part.name, Range(start, end), offset_s)
+        if part.chunks is None:
+            continue
+        start, chunks, offsets_s = 0, part.chunks, part.chunks.offsets_s or repeat(None)
+        for end, sequence, offset_s in zip(chunks.ends, chunks.sequences, offsets_s, strict=False):
+            yield _Arrival(sequence, part.name, Range(start, end), offset_s)
             start = end

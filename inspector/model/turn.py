@@ -3,9 +3,11 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import repeat
 
 import msgspec
 
+from inspector.model.columns import Entries
 from inspector.model.generation import Generation
 
 
@@ -40,14 +42,15 @@ class Chunks:
 
     `ends` are the code-point offsets in the part's text at which chunks end, ascending; the last is the text's length.
     `offsets_s`, `token_ids` and `logprobs` are None where the source kept none for the whole part, and hold None for
-    single chunks without. Columns have equal lengths; ValueError otherwise.
+    single chunks without. Columns have equal lengths; ValueError otherwise. Each is a tuple, or where they are many a
+    column of `inspector.model.columns`: go through it from one end to the other where it is wanted whole.
     """
 
-    ends: tuple[int, ...]
-    sequences: tuple[int, ...]
-    offsets_s: tuple[float | None, ...] | None = None
-    token_ids: tuple[tuple[int, ...] | None, ...] | None = None
-    logprobs: tuple[tuple[float, ...] | None, ...] | None = None
+    ends: Entries[int]
+    sequences: Entries[int]
+    offsets_s: Entries[float | None] | Entries[float] | None = None
+    token_ids: Entries[tuple[int, ...] | None] | Entries[tuple[int, ...]] | None = None
+    logprobs: Entries[tuple[float, ...] | None] | Entries[tuple[float, ...]] | None = None
 
     def __post_init__(self) -> None:
         for column in (self.sequences, self.offsets_s, self.token_ids, self.logprobs):
@@ -89,16 +92,11 @@ class Part:
         """The chunks one by one, in order; none where the source kept only the text."""
         if self.chunks is None:
             return
+        chunks, none = self.chunks, repeat(None)
+        known = (chunks.offsets_s or none, chunks.token_ids or none, chunks.logprobs or none)
         start = 0
-        for index, end in enumerate(self.chunks.ends):
-            yield Chunk(
-                self.chunks.sequences[index],
-                self.name,
-                self.text[start:end],
-                self.chunks.offsets_s[index] if self.chunks.offsets_s else None,
-                self.chunks.token_ids[index] if self.chunks.token_ids else None,
-                self.chunks.logprobs[index] if self.chunks.logprobs else None,
-            )
+        for end, sequence, offset_s, ids, odds in zip(chunks.ends, chunks.sequences, *known, strict=False):
+            yield Chunk(sequence, self.name, self.text[start:end], offset_s, ids, odds)
             start = end
 
 

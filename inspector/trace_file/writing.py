@@ -119,10 +119,10 @@ def _part(part: Part) -> PartLine:
 def _chunks(chunks: Chunks) -> ChunksLine:
     offsets, logprobs = chunks.offsets_s, chunks.logprobs
     return ChunksLine(
-        chunks.ends,
-        chunks.sequences,
+        tuple(chunks.ends),
+        tuple(chunks.sequences),
         None if offsets is None else tuple(None if at is None else number(at) for at in offsets),
-        chunks.token_ids,
+        None if chunks.token_ids is None else tuple(chunks.token_ids),
         None if logprobs is None else tuple(None if some is None else _numbers(some) for some in logprobs),
     )
 

@@ -33,7 +33,7 @@ def from_blob(blob: bytes) -> bytes:
     if blob[:1] != _ZSTD:
         raise DamagedBlobError("a packed column begins with an unknown mark")
     try:
-        return zstd.decompress(blob[1:])
+        return zstd.decompress(memoryview(blob)[1:])
     except zstd.ZstdError as error:
         raise DamagedBlobError(f"a packed column cannot be unpacked: {error}") from error
 

@@ -1,10 +1,11 @@
 """The chunks of a part as one packed value: columns of numbers beside the text, never a row per chunk."""
 
 from collections.abc import Callable, Sequence
-from itertools import chain, islice
+from itertools import chain
 from typing import Any, TypeVar
 
 from inspector.model import Chunks
+from inspector.model.columns import Column, Ragged, Singles, Sparse
 from storage.packing.numbers import (
     pack_floats,
     pack_integers,
@@ -17,7 +18,9 @@ from storage.packing.values import pack, unpack
 
 _Entry = TypeVar("_Entry")
 _Number = TypeVar("_Number", int, float)
-_NONE = -1
+_NONE, _NO_LENGTH = -1, b"\xff"
+_BYTES = "b"
+_IS_THERE = bytes(length != _NO_LENGTH[0] for length in range(256))
 
 
 def pack_chunks(chunks: Chunks) -> bytes:
@@ -53,14 +56,13 @@ def _sparse(column: Sequence[_Entry | None] | None, packed: Callable[[Sequence[_
     return [b"" if all(there) else there, packed([entry for entry in column if entry is not None])]
 
 
-def _from_sparse(stored: Any, unpacked: Callable[[Any], Sequence[_Entry]]) -> tuple[_Entry | None, ...] | None:
+def _from_sparse(
+    stored: Any, unpacked: Callable[[Any], Column[_Entry]]
+) -> Column[_Entry] | Column[_Entry | None] | None:
     if stored is None:
         return None
     there, entries = stored[0], unpacked(stored[1])
-    if not there:
-        return tuple(entries)
-    rest = iter(entries)
-    return tuple(next(rest) if is_there else None for is_there in there)
+    return Sparse(there, entries) if there else entries
 
 
 def _nested(column: Sequence[tuple[_Number, ...] | None] | None, packed: Callable[[Sequence[_Number]], Any]) -> Any:
@@ -73,11 +75,16 @@ def _nested(column: Sequence[tuple[_Number, ...] | None] | None, packed: Callabl
 
 def _from_nested(
     stored: Any, unpacked: Callable[[Any], Sequence[_Number]]
-) -> tuple[tuple[_Number, ...] | None, ...] | None:
+) -> Column[tuple[_Number, ...]] | Column[tuple[_Number, ...] | None] | None:
     if stored is None:
         return None
-    lengths, numbers = unpack_integers(stored[0]), unpacked(stored[1])
-    if len(lengths) == len(numbers) and min(lengths, default=1) == max(lengths, default=1) == 1:
-        return tuple(zip(numbers, strict=True))  # one token a chunk, as servers mostly send
-    rest = iter(numbers)
-    return tuple(None if length == _NONE else tuple(islice(rest, length)) for length in lengths)
+    (code, raw), numbers = stored[0], unpacked(stored[1])
+    if code != _BYTES:
+        lengths = unpack_integers((code, raw))
+        there = bytes(length != _NONE for length in lengths)
+        entries: Column[tuple[_Number, ...]] = Ragged([length for length in lengths if length != _NONE], numbers)
+        return Sparse(there, entries) if 0 in there else entries
+    there, lengths = raw.translate(_IS_THERE), raw.replace(_NO_LENGTH, b"")
+    one_each = lengths.count(1) == len(lengths) == len(numbers)  # as servers mostly send
+    entries = Singles(numbers) if one_each else Ragged(lengths, numbers)
+    return Sparse(there, entries) if len(lengths) < len(raw) else entries

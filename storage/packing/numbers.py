@@ -3,10 +3,11 @@
 import sys
 from array import array
 from collections.abc import Sequence
-from itertools import accumulate, chain
+from itertools import chain
 from operator import sub
 from typing import Any
 
+from inspector.model.columns import Column, Numbers, Seconds, Sums
 from storage.packing.values import pack, unpack
 
 _MICROSECONDS = "u"
@@ -37,9 +38,13 @@ def pack_steps(values: Sequence[int]) -> Packed:
     return pack_integers(list(map(sub, values, chain((0,), values))))
 
 
-def unpack_steps(packed: Packed) -> tuple[int, ...]:
+def unpack_steps(packed: Packed) -> Column[int]:
     """The integers that `pack_steps` was given."""
-    return tuple(accumulate(unpack_integers(packed)))
+    code, raw = packed
+    steps = unpack_integers(packed)
+    if code == "b" and raw.count(1, 1) == len(raw) - 1:  # numbered without a gap, as chunks mostly are
+        return Numbers(range(steps[0], steps[0] + len(steps)))
+    return Sums(steps)
 
 
 def pack_floats(values: Sequence[float]) -> Packed:
@@ -55,13 +60,12 @@ def pack_floats(values: Sequence[float]) -> Packed:
     return "d", _little(doubles).tobytes()
 
 
-def unpack_floats(packed: Packed) -> Sequence[float]:
+def unpack_floats(packed: Packed) -> Column[float]:
     """The floats that `pack_floats` was given."""
     code, raw = packed
     if code.startswith(_MICROSECONDS):
-        return _from_microseconds(unpack_steps((code[1:], raw)))
-    values: array[float] = _array(code, raw)
-    return values
+        return Seconds(unpack_integers((code[1:], raw)))
+    return Numbers(_array(code, raw))
 
 
 def _as_microseconds(values: Sequence[float]) -> list[int]:

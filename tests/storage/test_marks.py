@@ -65,3 +65,12 @@ def test_marks_go_with_their_trace(marked: Store) -> None:
 def test_what_is_not_there_cannot_be_marked(store: Store) -> None:
     with pytest.raises(StoreError, match="no trace `nowhere`"):
         store.mark("nowhere")
+
+
+def test_the_mark_of_the_trace_itself_is_taken_without_those_in_it(marked: Store) -> None:
+    marked.mark("a", note="all of it")
+    marked.mark("a", turn=2, step=1, note="this")
+    marked.unmark("a", own_only=True)
+    (left,) = marked.marks(["a"]).values()
+    assert (None, None) not in [(one.turn, one.step) for one in left]
+    assert (2, 1, "this") in [(one.turn, one.step, one.note) for one in left]

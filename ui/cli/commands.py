@@ -28,6 +28,7 @@ COMMANDS = MappingProxyType(
         ),
         "check": Entry("ui.cli.check:check", "Inspect log files without a database; for CI."),
         "web": Entry("ui.cli.web:web", "Show the database in a browser: what breaks, how often, and where."),
+        "report": Entry("ui.cli.report:report", "Write what breaks and the worst chains as HTML pages for others."),
         "fix": Entry("ui.cli.fix:fix", "Repair training data where a repair is safe, as a copy, with a diff."),
         "export": Entry("ui.cli.export:export", "Write traces as a trace file, JSON, Markdown or one HTML page."),
         "annotate": Entry("ui.cli.annotate:annotate", "Write data flow and decision points, a JSON object a trace."),

@@ -9,27 +9,31 @@ from storage import open_store
 from ui.cli.options import color_option, database_option, json_option
 from ui.cli.paint import put, screen_width
 from ui.cli.upkeep import PATIENCE_S, end_broken_off
+from ui.views.links import read_link
 from ui.views.open_turns import open_turns_of
 from ui.views.trace import trace_lines
 from ui.views.trace_json import trace_object
+from ui.views.visible import visible_line
 
 
 @click.command("show")
-@click.argument("id")
+@click.argument("named", metavar="ID|LINK")
 @click.option("--full", is_flag=True, help="Print long texts whole, and sound calls as they were written.")
 @json_option
 @database_option
 @color_option
-def show(id: str, where: str | None, *, full: bool, as_json: bool, color: str) -> None:
+def show(named: str, where: str | None, *, full: bool, as_json: bool, color: str) -> None:
     """Show one trace: its turns with what is wrong marked in place, its chain, and where that broke.
 
     ID is the number that `weaklink list` prints, or an id of the source's own that one trace alone bears. Long texts
     are folded in the middle; faults never are. Of a trace that is still being recorded, a turn that has not ended is
-    shown as far as it came.
+    shown as far as it came. Of a link (`weaklink://trace/12?step=4`, or the address of a trace in the web page) only
+    the turns are shown that it leads to.
     """
+    link = read_link(named)
     with open_store(where, create=False, busy_timeout_s=PATIENCE_S) as store:
         end_broken_off(store)
-        summary = store.summary(id)
+        summary = store.summary(link.trace)
         number, running = summary.id, summary.running
         trace, inspection = store.inspected(number)
         open_turns = open_turns_of(store.open_turns(number), trace, inspection) if running else ()
@@ -37,6 +41,11 @@ def show(id: str, where: str | None, *, full: bool, as_json: bool, color: str) -
         value = trace_object(number, trace, inspection, running=running, open_turns=open_turns)
         sys.stdout.write(write_json(value) + "\n")
     else:
+        only = link.turns(inspection.chain.steps, len(trace.turns))
+        if link.leads and not only:
+            sys.stderr.write(
+                f"weaklink: the link leads to {visible_line(link.leads)}, which this trace does not have\n"
+            )
         lines = trace_lines(
             trace,
             inspection,
@@ -45,5 +54,6 @@ def show(id: str, where: str | None, *, full: bool, as_json: bool, color: str) -
             full=full,
             running=running,
             open_turns=open_turns,
+            only=only,
         )
         put(lines, color=color)

@@ -10,7 +10,7 @@ _COULD_NOT_RUN = 2
 
 
 @click.command("tui")
-@click.argument("id", required=False)
+@click.argument("trace", metavar="[ID|LINK]", required=False)
 @click.option("--filter", "-f", "expression", default="", metavar="EXPR", help="Only traces that match.")
 @click.option(
     "--theme",
@@ -21,15 +21,16 @@ _COULD_NOT_RUN = 2
 )
 @database_option
 @click.pass_context
-def tui(ctx: click.Context, id: str | None, expression: str, theme: str, where: str | None) -> None:
+def tui(ctx: click.Context, trace: str | None, expression: str, theme: str, where: str | None) -> None:
     """Browse the traces in the terminal, open one, and land on the link where it broke.
 
-    ID opens a trace at once. Every key is shown by `?`; other keys go into keymap.toml in your config folder, or into
-    the file that WEAKLINK_KEYMAP names.
+    ID opens a trace at once. A link opens it at its place: `weaklink://trace/12?step=4`, which `y` copies, or the
+    address of a trace in the web page. Every key is shown by `?`; other keys go into keymap.toml in your config
+    folder, or into the file that WEAKLINK_KEYMAP names.
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         sys.stderr.write("weaklink: `tui` wants a terminal; `weaklink list` and `weaklink show` print into anything\n")
         ctx.exit(_COULD_NOT_RUN)
     from ui.tui.app import WeaklinkApp  # noqa: PLC0415  # Textual takes 170 ms to load, which a refusal need not pay
 
-    WeaklinkApp(where, trace=id, wanted=expression, theme=theme).run()
+    WeaklinkApp(where, trace=trace, wanted=expression, theme=theme).run()

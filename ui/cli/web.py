@@ -8,6 +8,7 @@ import click
 from storage import open_store
 from ui.cli.options import database_option
 from ui.web.access import Access, is_loopback, links
+from ui.web.terminal import visible_output
 
 _RANDOM = "random"
 
@@ -27,8 +28,9 @@ def web(where: str | None, *, port: int, host: str, token: str, names: tuple[str
     word = secrets.token_urlsafe(18) if token == _RANDOM else token
     access = Access(host, port, word, tuple(name.lower() for name in names))
     open_store(where, read_only=True).close()
-    from ui.web.server import serve  # noqa: PLC0415  # Streamlit takes 300 ms to load
+    with visible_output():
+        from ui.web.server import serve  # noqa: PLC0415  # Streamlit takes 300 ms to load
 
-    for address in links(access):
-        sys.stderr.write(f"weaklink: the dashboard is at {address} (Ctrl-C ends it)\n")
-    serve(access, where, is_local=is_loopback(host))
+        for address in links(access):
+            sys.stderr.write(f"weaklink: the dashboard is at {address} (Ctrl-C ends it)\n")
+        serve(access, where, is_local=is_loopback(host))

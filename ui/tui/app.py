@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from textual.app import App
 from textual.binding import BindingType
+from textual.notifications import SeverityLevel
 
 from inspector.errors import WeaklinkError
 from ui.tui.chains.chain_list import ChainList
@@ -14,7 +15,8 @@ from ui.tui.chains.screen import ChainsScreen
 from ui.tui.command_palette import OfferedCommands
 from ui.tui.commands import Command, bindings, key_names, offered
 from ui.tui.diff.commands import DIFF_COMMANDS
-from ui.tui.dissector.commands import SIDE_COMMANDS, STREAM_COMMANDS, TREE_COMMANDS
+from ui.tui.dissector.commands import DISSECTOR_COMMANDS, SIDE_COMMANDS, STREAM_COMMANDS, TREE_COMMANDS
+from ui.tui.dissector.screen import DissectorScreen
 from ui.tui.doors import FurtherScreens
 from ui.tui.footer import KeyFooter
 from ui.tui.help_screen import HelpScreen
@@ -22,12 +24,13 @@ from ui.tui.imports.commands import IMPORT_COMMANDS
 from ui.tui.keymap import keymap_path, read_keymap
 from ui.tui.lab.commands import LAB_COMMANDS
 from ui.tui.line_commands import LINE_COMMANDS
+from ui.tui.line_view import settled
 from ui.tui.live.commands import LIVE_COMMANDS
 from ui.tui.palette import THEMES, chosen_theme, themes
 from ui.tui.rules.commands import RULE_COMMANDS
 from ui.tui.store_access import StoreAccess
-from ui.tui.trace_screens import TRACE_SCREEN
 from ui.tui.work import begin
+from ui.views.links import Link, read_link
 from ui.views.visible import visible_line
 
 APP_COMMANDS = (
@@ -43,13 +46,20 @@ APP_COMMANDS = (
 
 
 class WeaklinkApp(App[None]):
-    """Shows the traces of a database; `trace` is opened at once, and a filter is there from the beginning."""
+    """Shows the traces of a database; `trace`, an id or a link, is opened at once, and `wanted` filters from the start.
+
+    Raises LinkError for a link that cannot be read.
+    """
 
     TITLE = "weaklink"
     ENABLE_COMMAND_PALETTE = True
     COMMANDS = {OfferedCommands}  # noqa: RUF012  # Textual declares it so
     ACTIONS: ClassVar[tuple[Command, ...]] = APP_COMMANDS
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(APP_COMMANDS)]
+    CSS = """
+    ToastRack { margin-bottom: 3; }
+    Toast { padding: 0 1; margin-top: 0; max-width: 80%; }
+    """  # above the keys at the bottom, and above the dissector's line on the place
 
     def __init__(
         self, where: str | None = None, *, trace: str | None = None, wanted: str = "", theme: str = "auto"
@@ -63,6 +73,8 @@ class WeaklinkApp(App[None]):
         self._first_trace = trace
         self._further = FurtherScreens(self, self._access, self.open_trace, self._show_chains)
         self._chains = ChainsScreen(self._access, self.open_trace, wanted=wanted, doors=self._further.of_chains())
+        self._first = read_link(trace) if trace is not None else None
+        self._chains = ChainsScreen(self._access, self.open_trace, wanted=wanted)
 
     async def on_mount(self) -> None:
         """Begin with the list; a trace that was named lies above it."""
@@ -71,14 +83,26 @@ class WeaklinkApp(App[None]):
         await self.push_screen(self._chains)
         for problem in keymap.problems:
             self.notify(visible_line(problem), title="keymap", severity="warning", timeout=20, markup=False)
-        if self._first_trace is not None:
-            begin(self, partial(self._open_named, self._first_trace), "open")
+        if self._first is not None:
+            begin(self, partial(self._open_named, self._first), "open")
 
-    def open_trace(self, id: int, step: int | None = None) -> None:
-        """Open a trace, on a step (from 1) or, without one, on its break."""
-        self.push_screen(
-            TRACE_SCREEN(self._access, id, step=step, siblings=self._chains, doors=self._further.of_trace())
-        )
+    def open_trace(self, id: int, step: int | None = None, link: Link | None = None) -> None:
+        """Open a trace, where a link leads, on a step (from 1) or, without both, on its break."""
+        doors = self._further.of_trace()
+        self.push_screen(DissectorScreen(self._access, id, step=step, link=link, siblings=self._chains, doors=doors))
+
+    def notify(
+        self,
+        message: str,
+        *,
+        title: str = "",
+        severity: SeverityLevel = "information",
+        timeout: float | None = None,
+        markup: bool = False,
+    ) -> None:
+        """Say something for a moment, as it is written, whoever says it: much of it quotes a trace."""
+        shown = settled(visible_line(message))
+        super().notify(shown, title=visible_line(title), severity=severity, timeout=timeout, markup=False)
 
     def action_commands(self) -> None:
         """List what can be done here."""
@@ -111,20 +135,18 @@ class WeaklinkApp(App[None]):
             self.pop_screen()
         self._chains.load(self._chains.chains.wanted if wanted is None else wanted)
 
-    async def _open_named(self, named: str) -> None:
+    async def _open_named(self, named: Link) -> None:
         try:
-            summary = await self._access.ask(lambda store: store.summary(named))
+            summary = await self._access.ask(lambda store: store.summary(named.trace))
         except WeaklinkError as error:
             self.notify(visible_line(str(error)), severity="error", markup=False)
         else:
-            self.open_trace(summary.id, summary.broken.step if summary.broken else None)
+            self.open_trace(summary.id, summary.broken.step if summary.broken else None, named)
 
 
 def every_command() -> tuple[Command, ...]:
     """Every command of every screen: what a keymap can give keys to."""
     screens = (CHAIN_COMMANDS, ChainList.ACTIONS, FILTER_COMMANDS, LINE_COMMANDS, HelpScreen.ACTIONS, APP_COMMANDS)
-    panes = (TREE_COMMANDS, STREAM_COMMANDS, SIDE_COMMANDS)
+    panes = (TREE_COMMANDS, STREAM_COMMANDS, SIDE_COMMANDS, DISSECTOR_COMMANDS)
     further = (DIFF_COMMANDS, IMPORT_COMMANDS, LAB_COMMANDS, LIVE_COMMANDS, RULE_COMMANDS)
-    every = {command.id: command for commands in (*screens, *panes, *further) for command in commands}
-    trace_screen = getattr(TRACE_SCREEN, "ACTIONS", ())
-    return (*every.values(), *(one for one in trace_screen if one.id not in every))
+    return tuple({command.id: command for commands in (*screens, *panes, *further) for command in commands}.values())

@@ -7,16 +7,18 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
+from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from ui.tui.commands import Command, bindings
 from ui.tui.help_screen import CLOSE
 from ui.tui.line_bar import LineBar
-from ui.tui.line_view import Lines, LineView
+from ui.tui.line_input import LineInput
+from ui.tui.line_view import Lines, LineView, settled
 from ui.views.palette import Style
 from ui.views.run import Run, padded
-from ui.views.visible import visible_runs
+from ui.views.visible import visible_line, visible_runs
 from ui.views.wording import quoted
 
 _NAME = 16
@@ -53,7 +55,7 @@ class ChoiceDialog(ModalScreen[str | None]):
     def compose(self) -> ComposeResult:
         """The choices."""
         with Vertical() as box:
-            box.border_title = self._title
+            box.border_title = Content(settled(visible_line(self._title)))
             box.border_subtitle = "enter chooses, esc closes"
             yield LineView()
 
@@ -107,9 +109,9 @@ class LineDialog(ModalScreen[str | None]):
     def compose(self) -> ComposeResult:
         """The line, and a sentence below it."""
         with Vertical() as box:
-            box.border_title = self._title
+            box.border_title = Content(settled(visible_line(self._title)))
             box.border_subtitle = "enter accepts, esc closes"
-            yield Input(self._typed, compact=True)
+            yield LineInput(self._typed, compact=True)
             yield LineBar()
 
     def on_mount(self) -> None:

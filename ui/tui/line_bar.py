@@ -9,6 +9,7 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
+from ui.tui.line_view import settled
 from ui.tui.palette import paint_of
 from ui.views.run import Line, Run, clipped, width_of
 
@@ -46,6 +47,7 @@ class LineBar(Widget):
         super().__init__(id=id)
         self._lines: Sequence[Line] = ()
         self._spots: Sequence[Spot] = ()
+        self._gap = 0
 
     def say(self, lines: Sequence[Line]) -> None:
         """Show these lines; nothing in them can be clicked."""
@@ -57,14 +59,15 @@ class LineBar(Widget):
         line: list[Run] = [Run(" ")]
         for spot in spots:
             line += (*spot.line, Run(" " * gap))
-        self._lines, self._spots = (tuple(line),), spots
+        self._lines, self._spots, self._gap = (tuple(line),), spots, gap
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
         """One of the lines."""
         width, paint, base = self.size.width, paint_of(self.app), self.rich_style
         line = clipped(self._lines[y], width) if y < len(self._lines) else ()
-        return Strip([Segment(run.text, base + paint.of[run.style]) for run in line]).crop_extend(0, width, base)
+        segments = [Segment(settled(run.text), base + paint.of[run.style]) for run in line]
+        return Strip(segments).crop_extend(0, width, base)
 
     def on_click(self, event: events.Click) -> None:
         """Say which spot it was."""
@@ -73,4 +76,4 @@ class LineBar(Widget):
             width = width_of(spot.line)
             if event.y == 0 and at <= event.x < at + width:
                 self.post_message(self.Pressed(self, spot.name))
-            at += width + 2
+            at += width + self._gap

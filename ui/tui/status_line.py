@@ -8,6 +8,7 @@ from textual.strip import Strip
 from textual.timer import Timer
 from textual.widget import Widget
 
+from ui.tui.line_view import settled
 from ui.tui.palette import paint_of
 from ui.views.palette import Style
 from ui.views.run import Line, Run, clipped, padded, width_of
@@ -57,7 +58,8 @@ class StatusLine(Widget):
         """The line."""
         width, paint, base = self.size.width, paint_of(self.app), self.rich_style
         line = self._line(width)
-        return Strip([Segment(run.text, base + paint.of[run.style]) for run in line]).crop_extend(0, width, base)
+        segments = [Segment(settled(run.text), base + paint.of[run.style]) for run in line]
+        return Strip(segments).crop_extend(0, width, base)
 
     def _line(self, width: int) -> Line:
         said = self.said

@@ -31,7 +31,8 @@ class UpperScreen(Screen[None]):
 
     def say(self, about: Line = (), right: Line = (), problem: str = "") -> None:
         """Say this in the line at the top."""
-        self.status.said = Said(("chains", *self.crumbs), about, right, problem)
+        for line in self.query(StatusLine):  # none while the screen goes
+            line.said = Said(("chains", *self.crumbs), about, right, problem)
 
     def tell(self, said: str, *, is_error: bool = False) -> None:
         """Say something for a moment."""
@@ -39,7 +40,12 @@ class UpperScreen(Screen[None]):
 
     def action_back(self) -> None:
         """Go back to where this was opened."""
+        self.let_go()
         self.dismiss(None)
+
+    def let_go(self) -> None:
+        """Leave the work that goes on: what it would be shown in goes away."""
+        self.workers.cancel_node(self)
 
     async def answer(self, question: Callable[[Store], _Answer]) -> _Answer | None:
         """The store's answer; None where it gave none, and then the line at the top says why."""
@@ -52,9 +58,13 @@ class UpperScreen(Screen[None]):
     @asynccontextmanager
     async def working(self, what: str) -> AsyncIterator[None]:
         """The line at the top says that this is going on, as long as it is."""
-        self.status.working = what
+        self.work(what)
         try:
             yield
         finally:
-            if self.is_attached:
-                self.status.working = ""
+            self.work("")
+
+    def work(self, what: str) -> None:
+        """The line at the top says that this is going on; nothing is where it is empty."""
+        for line in self.query(StatusLine):
+            line.working = what

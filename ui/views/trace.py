@@ -1,7 +1,7 @@
 """A whole trace for people: what it is, its turns, its chain, and where that broke."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import UTC, datetime
 
 from inspector.chain.steps import Status
@@ -35,8 +35,12 @@ def trace_lines(
     full: bool = False,
     running: bool = False,
     open_turns: Sequence[OpenTurn] = (),
+    only: Collection[int] = (),
 ) -> Iterator[Line]:
-    """The lines that `weaklink show` prints; `id` is the trace's in the database, `open_turns` have not ended yet."""
+    """The lines that `weaklink show` prints; `id` is the trace's in the database, `open_turns` have not ended yet.
+
+    Where `only` names turns, no others are shown.
+    """
     yield from trace_head(trace, inspection, id=id, width=width, running=running)
     parts: dict[int, list[PartInspection]] = {}
     for part in inspection.parts:
@@ -46,10 +50,12 @@ def trace_lines(
         wrong.setdefault(diagnostic.location.turn, []).append(diagnostic)
     model, steps = model_of(trace), StepPlaces(inspection.chain)
     for number, turn in enumerate(trace.turns, 1):
+        if only and number not in only:
+            continue
         yield ()
         found, faulty = parts.get(number, []), wrong.get(number, [])
         yield from turn_lines(turn, number, found, faulty, width=width, model=model, steps=steps, full=full)
-    for opened in open_turns:
+    for opened in () if only else open_turns:
         yield ()
         yield from open_turn_lines(opened, width=width, model=model, full=full)
     if inspection.chain.steps:

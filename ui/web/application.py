@@ -8,9 +8,9 @@ from typing import NamedTuple
 import streamlit as st
 
 from inspector.errors import WeaklinkError
+from ui.web.labels import label
 from ui.web.markup import dress
 from ui.web.places import asked, keep, remember
-from ui.web.words import plain
 
 _ICON = Path(__file__).parent / "icon.png"
 _FILTER = "filter"
@@ -61,7 +61,7 @@ def _drawing(entry: Entry) -> Callable[[], None]:
         try:
             import_module(entry.module).show()
         except WeaklinkError as error:
-            st.error(plain(str(error)), icon=":material/error:")
+            st.error(label(str(error), most=1_000), icon=":material/error:")
             st.button("Try again")
 
     return draw

@@ -1,6 +1,6 @@
 """Charts that can be clicked: what was clicked comes back as the values of that mark.
 
-A click narrows the filter, and the key of a chart holds the filter: what was clicked does not stick to the next one.
+A chart is a new one after each click, else the browser would keep what was clicked, and a second click on it be none.
 Words upon marks have no tooltip of their own: they would take the clicks that are meant for the marks.
 """
 
@@ -17,10 +17,13 @@ from ui.views.visible import visible_line
 from ui.web.shades import ink_on, mixed
 
 Rows: TypeAlias = Sequence[Mapping[str, object]]
-HEIGHT = 300
-"""Of every chart, in CSS pixels, so that those beside each other are level."""
+HIGH, LOW = 300, 200
+"""Heights of charts in CSS pixels: of many marks, and of few. Those beside each other are given the same."""
 _PICK = "pick"
+_CLICKS = "weaklink_chart_clicks"
 _FONT = 12
+_NARROW = 220  # CSS pixels that a chart has for its marks at least, on a phone
+_THICKEST = 40  # of a bar, in CSS pixels
 _BESIDE = 1.4  # room for the words beside the longest bar
 _STATUS = {
     Status.BROKEN.value: Style.ERROR,
@@ -30,7 +33,7 @@ _STATUS = {
 }
 
 
-def pareto(rows: Rows, *, label: str, count: str, key: str) -> str | None:
+def pareto(rows: Rows, *, label: str, count: str, key: str, height: int) -> str | None:
     """Horizontal bars in the order of the rows, each with its count and the share of all down to it.
 
     A row bears `cumulated`, that share, and `said`, the words beside its bar. The label of the bar that was clicked.
@@ -45,32 +48,34 @@ def pareto(rows: Rows, *, label: str, count: str, key: str) -> str | None:
         alt.Tooltip(f"{count}:Q", format=","),
         alt.Tooltip("cumulated:Q", title="share down to it", format=".0%"),
     ]
-    drawn = base.mark_bar(color=_of(Style.ERROR), cursor="pointer").encode(tooltip=told)
+    drawn = base.mark_bar(color=_of(Style.ERROR), cursor="pointer", size=_thickness(height, len(rows))).encode(
+        tooltip=told
+    )
     words = base.mark_text(align="left", dx=5, fontSize=_FONT, color=_of(Style.PLAIN)).encode(text="said:N")
-    return _clicked(drawn.add_params(_pick(label)) + words, key, label)
+    return _clicked(drawn.add_params(_pick(label)) + words, key, label, height)
 
 
-def columns(rows: Rows, *, label: str, count: str, key: str, title: str) -> str | None:
+def columns(rows: Rows, *, label: str, count: str, key: str, title: str, height: int) -> str | None:
     """Upright bars in the order of the rows, each with its count; the label of the one that was clicked."""
     base = alt.Chart(_data(rows)).encode(
         x=alt.X(f"{label}:N", sort=None, title=title, axis=alt.Axis(labelAngle=0, ticks=False)),
         y=alt.Y(f"{count}:Q", axis=None),
     )
     told = [alt.Tooltip(f"{label}:N", title=title), alt.Tooltip(f"{count}:Q", format=",")]
-    drawn = base.mark_bar(color=_of(Style.ERROR), cursor="pointer", width=alt.RelativeBandSize(band=0.7)).encode(
+    drawn = base.mark_bar(color=_of(Style.ERROR), cursor="pointer", size=_thickness(_NARROW, len(rows))).encode(
         tooltip=told
     )
     words = base.mark_text(dy=-8, fontSize=_FONT, color=_of(Style.PLAIN)).encode(
         text=alt.Text(f"{count}:Q", format=",")
     )
-    return _clicked(drawn.add_params(_pick(label)) + words, key, label)
+    return _clicked(drawn.add_params(_pick(label)) + words, key, label, height)
 
 
-def statuses_by_day(rows: Rows, *, key: str, is_share: bool) -> str | None:
+def statuses_by_day(rows: Rows, *, key: str, is_share: bool, height: int) -> str | None:
     """Traces by day and status, stacked, as counts or as shares of the day; the day that was clicked."""
     drawn = (
         alt.Chart(_data(rows))
-        .mark_bar(cursor="pointer")
+        .mark_bar(cursor="pointer", size=_thickness(_NARROW, len({row["day"] for row in rows})))
         .encode(
             x=alt.X("day:N", sort=None, title=None, axis=alt.Axis(labelAngle=-40, labelOverlap=True, ticks=False)),
             y=alt.Y(
@@ -89,10 +94,10 @@ def statuses_by_day(rows: Rows, *, key: str, is_share: bool) -> str | None:
         )
         .add_params(_pick("day"))
     )
-    return _clicked(drawn, key, "day")
+    return _clicked(drawn, key, "day", height)
 
 
-def heat_map(rows: Rows, *, across: str, down: str, share: str, key: str) -> tuple[str, str] | None:
+def heat_map(rows: Rows, *, across: str, down: str, share: str, key: str, height: int) -> tuple[str, str] | None:
     """A cell for each pair, the stronger the larger its share, which it says in per cent; the pair that was clicked.
 
     A row bears `title`, what the tooltip calls the column. The text of a cell stands out from its own colour.
@@ -127,7 +132,7 @@ def heat_map(rows: Rows, *, across: str, down: str, share: str, key: str) -> tup
         color=alt.Color("fill:N", scale=None), tooltip=told
     )
     words = base.mark_text(fontSize=11).encode(text="said:N", color=alt.Color("ink:N", scale=None))
-    found = _picked(cells.add_params(_pick(across, down)) + words, key)
+    found = _picked(cells.add_params(_pick(across, down)) + words, key, height)
     return (meant[str(found[across])], meant[str(found[down])]) if found else None
 
 
@@ -146,16 +151,25 @@ def _pick(*fields: str) -> alt.Parameter:
     return alt.selection_point(name=_PICK, fields=list(fields), on="click")
 
 
-def _clicked(chart: alt.Chart | alt.LayerChart, key: str, label: str) -> str | None:
-    found = _picked(chart, key)
+def _clicked(chart: alt.Chart | alt.LayerChart, key: str, label: str, height: int) -> str | None:
+    found = _picked(chart, key, height)
     return str(found[label]) if found else None
 
 
-def _picked(chart: alt.Chart | alt.LayerChart, key: str) -> Mapping[str, Any] | None:
-    shown = chart.properties(height=HEIGHT)
-    event: Any = st.altair_chart(shown, key=key, on_select="rerun", theme="streamlit", width="stretch")
-    chosen = event.selection.get(_PICK) if event and event.selection else None
-    return chosen[0] if chosen else None
+def _picked(chart: alt.Chart | alt.LayerChart, key: str, height: int) -> Mapping[str, Any] | None:
+    shown = chart.properties(height=height)
+    clicks = st.session_state.setdefault(_CLICKS, 0)
+    event: Any = st.altair_chart(shown, key=f"{key}_{clicks}", on_select="rerun", theme="streamlit", width="stretch")
+    chosen: list[dict[str, Any]] | None = event.selection.get(_PICK) if event and event.selection else None
+    if not chosen:
+        return None
+    st.session_state[_CLICKS] = clicks + 1
+    return chosen[0]
+
+
+def _thickness(room: int, count: int) -> float:
+    """Of so many bars beside each other in that room."""
+    return min(0.7 * room / max(count, 1), _THICKEST)
 
 
 def _of(style: Style) -> str:

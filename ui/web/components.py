@@ -89,10 +89,11 @@ def listing(
     selected: str | None = None,
     label: str = "Rows",
     is_eager: bool = False,
+    most_rem: int = 40,
 ) -> Done:
     """A table whose rows can be walked by keys and opened by Enter or a double click, by any click where it is eager.
 
-    `label` names it to those who hear the page.
+    `label` names it to those who hear the page; it scrolls where it is higher than `most_rem`.
     """
     data: dict[str, Json] = {
         "columns": [
@@ -102,6 +103,7 @@ def listing(
         "selected": selected,
         "label": label,
         "eager": is_eager,
+        "most": most_rem,
     }
     drawn = _component("listing", ("main.js",))(
         key=key, data=data, on_picked_change=_nothing, on_opened_change=_nothing

@@ -34,7 +34,7 @@ def facets(wanted: str) -> None:
         st.caption("None of the traces has one.")
         return
     columns = (Column(name), Column("traces", "end"), Column("broken"))
-    done = listing(columns, rows, key=f"weaklink_facet_{name}", label=f"Values of {name}", is_eager=True)
+    done = listing(columns, rows, key=f"weaklink_facet_{name}", label=f"Values of {name}", is_eager=True, most_rem=18)
     if len(rows) == _MOST:
         st.caption(f"The {_MOST} most frequent.")
     if done.opened is not None:

@@ -73,19 +73,21 @@ def _candidates(runs: list[ShownTrace]) -> None:
     known = {run.summary.id for run in runs}
     named = store().traces(field("name", title), limit=_ALIKE) if title else []
     by_name = [one for one in named if one.id not in known]
-    found = by_name or [
-        one for one in store().traces(field("source", first.source), limit=_ALIKE) if one.id not in known
-    ]
+    of_source = field("source", first.source) if first.source else ""
+    found = by_name or [one for one in store().traces(of_source, limit=_ALIKE) if one.id not in known]
     if not found:
         return
-    why = "the same name" if by_name else "the same source; whether they had the same task is a guess"
+    guessed = "the same source" if of_source else "this database"
+    why = "the same name" if by_name else f"{guessed}; whether they had the same task is a guess"
     st.caption(f"Others of {why}. A click adds one.")
     _choices(found, [str(run.summary.id) for run in runs])
 
 
 def _choices(found: list[TraceSummary], chosen: list[str]) -> None:
     rows = trace_rows(found)
-    done = listing(TRACE_COLUMNS, rows, key=f"weaklink_alike_{len(chosen)}", label="Traces to add", is_eager=True)
+    done = listing(
+        TRACE_COLUMNS, rows, key=f"weaklink_alike_{len(chosen)}", label="Traces to add", is_eager=True, most_rem=24
+    )
     if done.opened is not None:
         keep(runs=" ".join([*chosen, done.opened]))
         st.rerun()

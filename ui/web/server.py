@@ -28,6 +28,7 @@ _OPTIONS = {
     "client.showErrorDetails": "none",
     "client.showSidebarNavigation": True,
     "logger.hideWelcomeMessage": True,
+    "logger.enableRich": False,  # it would write to standard output, in colours
 }
 
 

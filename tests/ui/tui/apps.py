@@ -12,6 +12,8 @@ from ui.tui.app import WeaklinkApp
 from ui.tui.chains.screen import ChainsScreen
 
 LONG_AGO_S = 1_700_000_000.0
+GOLDENS = Path(__file__).parents[2] / "cases" / "tui"
+SIZES = ((80, 24), (120, 40))
 
 
 def filled(path: Path, *, traces: int = 6) -> str:
@@ -37,11 +39,17 @@ def filled(path: Path, *, traces: int = 6) -> str:
 
 @asynccontextmanager
 async def running(
-    where: str, *, size: tuple[int, int] = (80, 24), wanted: str = "", theme: str = "dark", named: str | None = None
+    where: str,
+    *,
+    size: tuple[int, int] = (80, 24),
+    wanted: str = "",
+    theme: str = "dark",
+    named: str | None = None,
+    toasts: bool = False,
 ) -> AsyncIterator[tuple[WeaklinkApp, Pilot[None]]]:
-    """The application over a database, once it has nothing left to do."""
+    """The application over a database, once it has nothing left to do; `toasts` shows what it says for a moment."""
     app = WeaklinkApp(where, wanted=wanted, theme=theme, trace=named)
-    async with app.run_test(size=size) as pilot:
+    async with app.run_test(size=size, notifications=toasts) as pilot:
         await settled(pilot)
         yield app, pilot
 
@@ -83,3 +91,11 @@ def told(app: WeaklinkApp) -> str:
 def at_home(app: WeaklinkApp) -> bool:
     """Whether nothing lies above the home screen."""
     return app.screen is home(app)
+
+
+def agree(name: str, got: str, *, update_goldens: bool) -> None:
+    """What the screen shows is what the file of this name holds."""
+    golden = GOLDENS / name
+    if update_goldens:
+        golden.write_text(got)
+    assert got == golden.read_text(), "`make test ARGS=--update-goldens` writes what is shown now"

@@ -12,7 +12,18 @@ from ui.tui.help_screen import help_lines
 from ui.tui.keymap import keymap_of
 from ui.views.run import plain
 
-SCREENS = {"list": (), "filter": ("f",), "trace": ("enter",), "help": ("?",), "copy": ("y",), "note": ("semicolon",)}
+SCREENS = {
+    "list": (),
+    "filter": ("f",),
+    "trace": ("enter",),
+    "help": ("?",),
+    "copy": ("y",),
+    "note": ("semicolon",),
+    "diff": ("m", "j", "d"),
+    "lab": ("r",),
+    "rules": ("R",),
+    "import": ("i",),
+}
 
 
 def test_ids_are_unique_and_every_command_says_what_it_does_in_a_sentence() -> None:

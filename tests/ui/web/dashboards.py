@@ -4,6 +4,7 @@ import re
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from socket import create_server
 from threading import Thread
@@ -32,24 +33,45 @@ def free_port() -> int:
         return int(found.getsockname()[1])
 
 
+@dataclass(frozen=True, slots=True)
+class Dashboard:
+    """A dashboard that runs: the address it printed, its port, its process, and the lines it wrote so far."""
+
+    address: str
+    port: int
+    process: "subprocess.Popen[str]"
+    said: list[str]
+
+
 @contextmanager
 def dashboard(home: Path, database: Path, *options: str) -> Iterator[str]:
     """The address of a dashboard over the database, until the block ends."""
+    with running(home, database, *options) as found:
+        yield found.address
+
+
+@contextmanager
+def running(home: Path, database: Path, *options: str, first: str = "") -> Iterator[Dashboard]:
+    """A dashboard over the database, until the block ends; `first` is Python that its process runs before."""
     port = free_port()
-    command = [*START, "web", "--db", str(database), "--port", str(port), *options]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, cwd=home, env=environment(home), text=True) as process:
+    start = [START[0], "-P", "-c", f"{first}\n{START[-1]}"]
+    command = [*start, "web", "--db", str(database), "--port", str(port), *options]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=home, env=environment(home), text=True
+    ) as process:
         said: list[str] = []
-        assert process.stderr is not None
-        listener = Thread(target=said.extend, args=(process.stderr,), daemon=True)
+        assert process.stdout is not None
+        listener = Thread(target=said.extend, args=(process.stdout,), daemon=True)
         listener.start()
         try:
             _wait_for(process, f"http://127.0.0.1:{port}/_stcore/health", said)
             address = re.search(r"http://\S+", "".join(said))
             assert address, said
-            yield address[0]
+            yield Dashboard(address[0], port, process, said)
         finally:
             process.terminate()
             process.wait(_PATIENCE_S)
+            listener.join(_PATIENCE_S)
 
 
 def _wait_for(process: "subprocess.Popen[str]", address: str, said: list[str]) -> None:

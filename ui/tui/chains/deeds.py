@@ -1,12 +1,12 @@
 """What is done with the chain under the cursor: exported, copied, marked, noted."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from textual.screen import Screen
 
 from inspector.errors import WeaklinkError
-from storage import Store, TraceSummary
+from storage import Mark, Store
 from ui.tui.chains.chain_list import ChainList
 from ui.tui.chains.sentences import copies_of
 from ui.tui.dialogs import ChoiceDialog, LineDialog
@@ -14,6 +14,7 @@ from ui.tui.exporting import FORMS, export_trace, proposed_name, wrong_with
 from ui.tui.store_access import StoreAccess, sentence
 from ui.tui.work import begin
 from ui.views.visible import visible_line
+from ui.views.wording import counted
 
 
 class ChainDeeds(Screen[None]):
@@ -49,23 +50,34 @@ class ChainDeeds(Screen[None]):
             self.app.push_screen(ChoiceDialog(f"copy of trace {current.id}", choices), self._copy)
 
     def action_mark(self) -> None:
-        """Mark the chain, or take its marks away."""
+        """Mark the chain, or take its mark away."""
         current = self.chains.current
         if current is not None:
-            question = partial(_toggled, current)
+            question = partial(_toggled, current.id)
             begin(self, partial(self._changed_mark, question), "mark", supersedes=False)
 
     def action_note(self) -> None:
         """Ask for a note and keep it."""
         current = self.chains.current
         if current is not None:
-            about = "The note stays with the trace; an empty one takes it away."
-            dialog = LineDialog(f"note on trace {current.id}", about=about, typed=current.note)
-            self.app.push_screen(dialog, partial(self._note, current))
+            begin(self, partial(self._ask_note, current.id), "note")
 
-    def _note(self, summary: TraceSummary, note: str | None) -> None:
-        if note is not None and note != summary.note:
-            begin(self, partial(self._changed_mark, partial(_noted, summary, note)), "mark", supersedes=False)
+    async def _ask_note(self, id: int) -> None:
+        """Ask for the note of the chain as a whole: its turns and steps may bear others."""
+        try:
+            marks = await self._access.ask(lambda store: store.marks([id]).get(id, ()))
+        except WeaklinkError as error:
+            self.tell(sentence(error, self._access.name), is_error=True)
+            return
+        own = _own(marks)
+        typed = own.note if own is not None else ""
+        about = "The note stays with the trace; an empty one takes it away."
+        dialog = LineDialog(f"note on trace {id}", about=about, typed=typed)
+        self.app.push_screen(dialog, partial(self._note, id, typed))
+
+    def _note(self, id: int, before: str, note: str | None) -> None:
+        if note is not None and note != before:
+            begin(self, partial(self._changed_mark, partial(_noted, id, note)), "mark", supersedes=False)
 
     async def _changed_mark(self, question: Callable[[Store], str]) -> None:
         try:
@@ -92,17 +104,28 @@ class ChainDeeds(Screen[None]):
             self.tell(f"Copied: {text}")
 
 
-def _toggled(summary: TraceSummary, store: Store) -> str:
-    if summary.marked:
-        store.unmark(summary.id)
-        return f"The marks of trace {summary.id} are taken away."
-    store.mark(summary.id)
-    return f"Trace {summary.id} is marked."
+def _toggled(id: int, store: Store) -> str:
+    """Mark a trace, or take its own mark away: those of its turns and steps stay, and so does one that bears a note."""
+    marks = store.marks([id]).get(id, ())
+    own = _own(marks)
+    if own is None:
+        store.mark(id)
+        return f"Trace {id} is marked."
+    if own.note:
+        return "There is a note here: empty it with `;` to take the mark away."
+    store.unmark(id, own_only=True)
+    left = len(marks) - 1
+    return f"The mark of trace {id} is taken away." + (f" {counted(left, 'mark')} in it stay." if left else "")
 
 
-def _noted(summary: TraceSummary, note: str, store: Store) -> str:
+def _noted(id: int, note: str, store: Store) -> str:
     if note.strip():
-        store.mark(summary.id, note=note.strip())
-        return f"The note on trace {summary.id} is kept."
-    store.unmark(summary.id)
-    return f"The note on trace {summary.id} is taken away."
+        store.mark(id, note=note.strip())
+        return f"The note on trace {id} is kept."
+    store.unmark(id, own_only=True)
+    return f"The note on trace {id} is taken away."
+
+
+def _own(marks: Sequence[Mark]) -> Mark | None:
+    """The mark of the trace as a whole."""
+    return next((one for one in marks if one.turn is None and one.step is None), None)

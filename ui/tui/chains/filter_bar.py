@@ -17,6 +17,7 @@ from storage import Completion, FilterError
 from storage.filter import parse_filter
 from ui.tui.commands import Command, bindings
 from ui.tui.line_bar import LineBar, Spot
+from ui.tui.line_input import LineInput
 from ui.tui.work import begin
 from ui.views.palette import Style
 from ui.views.run import Run
@@ -50,7 +51,7 @@ class _Wrong(Highlighter):
             text.stylize("bold underline red", min(self.position, max(len(text) - 1, 0)))
 
 
-class FilterInput(Input):
+class FilterInput(LineInput):
     """The line that is typed into."""
 
     ACTIONS: ClassVar[tuple[Command, ...]] = FILTER_COMMANDS
@@ -118,7 +119,7 @@ class FilterBar(Vertical):
     def compose(self) -> ComposeResult:
         """The line, and what is said of it."""
         with Horizontal():
-            yield Label(" filter ")
+            yield Label(" filter ", markup=False)
             yield FilterInput(
                 highlighter=self._marker, placeholder="status:broken model:qwen* code:J104 words", compact=True
             )

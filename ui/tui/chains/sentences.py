@@ -11,6 +11,7 @@ from ui.tui.chains.pages import Pages
 from ui.tui.dialogs import Choice
 from ui.tui.line_bar import Spot
 from ui.tui.store_access import sentence
+from ui.views.links import Link
 from ui.views.palette import Style
 from ui.views.run import Line, Run
 from ui.views.status import RUNNING, status_run
@@ -85,10 +86,10 @@ def _nothing(place: str, wanted: str, problem: WeaklinkError | None) -> Sequence
 def copies_of(summary: TraceSummary, place: str | None, step: int | None = None) -> Sequence[Choice]:
     """What of a chain can be copied."""
     option = f" --db {shlex.quote(place)}" if place else ""
-    at = f"?step={step}" if step else ""
+    link = str(Link(str(summary.id), step=step))
     found = [
         Choice("command", f"weaklink show {summary.id}{option}", f"weaklink show {summary.id}{option}"),
-        Choice("link", f"weaklink://trace/{summary.id}{at}", f"weaklink://trace/{summary.id}{at}"),
+        Choice("link", link, link),
         Choice("id", str(summary.id), str(summary.id)),
         Choice("name", trace_title(summary), visible_line(trace_title(summary))),
     ]

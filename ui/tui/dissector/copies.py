@@ -10,6 +10,7 @@ from inspector.model import Json
 from ui.tui.dialogs import Choice
 from ui.views.dissect.dissection import Dissection
 from ui.views.dissect.tree_row import TreeRow
+from ui.views.links import Link
 from ui.views.visible import visible_line
 
 _SHOWN = 200
@@ -30,10 +31,11 @@ def copies_of(
             found.append(_choice("value", write_json(value, ascii_only=False)[:_LONGEST]))
     if step is not None:
         found.append(_choice("call", step.call.range.of(_text(dissection, step.location))[:_LONGEST]))
-    at = f"step={step.number}" if step is not None else f"turn={place.turn}"
-    option = f" --db {shlex.quote(where)}" if where else ""
-    found.append(_choice("link", f"weaklink://trace/{id}?{at}"))
-    found.append(_choice("command", f"weaklink tui {id}{option}"))
+    here = Link(str(id), place=place)
+    link = Link(str(id), step=step.number) if step is not None else Link(str(id), turn=place.turn)
+    found.append(_choice("link", str(link)))
+    found.append(_choice("command", shlex.join(("weaklink", "tui", str(here), *(("--db", where) if where else ())))))
+    found.append(_choice("link to here", str(here)))
     return found
 
 

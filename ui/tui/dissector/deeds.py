@@ -177,7 +177,7 @@ def _marked(id: int, step: int | None, mark: Mark | None, store: Store) -> tuple
     if mark is None:
         store.mark(id, step=step)
         return f"{what} is marked.", store.marks([id]).get(id, ())
-    _take(store, id, step)
+    store.unmark(id, step=step, own_only=True)
     return f"The mark of {what.lower()} is taken away.", store.marks([id]).get(id, ())
 
 
@@ -186,14 +186,5 @@ def _noted(id: int, step: int | None, note: str, store: Store) -> tuple[str, tup
     if note:
         store.mark(id, step=step, note=note)
         return f"The note on {what} is kept.", store.marks([id]).get(id, ())
-    _take(store, id, step)
+    store.unmark(id, step=step, own_only=True)
     return f"The note on {what} is taken away.", store.marks([id]).get(id, ())
-
-
-def _take(store: Store, id: int, step: int | None) -> None:
-    """Take away one mark: where neither turn nor step is named the store takes all, so the others are put back."""
-    others = [one for one in store.marks([id]).get(id, ()) if one.step != step or one.turn is not None]
-    store.unmark(id, step=step)
-    if step is None:
-        for one in others:
-            store.mark(id, turn=one.turn, step=one.step, note=one.note)

@@ -25,12 +25,13 @@ from ui.tui.status_line import Said, StatusLine
 from ui.tui.store_access import StoreAccess, sentence
 from ui.tui.work import begin
 from ui.views.dissect.tree import Tree
+from ui.views.links import Link
 
 _BEAT_S = 1.0  # how often a running trace is asked whether it has grown
 
 
 class DissectorScreen(TraceMoves):
-    """A trace as tree, stream and side views. The trace opens on `step`, on its break, or on its first fault."""
+    """A trace as tree, stream and side views; it opens where `link` leads, on `step`, its break, or its first fault."""
 
     ACTIONS: ClassVar[tuple[Command, ...]] = DISSECTOR_COMMANDS
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(DISSECTOR_COMMANDS)]
@@ -40,11 +41,19 @@ class DissectorScreen(TraceMoves):
     """
 
     def __init__(
-        self, access: StoreAccess, id: int, *, step: int | None, siblings: Siblings, doors: Doors | None = None
+        self,
+        access: StoreAccess,
+        id: int,
+        *,
+        step: int | None,
+        siblings: Siblings,
+        doors: Doors | None = None,
+        link: Link | None = None,
     ) -> None:
         super().__init__(access, doors or Doors())
         self._trace_id = id
         self._step = step
+        self._link = link
         self._siblings = siblings
 
     def compose(self) -> ComposeResult:
@@ -168,9 +177,17 @@ class DissectorScreen(TraceMoves):
             self._show_nothing()
             self._say_problem(error)
         else:
-            self._show(found, found.landing(step))
+            self._show(found, self._led(found) or found.landing(step))
         finally:
             status.working = ""
+
+    def _led(self, found: Opened) -> Location | None:
+        """Where the link leads that this was opened by, the first time."""
+        link, self._link = self._link, None
+        place = link.find(found.dissection) if link is not None else None
+        if link is not None and link.leads and place is None:
+            self.tell(f"The link leads to {link.leads}, which this trace does not have.", is_error=True)
+        return place
 
     def _show(self, found: Opened, landing: Location | None) -> None:
         self._opened, self._place, self._jumped_from = found, None, []

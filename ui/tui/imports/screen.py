@@ -72,7 +72,7 @@ class ImportScreen(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         """The path, what could stand there, how far it is, and the report."""
         with Vertical() as box:
-            box.border_title = f"import into {visible_line(self._place)}"
+            box.border_title = f"import into {visible_line(self._place.rpartition('/')[2])}"
             box.border_subtitle = "enter imports, tab completes, esc leaves"
             yield PathInput(compact=True, placeholder="path")
             yield LineBar(id="hints")
@@ -96,9 +96,9 @@ class ImportScreen(ModalScreen[None]):
 
     def on_input_changed(self) -> None:
         """Other paths could stand there."""
-        typed = self.query_one(PathInput).value
-        if typed not in self._offered:
+        if self.query_one(PathInput).value not in self._offered:
             self._offered = []
+            self._hint([quoted(_ABOUT, Style.DIM)])
 
     def on_input_submitted(self) -> None:
         """Import."""
@@ -128,14 +128,14 @@ class ImportScreen(ModalScreen[None]):
             return
         common = common_start(found)
         if len(found) > 1:
-            self._offered = found
+            self._offered = [common, *found]
             shown = "  ".join(
                 visible_line(one.rstrip("/").rpartition("/")[2] + "/" * one.endswith("/")) for one in found
             )
             self._hint([(Run(shown[:2_000], Style.DIM),)])
         else:
             self._hint([quoted(_ABOUT, Style.DIM)])
-        self._put(common if len(common) > len(line.value) or len(found) == 1 else found[0])
+        self._put(common)
 
     def action_leave(self) -> None:
         """Stop behind the file in hand; where nothing is read, close."""
@@ -143,6 +143,7 @@ class ImportScreen(ModalScreen[None]):
             self._progress.left.set()
             self._say_progress()
         else:
+            self.workers.cancel_node(self)
             self.dismiss(None)
 
     def _put(self, path: str) -> None:

@@ -91,6 +91,11 @@ class LabScreen(UpperScreen):
         """What the readings came to, as far as they are done; by format's name and cut."""
         return self._cells
 
+    @property
+    def selected(self) -> tuple[str, Cut]:
+        """The selected reading: its format's name and how it is cut."""
+        return self._formats[self.grid.cursor][0].name, self._cut
+
     def on_mount(self) -> None:
         """Read."""
         self.grid.focus()
@@ -201,7 +206,7 @@ class LabScreen(UpperScreen):
                 for cut in _CUTS:
                     if (format_.name, cut) not in self._cells:
                         done, all_ = len(self._cells), len(self._formats) * len(_CUTS)
-                        self.status.working = f"reading {done} of {all_}"
+                        self.work(f"reading {done} of {all_}")
                         cell = await self._cell(sample, comparing, format_, cut, left)
                         if cell is None:
                             return
@@ -210,8 +215,7 @@ class LabScreen(UpperScreen):
                         self._say_counts()
         finally:
             left.set()
-            if self.is_attached:
-                self.status.working = ""
+            self.work("")
 
     async def _cell(self, sample: Sample, comparing: Comparing, format_: Format, cut: Cut, left: Event) -> Cell | None:
         if uncut(sample, cut):

@@ -106,6 +106,7 @@ class RulesScreen(UpperScreen):
         if found == 0:
             self.tell(f"{self.rule.code} was broken in no chain of this database.")
         else:
+            self.let_go()
             self._show_chains(f"code:{self.rule.code}")
 
     def action_sort(self) -> None:

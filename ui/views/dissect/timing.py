@@ -1,10 +1,12 @@
 """When what came: for each answer the time to its first token, its length, its speed and its longest gap."""
 
+from itertools import pairwise
+
 from inspector.diagnostics import Location
 from inspector.model import Chunks, InstantSource, Part, Turn
 from inspector.text import Range
 from ui.views.dissect.dissection import Dissection
-from ui.views.dissect.lanes import STALL_S, gap_before
+from ui.views.dissect.lanes import STALL_S
 from ui.views.dissect.side import LazyLines, SideLine, SideLines, SideSource
 from ui.views.palette import Style
 from ui.views.run import Line, Run
@@ -26,7 +28,8 @@ def longest_gap(part: Part) -> tuple[float, int] | None:
     chunks = part.chunks
     if chunks is None or chunks.offsets_s is None:
         return None
-    gaps = ((gap, index) for index in range(1, len(chunks)) if (gap := gap_before(chunks, index)) is not None)
+    neighbours = enumerate(pairwise(chunks.offsets_s), 1)
+    gaps = ((now - before, index) for index, (before, now) in neighbours if before is not None and now is not None)
     return max(gaps, default=None)
 
 

@@ -39,11 +39,15 @@ class Listing {
     const isDark = 0.299 * red + 0.587 * green + 0.114 * blue < 128;
     this.root.classList.toggle("dark", isDark);
     this.root.classList.toggle("light", !isDark);
+    const ours = this.told === undefined && !this.soon ? undefined : this.data?.rows[this.at]?.key;
+    if (data.selected === this.told) this.told = undefined;
     this.data = data;
+    this.root.style.maxHeight = `${Number(data.most)}rem`;
     const head = this.root.querySelector("thead tr");
     head.replaceChildren(...data.columns.map((column) => cell("th", [["", column.title]], column)));
     this.body.replaceChildren(...data.rows.map((row, index) => this.row(row, index)));
-    this.light(data.rows.findIndex((row) => row.key === data.selected), false);
+    const kept = ours === undefined ? -1 : data.rows.findIndex((row) => row.key === ours);
+    this.light(kept >= 0 ? kept : data.rows.findIndex((row) => row.key === data.selected));
     this.show();
   }
 
@@ -58,19 +62,28 @@ class Listing {
     else if (below > 0) this.root.scrollTop += below;
   }
 
+  // Until the page answers with the row that it was told, the user's own place counts: answers to older moves come late.
+  pick(index) {
+    clearTimeout(this.soon);
+    this.soon = undefined;
+    this.told = this.data.rows[index].key;
+    this.tell("picked", this.told);
+  }
+
   row(row, index) {
     const made = document.createElement("tr");
     made.append(...row.cells.map((one, at) => cell("td", one.runs, this.data.columns[at], one.share)));
     made.onclick = () => {
       this.body.focus({ preventScroll: true });
-      this.light(index, !this.data.eager);
+      this.light(index);
       if (this.data.eager) this.tell("opened", row.key);
+      else this.pick(index);
     };
     made.ondblclick = () => this.tell("opened", row.key);
     return made;
   }
 
-  light(index, isOurs) {
+  light(index) {
     const rows = [...this.body.children];
     if (rows[this.at]) {
       rows[this.at].classList.remove("selected");
@@ -80,7 +93,6 @@ class Listing {
     if (!rows[index]) return;
     rows[index].classList.add("selected");
     rows[index].setAttribute("aria-current", "true");
-    if (isOurs) this.tell("picked", this.data.rows[index].key);
   }
 
   key(event) {
@@ -90,13 +102,13 @@ class Listing {
     const to = { j: here + 1, ArrowDown: here + 1, k: here - 1, ArrowUp: here - 1, g: 0, G: last, Home: 0, End: last }[event.key];
     if (event.key === "Enter" && here >= 0) {
       clearTimeout(this.soon);
+      this.soon = undefined;
       this.tell("opened", this.data.rows[here].key);
-    }
-    else if (to !== undefined && last >= 0) {
-      this.light(Math.min(Math.max(to, 0), last), false);
+    } else if (to !== undefined && last >= 0) {
+      this.light(Math.min(Math.max(to, 0), last));
       this.show();
       clearTimeout(this.soon);
-      this.soon = setTimeout(() => this.tell("picked", this.data.rows[this.at].key), 250);
+      this.soon = setTimeout(() => this.pick(this.at), 250);
     } else return;
     event.preventDefault();
     event.stopPropagation();

@@ -15,6 +15,7 @@ from ui.web.trace_look import trace_look
 
 _PAGE = 100
 _LIVE_S = 2.0
+_LONGEST_ID = 15  # digits: databases hold no larger number
 _BACK = "weaklink_pages_before"
 _FOLLOWS = "weaklink_follows"
 
@@ -64,8 +65,8 @@ def _cursor() -> Cursor | None:
     """Where the page begins, as the address says it: `after=TIME_ID`."""
     at, _, id_ = asked("after").partition("_")
     try:
-        return Cursor(float(at), int(id_))
-    except (ValueError, OverflowError):
+        return Cursor(float(at), int(id_)) if len(id_) <= _LONGEST_ID else None
+    except ValueError:
         return None
 
 

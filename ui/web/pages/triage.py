@@ -11,7 +11,7 @@ from ui.views.run import Run
 from ui.views.stats_wording import percent, value_text
 from ui.views.status import status_run
 from ui.views.wording import counted
-from ui.web.charts import columns, heat_map, pareto, statuses_by_day
+from ui.web.charts import HIGH, LOW, columns, heat_map, pareto, statuses_by_day
 from ui.web.components import Cell, Column, Measured, Room, Row, listing
 from ui.web.facets import STATUSES
 from ui.web.figures import hits
@@ -33,6 +33,7 @@ from ui.web.triage_figures import (
 )
 
 _NEWEST = 10
+_FEW = 4
 _SHARES = "shares"
 _COLOURS = {"broken": "red", "aborted": "orange", "recovered": "violet", "ok": "green"}
 
@@ -50,15 +51,17 @@ def show() -> None:
     st.markdown(f"**{label(_summary(figures), most=300)}**")
     _statuses(figures.whole, wanted)
     left, right = st.columns(2, gap="medium")
+    height = HIGH if len(figures.codes) > _FEW else LOW
     with left:
-        _days(figures, wanted)
+        _days(figures, wanted, height)
     with right:
-        _codes(figures, wanted)
+        _codes(figures, wanted, height)
     left, right = st.columns([3, 2], gap="medium")
+    height = HIGH if len(figures.models) > _FEW else LOW
     with left:
-        _heat(figures, wanted)
+        _heat(figures, wanted, height)
     with right:
-        _steps(figures, wanted)
+        _steps(figures, wanted, height)
     _newest(wanted)
     _measures(figures.whole)
 
@@ -83,14 +86,14 @@ def _statuses(whole: GroupFigures, wanted: str) -> None:
                 _narrow(wanted, field("status", status))
 
 
-def _days(figures: TriageFigures, wanted: str) -> None:
+def _days(figures: TriageFigures, wanted: str, height: int) -> None:
     st.subheader("Traces by day", anchor=False)
     rows = day_rows(figures.days)
     if not rows:
         st.caption("No trace says when it was recorded.")
         return
     is_share = asked("days") == _SHARES
-    found = statuses_by_day(rows, key=f"weaklink_days_{is_share}_{wanted}", is_share=is_share)
+    found = statuses_by_day(rows, key=f"weaklink_days_{is_share}_{wanted}", is_share=is_share, height=height)
     if st.toggle("As shares of the day", value=is_share, key="weaklink_day_shares") != is_share:
         keep(days=None if is_share else _SHARES)
         st.rerun()
@@ -101,13 +104,13 @@ def _days(figures: TriageFigures, wanted: str) -> None:
         _narrow(wanted, *on_day(found).split())
 
 
-def _codes(figures: TriageFigures, wanted: str) -> None:
+def _codes(figures: TriageFigures, wanted: str, height: int) -> None:
     st.subheader("First break by rule", anchor=False)
     if not figures.codes:
         st.caption("No chain broke.")
         return
     rows = code_rows(figures.codes)
-    found = pareto(rows, label="rule", count="traces", key=f"weaklink_codes_{wanted}")
+    found = pareto(rows, label="rule", count="traces", key=f"weaklink_codes_{wanted}", height=height)
     left_out = len(figures.codes) - len(rows)
     more = f" {counted(left_out, 'more rule')} broke some." if left_out else ""
     st.caption(f"How many chains it broke, and the share of all breaks down to it.{more}")
@@ -116,28 +119,29 @@ def _codes(figures: TriageFigures, wanted: str) -> None:
         _narrow(wanted, "status:broken", field("code", code) if code else "")
 
 
-def _heat(figures: TriageFigures, wanted: str) -> None:
+def _heat(figures: TriageFigures, wanted: str, height: int) -> None:
     st.subheader("Models and rules", anchor=False)
     rows = heat_rows(figures)
     if not rows:
         st.caption("No trace of a named model has a fault.")
         return
-    found = heat_map(rows, across="rule", down="model", share="share", key=f"weaklink_heat_{wanted}")
-    st.caption("In how many of 100 traces of a model a rule found something.")
+    found = heat_map(rows, across="rule", down="model", share="share", key=f"weaklink_heat_{wanted}", height=height)
+    unnamed = next((group.traces for group in figures.models if not group.keys[0]), 0)
+    left_out = f" {counted(unnamed, 'trace')} of no known model left out." if unnamed else ""
+    st.caption(f"In how many of 100 traces of a model a rule found something.{left_out}")
     if found is not None:
         cell = next(row for row in rows if (row["rule"], row["model"]) == found)
         if cell["traces"]:
             _narrow(wanted, field("model", str(cell["value"])), field("code", found[0]))
 
 
-def _steps(figures: TriageFigures, wanted: str) -> None:
+def _steps(figures: TriageFigures, wanted: str, height: int) -> None:
     st.subheader("The step that broke", anchor=False)
     if not figures.steps:
         st.caption("No chain broke.")
         return
-    found = columns(
-        step_rows(figures.steps), label="step", count="traces", key=f"weaklink_steps_{wanted}", title="step"
-    )
+    rows = step_rows(figures.steps)
+    found = columns(rows, label="step", count="traces", key=f"weaklink_steps_{wanted}", title="step", height=height)
     st.caption("Broken chains by the number of the step at which they broke.")
     if found is not None:
         _narrow(wanted, f"step:{found}")

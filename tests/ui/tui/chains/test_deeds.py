@@ -146,8 +146,29 @@ async def test_a_mark_and_a_note_are_kept_in_the_database(tmp_path: Path) -> Non
         with open_store(where) as store:
             assert [one.note for one in store.traces() if one.marked] == ["look here"]
         await press(pilot, "m")
+        assert "There is a note here" in told(app)
+        await press(pilot, ";", *["backspace"] * 9, "enter")
         with open_store(where) as store:
             assert not any(one.marked for one in store.traces())
+
+
+async def test_a_mark_is_taken_away_without_those_of_turns_and_steps(tmp_path: Path) -> None:
+    where = filled(tmp_path / "runs.db", traces=1)
+    with open_store(where) as store:
+        store.mark(1, step=1, note="the step's own")
+        store.mark(1, turn=2)
+    async with running(where) as (app, pilot):
+        await press(pilot, "m")
+        assert "Trace 1 is marked." in told(app)
+        await press(pilot, "m")
+        assert "The mark of trace 1 is taken away. 2 marks in it stay." in told(app)
+        await press(pilot, ";", *"mine", "enter")
+        await press(pilot, ";", *["backspace"] * 4, "enter")
+        with open_store(where) as store:
+            assert [(one.turn, one.step, one.note) for one in store.marks([1])[1]] == [
+                (None, 1, "the step's own"),
+                (2, None, ""),
+            ]
 
 
 async def test_a_chain_is_written_to_a_file_whose_suffix_says_how(tmp_path: Path) -> None:

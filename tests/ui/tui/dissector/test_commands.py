@@ -17,6 +17,7 @@ from ui.tui.dialogs import ChoiceDialog
 from ui.tui.dissector.commands import DISSECTOR_COMMANDS, SIDE_COMMANDS, STREAM_COMMANDS, TREE_COMMANDS
 from ui.tui.dissector.deeds import Doors
 from ui.tui.dissector.side_pane import SideKind, SideView
+from ui.views.links import Link, read_link
 
 
 @pytest.mark.parametrize("pane", ["1", "2", "3"])
@@ -199,7 +200,7 @@ async def test_y_copies_text_path_value_and_link(tmp_path: Path) -> None:
     async with dissecting(tmp_path) as (stage, _):
         await stage.press("1", "enter", "j")
         copied = []
-        for down in range(6):
+        for down in range(7):
             await stage.press("y")
             assert isinstance(stage.app.screen, ChoiceDialog)
             await stage.press(*["j"] * down, "enter")
@@ -207,7 +208,8 @@ async def test_y_copies_text_path_value_and_link(tmp_path: Path) -> None:
         assert copied[:3] == ['"Oslo"', "/city", '"Oslo"']
         assert copied[3].startswith('{"name": "get_weather"')
         assert copied[4] == "weaklink://trace/1?step=1"
-        assert copied[5].startswith("weaklink tui 1 --db ")
+        assert copied[5].startswith("weaklink tui 'weaklink://trace/1?turn=")
+        assert read_link(copied[6]) == Link("1", place=stage.place)
         await stage.press("y", "escape")
 
 
@@ -263,13 +265,17 @@ def _typed(text: str) -> list[str]:
 
 async def test_other_screens_are_offered_where_there_is_a_door_to_them(tmp_path: Path) -> None:
     async with dissecting(tmp_path) as (stage, _):
-        assert not {"dissector.diff", "dissector.reread"} & {one.command.id for one in offered(stage.screen)}
-        opened: list[tuple[str, int]] = []
+        stage.screen.doors = Doors()
+        further = {"dissector.diff", "dissector.reread", "dissector.rule"}
+        assert not further & {one.command.id for one in offered(stage.screen)}
+        opened: list[tuple[str, object]] = []
         stage.screen.doors = Doors(
-            diff=lambda id, place: opened.append(("diff", id)), reread=lambda id, place: opened.append(("reread", id))
+            diff=lambda id, place: opened.append(("diff", id)),
+            reread=lambda id, place: opened.append(("reread", id)),
+            rule=lambda code: opened.append(("rule", code)),
         )
-        await stage.press("d", "r")
-        assert opened == [("diff", 1), ("reread", 1)]
+        await stage.press("d", "r", "2", "g", "K", "4", "j", "enter")
+        assert opened == [("diff", 1), ("reread", 1), ("rule", "S201"), ("rule", "S204")]
 
 
 async def test_a_trace_that_was_deleted_says_so_and_comes_back_with_a_reload(tmp_path: Path) -> None:

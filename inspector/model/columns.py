@@ -1,0 +1,178 @@
+"""Columns that say something of every chunk of a stream, in a few bytes a chunk: a stream may have millions of them.
+
+They are made by whoever has packed numbers already, such as the store, without an object for each. Entries are made
+when they are asked for. A column never changes, is equal to a tuple of the same entries, and has its hash.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, islice, repeat
+from operator import eq, truediv
+from typing import TypeAlias, TypeVar, overload
+
+_Entry = TypeVar("_Entry")
+_Number = TypeVar("_Number")
+
+_APART = 128  # differences from one kept sum to the next: what an entry costs at most to sum up
+
+
+class Column(Sequence[_Entry]):
+    """The base of all columns; those below say what they hold. IndexError for an index that is not there."""
+
+    __slots__ = ()
+
+    @overload
+    def __getitem__(self, index: int) -> _Entry: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[_Entry, ...]: ...
+    def __getitem__(self, index: int | slice) -> _Entry | tuple[_Entry, ...]:
+        if isinstance(index, slice):
+            return tuple(self._at(at) for at in range(*index.indices(len(self))))
+        at = index + len(self) if index < 0 else index
+        if not 0 <= at < len(self):
+            raise IndexError(f"there is no entry {index} in a column of {len(self)}")
+        return self._at(at)
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, Column | tuple):
+            return NotImplemented
+        return len(self) == len(other) and all(map(eq, self, other))
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
+    def _at(self, index: int) -> _Entry:
+        """The entry at an index from 0 that is there."""
+        raise NotImplementedError
+
+
+Entries: TypeAlias = tuple[_Entry, ...] | Column[_Entry]
+"""A column of chunks, short or long."""
+
+
+class Numbers(Column[_Number]):
+    """Numbers as an array or a range holds them, which must not change any more."""
+
+    __slots__ = ("_values",)
+
+    def __init__(self, values: Sequence[_Number]) -> None:
+        self._values = values
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __iter__(self) -> Iterator[_Number]:
+        return iter(self._values)
+
+    def _at(self, index: int) -> _Number:
+        return self._values[index]
+
+
+class Sums(Column[int]):
+    """Integers as what each adds to the one before it, the first to 0."""
+
+    __slots__ = ("_before", "added")
+
+    def __init__(self, added: Sequence[int]) -> None:
+        self.added = added
+        self._before: list[int] | None = None
+
+    def __len__(self) -> int:
+        return len(self.added)
+
+    def __iter__(self) -> Iterator[int]:
+        return accumulate(self.added)
+
+    def _at(self, index: int) -> int:
+        if self._before is None:
+            added = self.added
+            self._before = list(
+                accumulate((sum(added[at : at + _APART]) for at in range(0, len(added), _APART)), initial=0)
+            )
+        kept = index // _APART
+        return self._before[kept] + sum(self.added[kept * _APART : index + 1])
+
+
+class Seconds(Column[float]):
+    """Seconds that are whole microseconds, as the microseconds that each adds to the one before it."""
+
+    __slots__ = ("_microseconds",)
+
+    def __init__(self, added: Sequence[int]) -> None:
+        self._microseconds = Sums(added)
+
+    def __len__(self) -> int:
+        return len(self._microseconds)
+
+    def __iter__(self) -> Iterator[float]:
+        return map(truediv, self._microseconds, repeat(1e6))
+
+    def _at(self, index: int) -> float:
+        return self._microseconds[index] / 1e6
+
+
+class Singles(Column[tuple[_Number, ...]]):
+    """Tuples of one number each."""
+
+    __slots__ = ("_numbers",)
+
+    def __init__(self, numbers: Sequence[_Number]) -> None:
+        self._numbers = numbers
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __iter__(self) -> Iterator[tuple[_Number, ...]]:
+        return zip(self._numbers)
+
+    def _at(self, index: int) -> tuple[_Number, ...]:
+        return (self._numbers[index],)
+
+
+class Ragged(Column[tuple[_Number, ...]]):
+    """Tuples of numbers, as their lengths and all the numbers in a row; ValueError where those are more or fewer."""
+
+    __slots__ = ("_ends", "_numbers")
+
+    def __init__(self, lengths: Sequence[int], numbers: Sequence[_Number]) -> None:
+        self._ends, self._numbers = Sums(lengths), numbers
+        if (self._ends[-1] if lengths else 0) != len(numbers):
+            raise ValueError(f"{len(numbers)} numbers do not fill a column of {len(lengths)} tuples as long as it says")
+
+    def __len__(self) -> int:
+        return len(self._ends)
+
+    def __iter__(self) -> Iterator[tuple[_Number, ...]]:
+        rest = iter(self._numbers)
+        return (tuple(islice(rest, length)) for length in self._ends.added)
+
+    def _at(self, index: int) -> tuple[_Number, ...]:
+        return tuple(self._numbers[self._ends[index - 1] if index else 0 : self._ends[index]])
+
+
+class Sparse(Column[_Entry | None]):
+    """Entries with gaps: a byte an entry, 1 where it is there and 0 where it is None, and those that are there.
+
+    ValueError where those are more or fewer than there are ones.
+    """
+
+    __slots__ = ("_entries", "_numbers", "_there")
+
+    def __init__(self, there: bytes, entries: Sequence[_Entry]) -> None:
+        if there.count(1) != len(entries):
+            raise ValueError(f"{len(entries)} entries for {there.count(1)} places in a column of {len(there)}")
+        self._there, self._entries, self._numbers = there, entries, Sums(there)
+
+    def __len__(self) -> int:
+        return len(self._there)
+
+    def __iter__(self) -> Iterator[_Entry | None]:
+        entries = iter(self._entries)
+        return (next(entries) if is_there else None for is_there in self._there)
+
+    def _at(self, index: int) -> _Entry | None:
+        return self._entries[self._numbers[index] - 1] if self._there[index] else None

@@ -1,0 +1,195 @@
+"""Runs side by side on the screen: which are compared, what is shown of a row, where its keys lead."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from inspector.inspection import inspect_trace
+from storage import open_store
+from tests.chain.building import trace_of
+from tests.ui.tui.apps import SIZES, agree, at_home, filled, press, running, settled, shown, told
+from ui.tui.app import WeaklinkApp
+from ui.tui.diff.screen import DiffScreen
+from ui.tui.dissector.screen import DissectorScreen
+from ui.views.run import plain
+
+ORDER = (
+    "user: Give me back what I paid for order 17.",
+    'call: get_order {"id": 17}',
+    'result: {"id": 17, "state": "shipped"}',
+)
+REFUND = ('call: refund {"order": 17, "amount": 45, "reason": "never came"}', 'result: {"refund": "R-1"}')
+WRONG = ('call: refund {"order": 71, "amount": 45, "reason": "never came"}', 'result: {"error": "no such order"}')
+LATER = ('call: tell {"who": "customer"}', "result: told")
+RUNS = ((*ORDER, *REFUND, *LATER, "say: Done."), (*ORDER, *WRONG, "say: I could not."), (*ORDER, *REFUND, "say: Done."))
+
+
+def stored(path: Path, *runs: tuple[str, ...], marked: tuple[int, ...] = (1,)) -> str:
+    with open_store(path) as store:
+        for lines in runs:
+            trace = trace_of(*lines)
+            store.save([(trace, inspect_trace(trace))])
+        for id_ in marked:
+            store.mark(id_)
+    return str(path)
+
+
+@asynccontextmanager
+async def comparing(
+    where: str, *, id: int = 2, size: tuple[int, int] = (120, 40)
+) -> AsyncIterator[tuple[WeaklinkApp, Pilot[None], DiffScreen]]:
+    """The diff of the marked traces and another one, opened from that one."""
+    async with running(where, size=size, named=str(id)) as (app, pilot):
+        await press(pilot, "d")
+        await settled(pilot)
+        screen = app.screen
+        assert isinstance(screen, DiffScreen)
+        yield app, pilot, screen
+
+
+def row(screen: DiffScreen) -> str:
+    return plain(screen.row_line(screen.grid.cursor, 116))
+
+
+def texts(screen: DiffScreen) -> str:
+    view = screen.texts
+    return "\n".join(plain(view.source.line(index, 100)) for index in range(view.source.count))
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+async def test_runs_stand_side_by_side(tmp_path: Path, size: tuple[int, int], update_goldens: bool) -> None:
+    async with comparing(stored(tmp_path / "runs.db", *RUNS), size=size) as (app, _, _):
+        agree(f"diff-{size[0]}x{size[1]}.txt", shown(app), update_goldens=update_goldens)
+
+
+async def test_the_cursor_begins_where_the_runs_part_and_shows_what_differs_there(tmp_path: Path) -> None:
+    async with comparing(stored(tmp_path / "runs.db", *RUNS)) as (app, _, screen):
+        assert "▸" in row(screen)
+        assert "- A" in texts(screen)
+        assert "order: 71" in texts(screen)
+        assert "Runs differ first at step 2" in shown(app)
+
+
+async def test_brackets_go_from_difference_to_difference_and_e_to_the_first(tmp_path: Path) -> None:
+    async with comparing(stored(tmp_path / "runs.db", *RUNS)) as (app, pilot, screen):
+        seen = []
+        for key in ("]", "]", "[", "[", "g", "e"):
+            await press(pilot, key)
+            seen.append(screen.grid.cursor)
+        assert seen == [2, 2, 1, 1, 0, 1]
+        assert "no row behind this one in which the runs differ" in told(app)
+        await press(pilot, "g")
+        assert "A and B make the same call with the same result." in texts(screen)
+
+
+async def test_n_compares_with_another_run_and_capital_n_back(tmp_path: Path) -> None:
+    async with comparing(stored(tmp_path / "runs.db", *RUNS, marked=(1, 3))) as (app, pilot, _):
+        assert "[C] 2" in shown(app)
+        await press(pilot, "n")
+        assert "[B] 3" in shown(app)
+        await press(pilot, "N")
+        assert "[C] 2" in shown(app)
+
+
+async def test_enter_opens_the_step_in_the_compared_run_and_capital_o_in_the_first(tmp_path: Path) -> None:
+    async with comparing(stored(tmp_path / "runs.db", *RUNS)) as (app, pilot, _):
+        for key, expected in (("enter", 2), ("o", 2), ("O", 1)):
+            await press(pilot, key)
+            opened = app.screen
+            assert isinstance(opened, DissectorScreen)
+            step = opened.selected_step()
+            assert opened.found is not None
+            assert (opened.found.id, step.number if step else None) == (expected, 2)
+            await press(pilot, "escape")
+        await press(pilot, "]", "enter")
+        assert "This run makes no call in the selected row." in told(app)
+
+
+async def test_a_shows_how_the_runs_were_asked_and_w_the_texts_whole(tmp_path: Path) -> None:
+    otherwise = ("user: Please give me back what I paid.", *RUNS[1][1:])
+    long = "\\n".join(f"line {number}" for number in range(40))
+    runs = (
+        (*RUNS[0][:3], f'call: write {{"text": "{long}\\nend"}}', "result: ok"),
+        (otherwise[0], *RUNS[0][1:3], f'call: write {{"text": "{long}\\nstop"}}', "result: ok"),
+    )
+    async with comparing(stored(tmp_path / "runs.db", *runs)) as (app, pilot, screen):
+        assert "▲ asked differently" in shown(app)
+        assert "equal lines" in texts(screen)
+        await press(pilot, "w")
+        assert "line 7" in texts(screen)
+        await press(pilot, "a")
+        assert "The user's first words differ" in texts(screen)
+        assert app.focused is screen.texts
+        await press(pilot, "tab")
+        assert app.focused is screen.grid
+
+
+async def test_without_a_mark_it_says_how_to_mark(tmp_path: Path) -> None:
+    async with running(filled(tmp_path / "runs.db")) as (app, pilot):
+        await press(pilot, "d")
+        await settled(pilot)
+        assert "No trace is marked. `m` marks one" in told(app)
+        await press(pilot, "m", "d")
+        await settled(pilot)
+        assert "Only this trace is marked" in told(app)
+        assert at_home(app)
+        await press(pilot, "j", "d")
+        await settled(pilot)
+        assert isinstance(app.screen, DiffScreen)
+        await press(pilot, "escape")
+        assert at_home(app)
+
+
+async def test_of_many_marked_traces_six_are_compared(tmp_path: Path) -> None:
+    where = filled(tmp_path / "runs.db", traces=9)
+    with open_store(where) as store:
+        for id_ in range(1, 9):
+            store.mark(id_)
+    async with running(where, size=(120, 40), named="9") as (app, pilot):
+        await press(pilot, "d")
+        await settled(pilot)
+        assert "only 6 runs stand side by side" in told(app)
+        assert "[F] 9" in shown(app)
+
+
+async def test_runs_without_calls_and_runs_that_are_alike_are_said(tmp_path: Path) -> None:
+    where = stored(tmp_path / "runs.db", ("user: Hello.", "say: Hi."), ("user: Hello.", "say: Good day."))
+    async with comparing(where) as (app, pilot, screen):
+        assert "No run calls a tool" in texts(screen)
+        await press(pilot, "e", "o")
+        assert "The runs part nowhere" in told(app)
+        assert isinstance(app.screen, DissectorScreen)
+
+
+async def test_two_thousand_steps_and_long_texts_are_compared(tmp_path: Path) -> None:
+    steps = [line for number in range(2_000) for line in (f'call: look {{"at": {number}}}', f"result: {number}")]
+    long = "word " * 100_000
+    runs = tuple(("user: Look.", *steps, 'call: read {"name": "x"}', f"result: {long}{end}") for end in ("one", "two"))
+    async with comparing(stored(tmp_path / "runs.db", *runs)) as (app, pilot, screen):
+        assert screen.grid.cursor == 2_000
+        assert "one" in texts(screen)
+        await press(pilot, "g", "]")
+        assert screen.grid.cursor == 2_000
+        assert "row 2,001/2,001" in shown(app)
+
+
+async def test_hostile_texts_stay_in_their_places(tmp_path: Path) -> None:
+    evil = "\\u001b[31m[red]\\u202e\\u0000"
+    runs = tuple(("user: x", f'call: do {{"a": "{evil}{end}"}}', f"result: \x1b]52;c;aGk=\x07{end}") for end in "12")
+    async with comparing(stored(tmp_path / "runs.db", *runs)) as (app, _, _):
+        assert not {"\x1b", "\u202e", "\x00", "\x07"} & set(shown(app))
+        assert "[red]" in shown(app)
+
+
+async def test_a_database_that_vanishes_is_said_and_found_again(tmp_path: Path) -> None:
+    where = Path(stored(tmp_path / "runs.db", *RUNS))
+    async with comparing(str(where)) as (app, pilot, _):
+        where.rename(tmp_path / "away.db")
+        await press(pilot, "ctrl+r")
+        assert "There is no database" in shown(app).splitlines()[0]
+        (tmp_path / "away.db").rename(where)
+        await press(pilot, "ctrl+r")
+        assert "There is no database" not in shown(app)

@@ -1,0 +1,122 @@
+"""The import dialog: paths are completed, files read, and what they held is said."""
+
+from pathlib import Path
+
+import pytest
+from textual.containers import Vertical
+
+from storage import open_store
+from tests.ui.tui.apps import SIZES, agree, at_home, filled, names, press, running, settled, shown
+from ui.tui.imports.paths import common_start, completions
+from ui.tui.imports.reading_in import Progress, read_in
+from ui.tui.imports.screen import ImportScreen, PathInput
+
+
+def folder(path: Path) -> Path:
+    place = path / "logs"
+    (place / "deeper").mkdir(parents=True)
+    line = '{"messages": [{"role": "user", "content": "Hello %d"}, {"role": "assistant", "content": "Hi."}]}\n'
+    for number in range(3):
+        (place / f"run-{number}.jsonl").write_text(line % number)
+    (place / "deeper" / "noise.txt").write_text("no log at all\x1b[2J")
+    return place
+
+
+async def typed(pilot: object, app: object, path: str) -> None:
+    app.screen.query_one(PathInput).value = path  # type: ignore[attr-defined]  # of the application
+    await press(pilot, "enter")  # type: ignore[arg-type]  # a pilot
+    await settled(pilot)  # type: ignore[arg-type]  # a pilot
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+async def test_a_folder_is_imported_and_the_list_shows_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int], update_goldens: bool
+) -> None:
+    folder(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TZ", "UTC")
+    filled(Path("runs.db"))
+    async with running("runs.db", size=size) as (app, pilot):
+        await press(pilot, "i")
+        await typed(pilot, app, "logs")
+        assert "3 traces" in shown(app)
+        assert "refused" in shown(app)
+        box = app.screen.query_one(Vertical).region
+        dialog = [line[box.x : box.right] for line in shown(app).splitlines()[box.y : box.bottom]]
+        agree(f"import-{size[0]}x{size[1]}.txt", "\n".join(dialog) + "\n", update_goldens=update_goldens)
+        await press(pilot, "escape")
+        assert at_home(app)
+        assert len(names(app)) == 9
+
+
+async def test_a_database_is_made_where_there_is_none(tmp_path: Path) -> None:
+    async with running(str(tmp_path / "new.db")) as (app, pilot):
+        await press(pilot, "i")
+        await typed(pilot, app, str(folder(tmp_path)))
+        await press(pilot, "escape")
+        await settled(pilot)
+        assert len(names(app)) == 3
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("", "The path of a file or a folder is wanted."),
+        ("nowhere/x", "There is no file or folder"),
+        ("e\0", "There is no"),
+    ],
+)
+async def test_what_is_wrong_with_a_path_is_said(tmp_path: Path, path: str, said: str) -> None:
+    async with running(filled(tmp_path / "runs.db")) as (app, pilot):
+        await press(pilot, "i")
+        await typed(pilot, app, path)
+        assert said in shown(app)
+        assert isinstance(app.screen, ImportScreen)
+        await press(pilot, "escape")
+        assert at_home(app)
+
+
+async def test_tab_completes_a_path_and_goes_through_what_could_stand_there(tmp_path: Path) -> None:
+    place = folder(tmp_path)
+    async with running(filled(tmp_path / "runs.db"), size=(140, 30)) as (app, pilot):
+        await press(pilot, "i")
+        line = app.screen.query_one(PathInput)
+        line.value = f"{tmp_path}/lo"
+        await settled(pilot)
+        seen = []
+        for _ in range(4):
+            await press(pilot, "tab")
+            seen.append(line.value.removeprefix(f"{place}/"))
+        assert seen == ["", "", "deeper/", "run-0.jsonl"]
+        assert "run-2.jsonl" in shown(app)
+        line.value = f"{place}/nothing"
+        await settled(pilot)
+        await press(pilot, "tab")
+        assert "No path begins with" in shown(app)
+
+
+def test_hidden_files_are_offered_where_a_point_is_typed(tmp_path: Path) -> None:
+    (tmp_path / ".hidden").touch()
+    (tmp_path / "shown").touch()
+    assert completions(f"{tmp_path}/") == [f"{tmp_path}/shown"]
+    assert completions(f"{tmp_path}/.h") == [f"{tmp_path}/.hidden"]
+    assert completions(f"{tmp_path}/nowhere/x") == []
+    assert common_start(["/ab/c", "/ab/d"]) == "/ab/"
+
+
+def test_an_import_that_is_left_stops_behind_the_file_in_hand(tmp_path: Path) -> None:
+    place, progress = folder(tmp_path), Progress()
+    read_in(str(tmp_path / "runs.db"), str(place), progress, progress.left.set)
+    assert (progress.files, progress.done) == (4, 1)
+    with open_store(tmp_path / "runs.db") as store:
+        assert len(store.traces()) == progress.traces
+
+
+async def test_a_store_that_refuses_is_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "runs.db").write_text("this is no database, whatever its name says" * 100)
+    async with running(str(tmp_path / "runs.db")) as (app, pilot):
+        await press(pilot, "i")
+        await typed(pilot, app, str(folder(tmp_path)))
+        assert "✖" in shown(app)
+        await press(pilot, "escape")
+        assert at_home(app)

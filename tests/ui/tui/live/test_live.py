@@ -1,0 +1,217 @@
+"""The live view, on a database that a recorder's thread writes into at the same time."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from inspector.capture.events import ChunksArrived, TraceStarted, TurnStarted
+from inspector.capture.logged_turn import LoggedTurn
+from inspector.capture.logger import TraceLogger
+from inspector.model import Chunk, Role, Trace
+from storage import StoreSink
+from tests.ui.tui.apps import SIZES, agree, at_home, filled, press, running, settled, shown, told
+from ui.tui.dissector.screen import DissectorScreen
+from ui.tui.live.growing import GrowingTrace
+from ui.tui.live.lines import GrowingLines
+from ui.tui.live.rate import Rate
+from ui.tui.live.screen import LiveScreen
+from ui.views.run import plain
+
+TOOLS = [
+    {"name": "get_weather", "parameters": {"type": "object", "properties": {"city": {"enum": ["Oslo"]}}}},
+]
+THOUGHT = "<think>Which city?</think>"
+BAD = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Rome",}}\n</tool_call>'
+BEGUN = '\n<tool_call>\n{"name": "get_we'
+
+
+async def until(pilot: Pilot[None], is_so: Callable[[], bool]) -> None:
+    """Wait, ten seconds at most, until something is so."""
+    for _ in range(500):
+        if is_so():
+            return
+        await pilot.pause(0.02)
+    raise AssertionError(shown(pilot.app))  # type: ignore[arg-type]  # a WeaklinkApp
+
+
+def feed(turn: LoggedTurn, text: str) -> None:
+    for at in range(0, len(text), 7):
+        turn.feed(text[at : at + 7])
+
+
+def live(app: object) -> LiveScreen:
+    screen = app.screen  # type: ignore[attr-defined]  # of the application
+    assert isinstance(screen, LiveScreen)
+    return screen
+
+
+def text_of(screen: LiveScreen) -> str:
+    return "".join(part.text for turn in screen.growing.turns for part in turn.parts.values())
+
+
+def unhurried(text: str) -> str:
+    """A screen without what the clock says: the chunks of each second."""
+    return re.sub(r"\d+/s [▁▂▃▄▅▆▇█]+ *", "N/s ", text)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+async def test_spans_close_and_faults_appear_while_the_model_still_speaks(
+    tmp_path: Path, size: tuple[int, int], update_goldens: bool
+) -> None:
+    where = str(tmp_path / "runs.db")
+    sink = StoreSink(where)
+    with TraceLogger(sink, name="live\x1b[2J one", model="hermes-4") as log:
+        log.user("How warm is it?")
+        with log.assistant(tools=TOOLS) as turn:
+            feed(turn, THOUGHT + BAD + BEGUN)
+            sink.flush()
+            async with running(where, size=size) as (app, pilot):
+                await pilot.press("v")
+                await until(pilot, lambda: isinstance(app.screen, LiveScreen))
+                screen = live(app)
+                await until(pilot, lambda: text_of(screen).endswith("get_we"))
+                await pilot.pause(0.1)
+                assert "▸▸ tool_call" in shown(app)
+                assert "✖ J104" in shown(app)
+                assert "✖ S204" in shown(app)
+                agree(f"live-{size[0]}x{size[1]}.txt", unhurried(shown(app)), update_goldens=update_goldens)
+                await press_now(pilot, "escape")
+                await until(pilot, lambda: at_home(app))
+    sink.close()
+
+
+async def press_now(pilot: Pilot[None], *keys: str) -> None:
+    """Press keys on a screen that never rests."""
+    await pilot.press(*keys)
+    await pilot.pause()
+
+
+async def test_the_stream_is_held_still_and_goes_on_and_then_becomes_the_dissector(tmp_path: Path) -> None:
+    where = str(tmp_path / "runs.db")
+    sink = StoreSink(where)
+    log = TraceLogger(sink, name="live", model="hermes-4")
+    log.user("How warm is it?")
+    turn = log.assistant(tools=TOOLS)
+    turn.__enter__()
+    feed(turn, THOUGHT)
+    sink.flush()
+    async with running(where, size=(120, 40)) as (app, pilot):
+        await pilot.press("v")
+        await until(pilot, lambda: isinstance(app.screen, LiveScreen))
+        screen = live(app)
+        await until(pilot, lambda: text_of(screen).endswith("</think>"))
+        await press_now(pilot, "p")
+        feed(turn, BAD)
+        sink.flush()
+        await until(pilot, lambda: "chunks waiting" in shown(app) and "paused, 0" not in shown(app))
+        assert "get_weather" not in text_of(screen)
+        await press_now(pilot, "p")
+        await until(pilot, lambda: text_of(screen).endswith("</tool_call>"))
+        await press_now(pilot, "g")
+        assert "○ follow" in shown(app)
+        await press_now(pilot, "F")
+        assert "● follow" in shown(app)
+        await press_now(pilot, "tab", "tab")
+        turn.__exit__(None, None, None)
+        log.close()
+        sink.close()
+        await until(pilot, lambda: isinstance(app.screen, DissectorScreen))
+        await settled(pilot)
+        assert "live" in shown(app).splitlines()[0]
+
+
+async def test_f_in_the_dissector_watches_and_o_comes_back(tmp_path: Path) -> None:
+    where = str(tmp_path / "runs.db")
+    sink = StoreSink(where)
+    with TraceLogger(sink, name="live", model="hermes-4") as log, log.assistant(tools=TOOLS) as turn:
+        feed(turn, THOUGHT)
+        sink.flush()
+        async with running(where, size=(120, 40)) as (app, pilot):
+            await press(pilot, "enter")
+            await press_now(pilot, "F")
+            await until(pilot, lambda: isinstance(app.screen, LiveScreen))
+            await press_now(pilot, "o")
+            await until(pilot, lambda: isinstance(app.screen, DissectorScreen))
+    sink.close()
+
+
+async def test_where_nothing_is_recorded_it_says_so(tmp_path: Path) -> None:
+    async with running(filled(tmp_path / "runs.db")) as (app, pilot):
+        await press(pilot, "v")
+        await settled(pilot)
+        assert "Nothing is being recorded now." in told(app)
+        assert at_home(app)
+
+
+async def test_a_database_that_vanishes_is_said_and_watched_again(tmp_path: Path) -> None:
+    where = tmp_path / "runs.db"
+    sink = StoreSink(str(where))
+    with TraceLogger(sink, name="live", model="hermes-4") as log, log.assistant(tools=TOOLS) as turn:
+        feed(turn, THOUGHT)
+        sink.flush()
+        async with running(str(where), size=(120, 40)) as (app, pilot):
+            await pilot.press("v")
+            await until(pilot, lambda: isinstance(app.screen, LiveScreen))
+            away = {path: path.with_name(f"away-{path.name}") for path in tmp_path.glob("runs.db*")}
+            for path, aside in away.items():
+                path.rename(aside)
+            await until(pilot, lambda: "There is no database" in shown(app).splitlines()[0])
+            for path, aside in away.items():
+                aside.rename(path)
+            await press_now(pilot, "ctrl+r")
+            await until(pilot, lambda: "There is no database" not in shown(app).splitlines()[0])
+            await until(pilot, lambda: text_of(live(app)).endswith("</think>"))
+    sink.close()
+
+
+def growing() -> tuple[GrowingTrace, list[str]]:
+    said: list[str] = []
+    found = GrowingTrace(
+        lambda turn, span, words, calls: said.append(span.kind.value), lambda one: said.append(one.rule.code)
+    )
+    found.take(TraceStarted("1", Trace((), model="hermes-4")))
+    found.take(TurnStarted("1", 1, Role.ASSISTANT))
+    return found, said
+
+
+def test_missing_numbers_are_counted_as_dropped() -> None:
+    found, _ = growing()
+    found.take(ChunksArrived("1", 1, (Chunk(0, "text", "a"), Chunk(4, "text", "b"))))
+    assert (found.chunks, found.dropped) == (2, 3)
+
+
+@pytest.mark.parametrize("size", [1, 3, 10_000])
+def test_lines_that_grow_are_those_of_the_whole(size: int) -> None:
+    text = THOUGHT + "\nI look.\n" + BAD + "\nand 日本語 \x1b[2J more" + BEGUN
+    lines = []
+    for step in (size, len(text)):
+        found, _ = growing()
+        shown_lines = GrowingLines(found, 80)
+        for number, at in enumerate(range(0, len(text), step)):
+            found.take(ChunksArrived("1", 1, (Chunk(number, "text", text[at : at + step]),)))
+            shown_lines.update()
+        lines.append([plain(shown_lines.line(index, 80)) for index in range(shown_lines.count)])
+    assert lines[0] == lines[1]
+    assert not any("\x1b" in line for line in lines[0])
+
+
+def test_of_a_long_open_span_the_end_is_laid_out() -> None:
+    found, _ = growing()
+    found.take(ChunksArrived("1", 1, (Chunk(0, "text", "<think>" + "word " * 100_000),)))
+    shown_lines = GrowingLines(found, 80)
+    shown_lines.update()
+    assert shown_lines.count < 120
+    assert "characters before" in plain(shown_lines.line(1, 80))
+
+
+def test_the_rate_counts_by_the_second() -> None:
+    rate = Rate()
+    for at_s, chunks in ((10.0, 4), (10.9, 4), (11.5, 2), (13.2, 1)):
+        rate.count(chunks, at_s)
+    assert rate.bars(10) == "█▃▁▂"
+    assert rate.per_second == 0
+    rate.count(0, 14.0)
+    assert rate.per_second == 1

@@ -1,0 +1,32 @@
+"""Pages run without a browser: what they draw, and what comes of a click, by Streamlit's own test runner."""
+
+from pathlib import Path
+
+from streamlit.testing.v1 import AppTest
+
+from ui.web.serving import Serving, serve_from
+
+_PATIENCE_S = 120
+_SCRIPT = """
+import streamlit as st
+from importlib import import_module
+from ui.web.places import remember
+remember({{}})
+import_module("ui.web.pages.{name}").show()
+"""
+
+
+def page(name: str, database: Path, **state: str) -> AppTest:
+    """The page of that module over a database, its address holding this state; run once without an exception."""
+    serve_from(Serving(str(database)))
+    app = AppTest.from_string(_SCRIPT.format(name=name), default_timeout=_PATIENCE_S)
+    for key, value in state.items():
+        app.query_params[key] = value
+    app.run()
+    assert not app.exception, [one.value for one in app.exception]
+    return app
+
+
+def address(app: AppTest) -> dict[str, str]:
+    """What the address holds."""
+    return {key: value[0] if isinstance(value, list) else value for key, value in app.query_params.items()}

@@ -1,0 +1,74 @@
+"""Comparing: runs step by step, whole groups with the sentence whether they differ by more than noise."""
+
+from pathlib import Path
+
+import pytest
+
+from inspector.inspection import inspect_trace
+from inspector.model import Part, Role, Trace, Turn
+from storage import open_store
+from tests.ui.web.apps import address, page
+
+_GOOD = '<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>'
+_BAD = '<tool_call>\n{"name": "f", "arguments": {"a": 1,}}\n</tool_call>'
+
+
+@pytest.fixture(scope="module")
+def two_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Twenty traces each of a model that breaks its calls and of one that never does."""
+    place = tmp_path_factory.mktemp("groups") / "groups.db"
+    with open_store(place) as store:
+        for model, text in (("steady", _GOOD), ("shaky", _BAD)):
+            for number in range(20):
+                turns = (
+                    Turn(Role.USER, (Part("text", f"{model} {number}"),)),
+                    Turn(Role.ASSISTANT, (Part("text", text),)),
+                )
+                trace = Trace(turns, name=f"{model}-{number}", model=model, format="hermes")
+                store.save([(trace, inspect_trace(trace))])
+    return place
+
+
+def test_groups_that_differ_are_said_to_differ_by_more_than_noise(two_models: Path) -> None:
+    app = page("compare", two_models, what="groups", by="model", base="steady")
+    said = app.markdown[0].value.replace("\\", "")
+    assert "more than noise (Holm-corrected, at 5 %)" in said
+    assert "from model steady" in said
+
+
+def test_groups_that_do_not_differ_are_said_not_to(two_models: Path) -> None:
+    with open_store(two_models, create=False) as store:
+        assert len(store.traces("model:steady", limit=100)) == 20
+    app = page("compare", two_models, what="groups", by="format")
+    assert "nothing to compare" in app.info[0].value
+
+
+def test_the_baseline_and_the_other_side_stand_in_the_address(two_models: Path) -> None:
+    app = page("compare", two_models, what="groups")
+    base = next(one for one in app.selectbox if one.label == "Baseline")
+    assert [option.partition(" ")[0] for option in base.options] == ["shaky", "steady"]
+    base.select_index(1).run()
+    assert address(app) == {"what": "groups", "base": "steady"}
+    other = next(one for one in app.selectbox if one.label == "Against")
+    other.select_index(1).run()
+    assert address(app) == {"what": "groups", "base": "steady", "other": "shaky"}
+
+
+def test_another_key_begins_anew(two_models: Path) -> None:
+    app = page("compare", two_models, what="groups", base="steady")
+    next(one for one in app.selectbox if one.label == "Groups by").select("source").run()
+    assert address(app) == {"what": "groups", "by": "source"}
+
+
+def test_two_runs_are_laid_side_by_side(two_models: Path) -> None:
+    with open_store(two_models, create=False) as store:
+        good, bad = (store.traces(f"model:{model}", limit=1)[0].id for model in ("steady", "shaky"))
+    app = page("compare", two_models, runs=f"{good} {bad}")
+    drawn = "".join(html.proto.body for html in app.get("html"))
+    assert "differ first at step 1" in drawn
+    app.button(key="weaklink_rotate").click().run()
+    assert address(app) == {"runs": f"{bad} {good}"}
+
+
+def test_no_runs_yet_offers_some(two_models: Path) -> None:
+    assert "Name two to six traces" in page("compare", two_models).info[0].value

@@ -1,0 +1,95 @@
+"""The pages over many traces in a real browser: clicks on charts, keys in lists, a phone."""
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from storage import open_store
+
+_PATIENCE_MS = 30_000
+
+
+@pytest.fixture(autouse=True)
+def _patience(page: Page) -> None:
+    page.set_default_timeout(_PATIENCE_MS)
+    expect.set_options(timeout=_PATIENCE_MS)
+
+
+def _listing(page: Page, label: str) -> Locator:
+    """The rows of a listing, once they are there."""
+    rows = page.locator(f'tbody[aria-label^="{label};"]')
+    rows.locator("tr").first.wait_for()
+    return rows
+
+
+def _ids(database: Path, wanted: str) -> list[str]:
+    with open_store(database, create=False) as store:
+        return [str(one.id) for one in store.traces(wanted, limit=100)]
+
+
+def test_a_click_on_a_cell_narrows_to_its_model_and_rule_and_does_not_stick(demo_dashboard: str, page: Page) -> None:
+    page.goto(demo_dashboard)
+    cell = page.locator('svg path[aria-label*="rule: C504; model: sample-hermes-8b"]')
+    for _ in range(2):
+        expect(cell).to_have_count(1)
+        cell.click()
+        expect(page).to_have_url(re.compile(r"filter=model%3Asample-hermes-8b\+code%3AC504"))
+        page.get_by_role("button", name="Clear", exact=True).click()
+        expect(page).to_have_url(demo_dashboard)
+
+
+def test_the_numbers_lead_to_the_traces_behind_them(demo_database: Path, demo_dashboard: str, page: Page) -> None:
+    page.goto(f"{demo_dashboard}?filter=code:J104")
+    _listing(page, "The newest traces").locator("tr").first.click()
+    expect(page).to_have_url(re.compile(rf"/trace\?trace={_ids(demo_database, 'code:J104')[0]}&filter=code%3AJ104"))
+
+
+def test_keys_walk_the_list_keep_the_focus_and_open_a_trace(
+    demo_database: Path, demo_dashboard: str, page: Page
+) -> None:
+    ids = _ids(demo_database, "")
+    page.goto(f"{demo_dashboard}traces")
+    rows = _listing(page, "Traces")
+    rows.focus()
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    expect(page).to_have_url(re.compile(rf"look={ids[2]}$"))
+    page.keyboard.press("k")
+    expect(page).to_have_url(re.compile(rf"look={ids[1]}$"))
+    expect(rows.locator("tr.selected")).to_contain_text(ids[1])
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile(rf"/trace\?trace={ids[1]}\b"))
+
+
+def test_a_facet_tells_its_values_and_a_click_on_one_narrows_the_filter(demo_dashboard: str, page: Page) -> None:
+    page.goto(f"{demo_dashboard}traces")
+    page.get_by_role("radio", name="status").click()
+    _listing(page, "Values of status").locator("tr", has_text="broken").click()
+    expect(page).to_have_url(re.compile(r"filter=status%3Abroken"))
+    expect(page.locator('tbody[aria-label^="Values of"]')).to_have_count(0)
+
+
+def test_a_saved_view_opens_again_in_another_page(demo_dashboard: str, page: Page) -> None:
+    page.goto(f"{demo_dashboard}traces?filter=status:broken")
+    _listing(page, "Traces")
+    page.get_by_role("button", name="Views").click()
+    page.get_by_label("Save this view as").fill("Only **broken** ones")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_text("The view is saved.")).to_be_visible()
+    page.goto(f"{demo_dashboard}tools")
+    page.get_by_role("button", name="Views").click()
+    page.get_by_test_id("stBaseButton-primary").filter(has_text="Open").click()
+    expect(page).to_have_url(re.compile(r"/traces\?filter=status%3Abroken"))
+
+
+def test_a_phone_shows_how_a_trace_ended_what_it_is_and_where_it_broke(demo_dashboard: str, page: Page) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{demo_dashboard}traces?filter=status:broken")
+    cells = _listing(page, "Traces").locator("tr").first.locator("td:visible")
+    expect(cells).to_have_count(3)
+    for cell in cells.all():
+        box = cell.bounding_box()
+        assert box is not None
+        assert box["x"] < 300

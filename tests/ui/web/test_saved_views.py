@@ -1,0 +1,80 @@
+"""Saved views survive the dashboard, one by one and whole."""
+
+from pathlib import Path
+
+import pytest
+
+from inspector.errors import WeaklinkError
+from ui.web import saved_views
+from ui.web.saved_views import SavedView, forget_view, save_view, views_file
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A data folder of its own."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    return tmp_path
+
+
+def _names() -> list[str]:
+    return [view.name for view in saved_views.saved_views()]
+
+
+def test_a_view_is_there_again_with_its_page_and_state() -> None:
+    view = SavedView("Nightly", "traces", {"filter": "status:broken name:nightly*"})
+    assert saved_views.saved_views() == []
+    save_view(view)
+    assert saved_views.saved_views() == [view]
+
+
+def test_a_view_of_the_same_name_takes_the_place_of_the_first() -> None:
+    save_view(SavedView("b", "triage", {}))
+    save_view(SavedView("A", "triage", {}))
+    save_view(SavedView(" b ", "tools", {"tool": "x"}))
+    assert _names() == ["A", "b"]
+    assert saved_views.saved_views()[1].page == "tools"
+
+
+def test_a_forgotten_view_is_gone_and_the_others_stay() -> None:
+    save_view(SavedView("a", "triage", {}))
+    save_view(SavedView("b", "triage", {}))
+    forget_view("a")
+    forget_view("never there")
+    assert _names() == ["b"]
+
+
+def test_nothing_but_the_file_is_left_behind_and_only_its_owner_reads_it() -> None:
+    save_view(SavedView("a", "triage", {}))
+    assert list(views_file().parent.iterdir()) == [views_file()]
+    assert views_file().stat().st_mode & 0o077 == 0
+
+
+def test_a_view_needs_a_name() -> None:
+    with pytest.raises(WeaklinkError, match="under a name"):
+        save_view(SavedView("  ", "triage", {}))
+
+
+@pytest.mark.parametrize("content", [b"", b"[{", b'{"name": 1}', b'[{"name": "a"}]', b"\xff"])
+def test_a_damaged_file_is_said_and_never_written_over(content: bytes) -> None:
+    views_file().parent.mkdir(parents=True)
+    views_file().write_bytes(content)
+    with pytest.raises(WeaklinkError, match="damaged"):
+        saved_views.saved_views()
+    with pytest.raises(WeaklinkError, match="damaged"):
+        save_view(SavedView("a", "triage", {}))
+    assert views_file().read_bytes() == content
+
+
+def test_so_many_views_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(saved_views, "MOST", 2)
+    for name in "ab":
+        save_view(SavedView(name, "triage", {}))
+    save_view(SavedView("b", "tools", {}))
+    with pytest.raises(WeaklinkError, match="forget one first"):
+        save_view(SavedView("c", "triage", {}))
+
+
+def test_a_folder_that_cannot_be_made_is_said(home: Path) -> None:
+    (home / "weaklink").write_text("a file")
+    with pytest.raises(WeaklinkError, match="cannot be"):
+        save_view(SavedView("a", "triage", {}))

@@ -1,0 +1,243 @@
+"""The dashboard as it runs, asked over real sockets: whom it answers, what it refuses, and what it says."""
+
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from http.client import HTTPConnection
+from pathlib import Path
+from socket import create_server
+from time import monotonic, sleep
+
+import pytest
+from playwright.sync_api import Browser
+
+from storage import open_store
+from tests.ui.conftest import Run
+from tests.ui.web.dashboards import Dashboard, free_port, running
+from tests.ui.web.pages_walked import settled, watched
+
+_PATHS = (
+    *("/", "/traces", "/trace?trace=1", "/_stcore/health", "/_stcore/host-config", "/_stcore/metrics"),
+    *(
+        "/static/js/nothing.js",
+        "/media/nothing",
+        "/component/nothing/x.js",
+        "/_stcore/upload_file/a/b",
+        "//",
+        "/%2e%2e/",
+    ),
+)
+_UPGRADE = {
+    "Connection": "Upgrade",
+    "Upgrade": "websocket",
+    "Sec-WebSocket-Version": "13",
+    "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA==",
+}
+_NONE: Mapping[str, str] = {}
+_TOKEN = "a-word-of-ours"
+_EVIL = "ValueError('\\x1b]0;evil\\x07 \\u202e gone')"
+_BREAKS = f"import ui.web.pages.rules as page\ndef show(): raise {_EVIL}\npage.show = show"
+_WATCHES = """
+import sys
+def told(event, args):
+    if event in ("socket.connect", "socket.getaddrinfo") and "127.0.0.1" not in str(args) and "::1" not in str(args):
+        sys.__stdout__.write(f"OUTWARD {event} {args}\\n")
+sys.addaudithook(told)
+"""
+
+
+@pytest.fixture(scope="module")
+def local(demo_database: Path) -> Iterator[Dashboard]:
+    with running(demo_database.parent, demo_database, first=_WATCHES) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def public(demo_database: Path) -> Iterator[Dashboard]:
+    with running(demo_database.parent, demo_database, "--host", "0.0.0.0", "--token", _TOKEN) as found:
+        yield found
+
+
+def _ask(
+    where: Dashboard, path: str, method: str = "GET", body: bytes | None = None, *, headers: Mapping[str, str] = _NONE
+) -> tuple[int, dict[str, str], str]:
+    """The status, the headers by their small names, and the body of an answer."""
+    connection = HTTPConnection("127.0.0.1", where.port, timeout=60)
+    named = {"Host": f"127.0.0.1:{where.port}", **headers}
+    connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+    for name, value in named.items():
+        connection.putheader(name, value)
+    if body is not None:
+        connection.putheader("Content-Length", str(len(body)))
+    connection.endheaders(body)
+    answer = connection.getresponse()
+    said = {name.lower(): value for name, value in answer.getheaders()}
+    text = "" if answer.status == 101 else answer.read().decode(errors="replace")
+    connection.close()
+    return answer.status, said, text
+
+
+@pytest.mark.parametrize("path", _PATHS)
+def test_a_foreign_host_name_is_refused_on_every_path(local: Dashboard, path: str) -> None:
+    status, headers, body = _ask(local, path, headers={"Host": f"evil.example:{local.port}"})
+    assert status == 421
+    assert "does not answer to the host `evil.example:" in body
+    assert headers["content-security-policy"].startswith("default-src 'none'")
+
+
+@pytest.mark.parametrize("path", _PATHS)
+def test_every_answer_has_our_policy(local: Dashboard, path: str) -> None:
+    _, headers, _ = _ask(local, path)
+    assert headers["content-security-policy"].startswith("default-src 'none'")
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["referrer-policy"] == "no-referrer"
+    assert "access-control-allow-origin" not in headers
+
+
+@pytest.mark.parametrize(
+    ("host", "origin"),
+    [
+        ("evil.example", "http://evil.example"),
+        ("127.0.0.1", "http://evil.example"),
+        ("127.0.0.1", "null"),
+        ("127.0.0.1", ""),
+        ("127.0.0.1", "http://127.0.0.1:1"),
+        ("localhost", "http://127.0.0.1"),
+    ],
+)
+def test_the_socket_takes_no_other_page(local: Dashboard, host: str, origin: str) -> None:
+    more = {"Origin": f"{origin}:{local.port}" if origin == "http://127.0.0.1" else origin} if origin else {}
+    status, _, _ = _ask(local, "/_stcore/stream", headers={"Host": f"{host}:{local.port}", **_UPGRADE, **more})
+    assert status == 403
+
+
+def test_the_socket_takes_our_own_page(local: Dashboard) -> None:
+    status, _, _ = _ask(local, "/_stcore/stream", headers={"Origin": f"http://127.0.0.1:{local.port}", **_UPGRADE})
+    assert status == 101
+
+
+@pytest.mark.parametrize("method", ["PUT", "POST", "DELETE"])
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", ""])
+def test_an_upload_from_another_page_is_refused(local: Dashboard, method: str, origin: str) -> None:
+    more = {"Origin": origin} if origin else {}
+    status, _, body = _ask(local, "/_stcore/upload_file/a/b", method, b"x", headers=more)
+    assert status == 403
+    assert body == "Another page asked; only the dashboard's own pages may.\n"
+
+
+def test_an_upload_of_our_own_page_gets_as_far_as_its_session(local: Dashboard) -> None:
+    status, _, body = _ask(
+        local, "/_stcore/upload_file/a/b", "PUT", b"x", headers={"Origin": f"http://127.0.0.1:{local.port}"}
+    )
+    assert status in (400, 403), body
+    assert "Another page asked" not in body
+
+
+def test_nothing_is_answered_without_the_token(public: Dashboard) -> None:
+    for path in _PATHS:
+        status, _, body = _ask(public, path)
+        assert (status, body) == (
+            401,
+            "This dashboard wants its token: open the address that `weaklink web` printed.\n",
+        )
+    assert _ask(public, "/?token=wrong")[0] == 401
+    own = f"http://127.0.0.1:{public.port}"
+    upgrade = {"Origin": own, **_UPGRADE}
+    assert _ask(public, "/_stcore/stream", headers=upgrade)[0] == 403
+    cookie = {"Cookie": f"weaklink_token={_TOKEN}"}
+    assert _ask(public, "/_stcore/stream", headers=upgrade | cookie)[0] == 101
+    assert _ask(public, "/", headers={"Host": f"evil.example:{public.port}", **cookie})[0] == 421
+
+
+def test_the_token_leaves_the_address_and_stays_in_a_cookie(browser: Browser, public: Dashboard) -> None:
+    assert public.address == f"http://0.0.0.0:{public.port}/?token={_TOKEN}"
+    with watched(browser) as page:
+        page.goto(f"http://127.0.0.1:{public.port}/traces?token={_TOKEN}&filter=status:broken")
+        settled(page)
+        assert page.url == f"http://127.0.0.1:{public.port}/traces?filter=status%3Abroken"
+        kept = [one for one in page.context.cookies() if one.get("name") == "weaklink_token"]
+        assert [(one.get("value"), one.get("httpOnly"), one.get("sameSite")) for one in kept] == [
+            (_TOKEN, True, "Strict")
+        ]
+        assert page.evaluate("document.cookie").find(_TOKEN) == -1
+        assert _TOKEN not in str(page.evaluate("document.documentElement.outerHTML"))
+    assert "Traceback" not in "".join(public.said)
+
+
+def test_nothing_leaves_the_machine(browser: Browser, local: Dashboard) -> None:
+    with watched(browser) as page:
+        for path in ("", "traces", "rules"):
+            page.goto(f"{local.address}{path}")
+            settled(page)
+    assert [line for line in local.said if line.startswith("OUTWARD")] == []
+    assert len(local.said) == 1
+
+
+def test_the_watch_for_what_leaves_sees_it() -> None:
+    asked = f"{_WATCHES}\nimport socket\ntry: socket.create_connection(('192.0.2.1', 9), 0.01)\nexcept OSError: pass"
+    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, check=True, timeout=60)
+    assert b"OUTWARD socket.connect" in done.stdout
+
+
+def test_an_address_that_others_reach_needs_a_token(weaklink: Run, demo_database: Path) -> None:
+    done = weaklink("web", "--db", str(demo_database), "--host", "0.0.0.0")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"`--host 0.0.0.0` can be reached from other machines" in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+def test_a_port_that_is_taken_is_said(weaklink: Run, demo_database: Path) -> None:
+    with create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = weaklink("web", "--db", str(demo_database), "--port", str(port))
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert f"cannot listen on 127.0.0.1, port {port}: Address already in use".encode() in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+def test_without_a_database_there_is_no_dashboard(weaklink: Run, tmp_path: Path) -> None:
+    done = weaklink("web", "--db", str(tmp_path / "none.db"), "--port", str(free_port()))
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"there is no database; `weaklink import` makes one" in done.stderr
+    assert not (tmp_path / "none.db").exists()
+
+
+def test_an_older_database_is_left_alone(weaklink: Run, tmp_path: Path) -> None:
+    database = tmp_path / "old.db"
+    with open_store(database) as store, store._engine.begin() as connection:
+        connection.exec_driver_sql("UPDATE weaklink_version SET version_num = 'v0001'")
+    done = weaklink("web", "--db", str(database))
+    assert done.returncode == 2
+    assert b"run `weaklink db upgrade`" in done.stderr
+
+
+def test_a_page_that_fails_says_so_and_cannot_steer_the_terminal(browser: Browser, demo_database: Path) -> None:
+    with running(demo_database.parent, demo_database, first=_BREAKS) as found, watched(browser) as page:
+        page.goto(f"{found.address}rules")
+        page.get_by_test_id("stException").or_(page.get_by_test_id("stAlert")).first.wait_for()
+        assert "evil" not in page.locator("body").inner_text()
+        _wait_for(found, "ValueError")
+        said = "".join(found.said)
+    assert "ValueError: ␛]0;evil␇ \\u202e gone" in said
+    assert re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", said) is None
+
+
+@pytest.mark.parametrize("wanted", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_ends_it_quietly(browser: Browser, demo_database: Path, wanted: signal.Signals) -> None:
+    with running(demo_database.parent, demo_database) as found:
+        context = browser.new_context()
+        page = context.new_page()
+        page.goto(found.address)
+        settled(page)
+        found.process.send_signal(wanted)
+        assert found.process.wait(60) in (0, 128 + wanted, -wanted)
+        context.close()
+    assert len(found.said) == 1, found.said
+
+
+def _wait_for(found: Dashboard, words: str) -> None:
+    until = monotonic() + 30
+    while words not in "".join(found.said) and monotonic() < until:
+        sleep(0.05)

@@ -1,0 +1,79 @@
+"""The pages about tools, rules and the dashboard itself."""
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from inspector.redaction.redactor import Redactor
+from storage import open_store
+from tests.ui.web.apps import address, page
+
+_SECRET = "sk-proj-Aa1Bb2Cc3Dd4Ee5Ff6Gg7Hh8Ii9"
+
+
+@pytest.fixture(autouse=True)
+def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+
+
+def _drawn(app: AppTest) -> str:
+    return "".join(html.proto.body for html in app.get("html"))
+
+
+def test_a_tool_is_looked_at_alone_and_all_of_them_again(demo_database: Path) -> None:
+    app = page("tools", demo_database, tool="get_weather")
+    button = next(one for one in app.button if one.label.startswith("All tools"))
+    button.click().run()
+    assert address(app) == {}
+
+
+def test_a_tool_that_broke_no_schema_is_said_to_have_broken_none(demo_database: Path) -> None:
+    app = page("tools", demo_database, tool="never_called")
+    assert "No call of the chosen tool broke its schema." in [one.value for one in app.caption]
+
+
+def test_a_rule_is_explained_with_its_remedy_and_what_weaklink_says_of_its_example(demo_database: Path) -> None:
+    drawn = _drawn(page("rules", demo_database, rule="trailing-comma"))
+    assert "What to do: " in drawn
+    assert "error[J104]" in drawn
+    assert "Delete the comma." in drawn
+
+
+def test_a_rule_that_was_found_leads_to_its_traces_and_one_that_was_not_does_not(demo_database: Path) -> None:
+    with open_store(demo_database, create=False) as store:
+        found = len(store.traces("code:J104", limit=100))
+    assert [one.label for one in page("rules", demo_database, rule="J104").button] == [f"Traces with J104: {found}"]
+    assert not page("rules", demo_database, rule="J117").button
+
+
+@pytest.mark.parametrize("keeps_broken", [True, False])
+def test_retention_counts_what_the_command_would_delete(demo_database: Path, keeps_broken: bool) -> None:
+    app = page("settings", demo_database, age="7d", keep_broken="yes" if keeps_broken else "no")
+    with open_store(demo_database, create=False) as store:
+        old = store.traces("before:7d", limit=1_000)
+    doomed = [one for one in old if not (keeps_broken and one.status == "broken")]
+    assert f"**{len(doomed)} trace" in app.markdown[0].value
+    command = next(code.value for code in app.code if "prune" in code.value)
+    assert command.startswith("weaklink db prune --before 7d")
+    assert ("--keep-broken" in command) is keeps_broken
+
+
+def test_a_secret_is_shown_replaced_and_counted(demo_database: Path) -> None:
+    app = page("settings", demo_database)
+    text = f"key {_SECRET}\nand <b>nothing</b> else"
+    app.text_area(key="weaklink_redacted").input(text).run()
+    drawn = _drawn(app)
+    assert _SECRET not in drawn
+    assert "*" * Redactor().text(text).count("*") in drawn
+    assert "and &lt;b&gt;nothing&lt;/b&gt; else" in drawn
+    assert any("1 secret replaced" in one.value for one in app.caption)
+
+
+def test_a_pattern_of_one_s_own_is_taken_out_and_a_wrong_one_said(demo_database: Path) -> None:
+    app = page("settings", demo_database)
+    app.text_area(key="weaklink_redacted").input("order customer-42")
+    app.text_input(key="weaklink_pattern").input("customer-[0-9]+").run()
+    assert "customer-42" not in _drawn(app)
+    app.text_input(key="weaklink_pattern").input("(").run()
+    assert app.error

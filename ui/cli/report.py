@@ -1,0 +1,85 @@
+"""`weaklink report`: the pictures of the dashboard and the worst chains, as pages for a pull request or a mail."""
+
+import re
+import sys
+import time
+from pathlib import Path
+
+import click
+
+from storage import Store, open_store
+from ui.cli.options import database_option
+from ui.cli.upkeep import PATIENCE_S, end_broken_off, fill_text_index, say
+from ui.reports.html_page import html_page
+from ui.reports.static_report import GENERATOR, StaticReport, report_html, trace_file_name, worst_chains
+from ui.reports.whole_folder import check_folder, whole_folder
+from ui.views.trace_list import trace_title
+from ui.views.triage import read_triage
+from ui.views.visible import visible_line
+from ui.views.wording import counted
+
+_COULD_NOT_RUN = 2
+_FIRST = "index.html"
+_TRACE = re.compile(r"trace-\d+\.html")
+_HEAD = 2_000
+
+
+@click.command("report")
+@click.option("--out", "-o", required=True, metavar="DIR", help="The folder to write; it is made.")
+@click.option("--filter", "-f", "expression", default="", metavar="EXPR", help="Only traces that match, as in `list`.")
+@click.option("--title", default="What breaks", show_default=True, metavar="T", help="The report's title.")
+@click.option("--worst", default=20, show_default=True, type=click.IntRange(0, 500), metavar="N", help="Chains to add.")
+@click.option("--force", is_flag=True, help="Write even into a folder that holds other files; those stay.")
+@database_option
+@click.pass_context
+def report(
+    ctx: click.Context, *, out: str, expression: str, title: str, worst: int, force: bool, where: str | None
+) -> None:
+    """Write a report for others: what breaks, how often, where, with intervals, and the worst chains, a page each.
+
+    The pages need nothing else and load nothing: no script, no font, no picture. They open from a mail or a folder, by
+    day and by night, on a telephone and on paper. DIR/index.html is the first. A report that is there is replaced
+    whole; another folder is left alone.
+
+    The worst chains are those with the most errors, but one of each kind of break comes before the next of the same.
+    They hold the texts of the traces: look at what you send.
+    """
+    folder = Path(out)
+    if not force:
+        check_folder(folder, _is_ours)
+    with open_store(where, create=False, busy_timeout_s=PATIENCE_S) as store:
+        end_broken_off(store)
+        if expression:
+            fill_text_index(store)
+        found = read_triage(store, expression)
+        if found is None:
+            say(_nothing(expression))
+            ctx.exit(_COULD_NOT_RUN)
+        made = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())
+        _write(store, folder, StaticReport(title, expression, made, found, worst_chains(store, expression, worst)))
+
+
+def _write(store: Store, folder: Path, made: StaticReport) -> None:
+    with whole_folder(folder) as target:
+        with (target / _FIRST).open("w", encoding="utf-8", newline="\n") as page:
+            page.writelines(report_html(made))
+        for one in made.worst:
+            title = f"trace {one.id} {trace_title(one)}"[:200]
+            with (target / trace_file_name(one.id)).open("w", encoding="utf-8", newline="\n") as page:
+                page.writelines(html_page([(one.id, *store.inspected(one.id))], title=title))
+    told = f"{counted(made.triage.whole.traces, 'trace')}; pages on {counted(len(made.worst), 'broken chain')}"
+    sys.stdout.write(f"{visible_line(str(folder / _FIRST))}: {told}\n")
+
+
+def _is_ours(entry: Path) -> bool:
+    """Whether a file in a folder was written by an earlier report."""
+    if entry.name != _FIRST:
+        return _TRACE.fullmatch(entry.name) is not None and entry.is_file()
+    with entry.open(encoding="utf-8", errors="replace") as page:
+        return f'content="{GENERATOR}"' in page.read(_HEAD)
+
+
+def _nothing(expression: str) -> str:
+    if expression:
+        return "no trace matches this filter, so there is nothing to report; `weaklink list` shows what there is"
+    return "the database holds no traces yet; `weaklink import PATH` or `weaklink demo` puts some in"

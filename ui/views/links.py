@@ -1,0 +1,140 @@
+"""Links to a trace and to a place in it: written where one is copied, read where one is opened.
+
+`weaklink://trace/ID?step=4`, `?turn=7`, or `?turn=7&part=text&start=120&end=131` for characters (half-open, in code
+points of the part; without `part` its name is `text`). The address of a trace in the web page says the same behind
+`?trace=ID`, and is read too, whatever host it names: nothing is ever fetched. ID is whatever names a trace in the
+database. Of several places the smallest counts; keys that are not ours are left alone.
+"""
+
+from dataclasses import dataclass
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
+
+from inspector.chain.steps import Step
+from inspector.diagnostics import Location
+from inspector.errors import WeaklinkError
+from inspector.text import Range
+from ui.views.dissect.dissection import Dissection
+
+SCHEME = "weaklink"
+_HOST = "trace"
+_LONGEST = 2_000
+_MOST_KEYS = 20
+_MOST_DIGITS = 12
+_OUR_KEYS = ("trace", "step", "turn", "part", "start", "end")
+
+
+class LinkError(WeaklinkError):
+    """A link that leads nowhere; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A trace by whatever names it, and a place in it: a step or a turn, both from 1, or characters."""
+
+    trace: str
+    step: int | None = None
+    turn: int | None = None
+    place: Location | None = None
+
+    def __str__(self) -> str:
+        """The link as it is copied."""
+        asked: list[tuple[str, object]] = []
+        if self.step is not None:
+            asked.append(("step", self.step))
+        if self.turn is not None:
+            asked.append(("turn", self.turn))
+        if self.place is not None:
+            at = self.place
+            asked += [("turn", at.turn), ("part", at.part), ("start", at.range.start), ("end", at.range.end)]
+        query = urlencode(asked, errors="surrogatepass")
+        return f"{SCHEME}://{_HOST}/{quote(self.trace, safe='', errors='surrogatepass')}" + (
+            f"?{query}" if query else ""
+        )
+
+    @property
+    def leads(self) -> str:
+        """Where to, in words; empty for the whole trace."""
+        if self.place is not None:
+            at = self.place
+            return f"turn {at.turn}, {at.part} {at.range.start}-{at.range.end}"
+        return f"step {self.step}" if self.step is not None else f"turn {self.turn}" if self.turn is not None else ""
+
+    def find(self, dissection: Dissection) -> Location | None:
+        """The place in the trace, clipped to its text; None where the link names none, or none that the trace has."""
+        steps = dissection.inspection.chain.steps
+        if self.place is not None:
+            return _clipped(dissection, self.place)
+        if self.step is not None:
+            return steps[self.step - 1].location if self.step <= len(steps) else None
+        if self.turn is not None:
+            parts = dissection.parts_of(self.turn)
+            return parts[0].location(Range(0, 0)) if parts else None
+        return None
+
+    def turns(self, steps: tuple[Step, ...], turns: int) -> frozenset[int]:
+        """The turns that it leads to, of a trace with so many; none where it names no place, or one that is not."""
+        if self.place is not None:
+            wanted = {self.place.turn}
+        elif self.step is not None:
+            found = steps[self.step - 1] if self.step <= len(steps) else None
+            answer = found.result_location if found is not None else None
+            wanted = {place.turn for place in (found.location if found else None, answer) if place is not None}
+        else:
+            wanted = {self.turn} if self.turn is not None else set()
+        return frozenset(one for one in wanted if 1 <= one <= turns)
+
+
+def read_link(words: str) -> Link:
+    """What a user named: a link, else the id of a trace. LinkError for a link that cannot be read."""
+    scheme = words.partition("://")[0].lower()
+    if "://" not in words or scheme not in (SCHEME, "http", "https"):
+        return Link(words)
+    if len(words) > _LONGEST:
+        raise LinkError(f"the link is longer than {_LONGEST:,} characters")
+    try:
+        address = urlsplit(words)
+        asked = parse_qsl(address.query, keep_blank_values=True, errors="surrogatepass", max_num_fields=_MOST_KEYS)
+        id_ = unquote(address.path[1:], errors="surrogatepass") if address.netloc == _HOST else ""
+    except ValueError as error:
+        raise LinkError(f"`{words[:80]}` is no link: {error}") from error
+    found = _told_once(asked)
+    if scheme == SCHEME:
+        found["trace"] = id_
+    if not found.get("trace"):
+        wanted = f"`{SCHEME}://{_HOST}/ID`" if scheme == SCHEME else "an address of the web page with `trace=ID`"
+        raise LinkError(f"`{words[:80]}` names no trace; {wanted} was expected")
+    return _linked(found)
+
+
+def _told_once(asked: list[tuple[str, str]]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for key, value in asked:
+        if key in _OUR_KEYS and found.setdefault(key, value) != value:
+            raise LinkError(f"the link names two values for `{key}`")
+    return found
+
+
+def _linked(found: dict[str, str]) -> Link:
+    step, turn = _number(found, "step", least=1), _number(found, "turn", least=1)
+    start, end = _number(found, "start", least=0), _number(found, "end", least=0)
+    if turn is not None and start is not None and end is not None:
+        if start > end:
+            raise LinkError(f"the link's `start` of {start} lies behind its `end` of {end}")
+        return Link(found["trace"], place=Location(turn, found.get("part") or "text", Range(start, end)))
+    return Link(found["trace"], step=step, turn=None if step is not None else turn)
+
+
+def _number(found: dict[str, str], key: str, *, least: int) -> int | None:
+    word = found.get(key)
+    if word is None:
+        return None
+    if not (word.isascii() and word.isdecimal() and len(word) <= _MOST_DIGITS and int(word) >= least):
+        raise LinkError(f"the link's `{key}` is `{word[:20]}`; a number from {least} was expected")
+    return int(word)
+
+
+def _clipped(dissection: Dissection, place: Location) -> Location | None:
+    part = dissection.part(place.turn, place.part)
+    if part is None or place.range.start > len(part.text):
+        return None
+    return part.location(Range(place.range.start, min(place.range.end, len(part.text))))

@@ -1,0 +1,88 @@
+"""What the figures of many traces come to as the rows of four pictures: days, rules, models by rules, steps."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from inspector.chain.metrics_groups import Aspect, GroupFigures, GroupKey, Slice
+from inspector.chain.steps import Status
+from storage import Store
+
+STATUSES = (Status.BROKEN, Status.ABORTED, Status.RECOVERED, Status.OK)
+"""How traces end, the worst first."""
+LAST_STEP = 12
+_MOST_DAYS, _MOST_MODELS, _MOST_CODES = 60, 10, 12
+
+
+@dataclass(frozen=True, slots=True)
+class Triage:
+    """The figures of the traces that a filter lets through, of which there is one at least."""
+
+    whole: GroupFigures
+    by_day: tuple[GroupFigures, ...]
+    by_model: tuple[GroupFigures, ...]
+    by_model_and_code: tuple[GroupFigures, ...]
+    codes: tuple[Slice, ...]
+    steps: tuple[Slice, ...]
+
+    @property
+    def broken(self) -> int:
+        """How many of the traces broke."""
+        return self.whole.tally(Status.BROKEN.value).hits
+
+
+@dataclass(frozen=True, slots=True)
+class Heat:
+    """Models against the rules that found something in their traces, the most frequent of both first.
+
+    `cells` holds the number of traces by model and code; `traces` those of a model at all.
+    """
+
+    models: tuple[str, ...]
+    codes: tuple[str, ...]
+    cells: Mapping[tuple[str, str], int]
+    traces: Mapping[str, int]
+
+    def share(self, model: str, code: str) -> float:
+        """The share of a model's traces in which a rule found something."""
+        return self.cells.get((model, code), 0) / self.traces[model]
+
+
+def read_triage(store: Store, wanted: str) -> Triage | None:
+    """The figures for a filter; None where nothing matches. FilterError."""
+    whole = store.figures(wanted)
+    if not whole:
+        return None
+    return Triage(
+        whole[0],
+        tuple(store.figures(wanted, by=(GroupKey.DAY,))),
+        tuple(store.figures(wanted, by=(GroupKey.MODEL,))),
+        tuple(store.figures(wanted, by=(GroupKey.MODEL, GroupKey.CODE))),
+        tuple(store.breakdown(Aspect.CODE, wanted)),
+        tuple(store.breakdown(Aspect.STEP, wanted)),
+    )
+
+
+def days(triage: Triage) -> list[tuple[str, tuple[int, ...]]]:
+    """The last days with traces, oldest first, each with its traces by status; without a date, the day is empty."""
+    found = sorted(triage.by_day, key=lambda group: group.keys)[-_MOST_DAYS:]
+    return [(group.keys[0], tuple(group.tally(one.value).hits for one in STATUSES)) for group in found]
+
+
+def break_steps(triage: Triage) -> list[tuple[str, int]]:
+    """How many chains broke at which step, in order; those behind `LAST_STEP` together at the end."""
+    counts = {int(one.value): one.traces for one in triage.steps if int(one.value) <= LAST_STEP}
+    rows = [(str(number), counts.get(number, 0)) for number in range(1, max(counts, default=0) + 1)]
+    later = sum(one.traces for one in triage.steps if int(one.value) > LAST_STEP)
+    return [*rows, (f">{LAST_STEP}", later)] if later else rows
+
+
+def heat(triage: Triage) -> Heat:
+    """The models with a name and the codes of the most traces."""
+    traces = {group.keys[0]: group.traces for group in triage.by_model if group.keys[0]}
+    models = tuple(traces)[:_MOST_MODELS]
+    cells = {(group.keys[0], group.keys[1]): group.traces for group in triage.by_model_and_code}
+    counts: dict[str, int] = {}
+    for (_, code), number in cells.items():
+        counts[code] = counts.get(code, 0) + number
+    codes = tuple(sorted(counts, key=lambda code: (-counts[code], code))[:_MOST_CODES])
+    return Heat(models, codes, cells, traces)
