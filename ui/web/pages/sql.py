@@ -10,7 +10,7 @@ from ui.views.visible import visible
 from ui.views.wording import counted
 from ui.web.places import asked, go, keep
 from ui.web.stores import store
-from ui.web.words import plain
+from ui.web.labels import label
 
 _KEY = "weaklink_sql"
 _EXAMPLES = {
@@ -80,7 +80,7 @@ def _row(answer: Answer, row: tuple[Value, ...]) -> dict[str, Value]:
 def _way_to(row: Mapping[str, Value]) -> None:
     """A button that opens the trace of a row, at the characters where the row names some."""
     where = {name: row[name] for name in _PLACE if name in row}
-    if st.button(f"Open trace {plain(str(row['trace_id']))}", type="primary", icon=":material/account_tree:"):
+    if st.button(f"Open trace {label(str(row['trace_id']))}", type="primary", icon=":material/account_tree:"):
         go("trace", trace=row["trace_id"], **(where if len(where) == len(_PLACE) else {}))
 
 
