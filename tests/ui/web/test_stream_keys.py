@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from inspector.capture.events import ChunksArrived, TraceEnded, TraceStarted, TurnStarted
 from inspector.inspection import inspect_trace
-from inspector.model import Chunks, Part, Role, Trace, Turn
-from storage import open_store
+from inspector.model import Chunk, Chunks, Part, Role, Trace, Turn
+from storage import StoreSink, open_store
 from tests.ui.web.dashboards import dashboard
 from tests.ui.web.pages_walked import settled, watched
 
@@ -143,6 +144,27 @@ def test_a_million_characters_are_a_screen_of_rows_and_the_last_line_is_reached_
     page.locator(".words").fill("line 0038461")
     page.locator(".words").press("Enter")
     expect(page.locator(_LIT)).to_have_text("line 0038461")
+
+
+def test_a_running_trace_grows_while_it_is_looked_at_and_then_stands(database: Path, streams: str, page: Page) -> None:
+    sink = StoreSink(str(database))
+    go = Trace((Turn(Role.USER, (Part("text", "go"),)),), name="running")
+    sink.accept(TraceStarted("k", go))
+    sink.accept(TurnStarted("k", 2, Role.ASSISTANT))
+    sink.accept(ChunksArrived("k", 2, (Chunk(0, "text", "It is "),)))
+    sink.flush()
+    with open_store(database, create=False) as store:
+        number = next(one.id for one in store.traces() if one.running)
+    page.goto(f"{streams}trace?trace={number}")
+    expect(page.locator(".streambox")).to_contain_text("It is ")
+    expect(page.locator(".lines").first).to_contain_text("running")
+    sink.accept(ChunksArrived("k", 2, (Chunk(1, "text", "warm and growing"),)))
+    sink.flush()
+    expect(page.locator(".streambox")).to_contain_text("It is warm and growing")
+    sink.accept(TraceEnded("k"))
+    sink.close()
+    expect(page.locator(".lines").first).not_to_contain_text("running")
+    expect(page.locator(".streambox")).to_contain_text("It is warm and growing")
 
 
 def test_an_uploaded_file_is_imported_and_reported(streams: str, page: Page) -> None:

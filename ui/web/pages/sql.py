@@ -8,9 +8,9 @@ from storage.console import VIEWS, Answer, View, ask
 from storage.console.asking import Value
 from ui.views.visible import visible
 from ui.views.wording import counted
+from ui.web.labels import label
 from ui.web.places import asked, go, keep
 from ui.web.stores import store
-from ui.web.labels import label
 
 _KEY = "weaklink_sql"
 _EXAMPLES = {
