@@ -18,6 +18,8 @@ _RULES = """
 .stMainBlockContainer h1 { font-size: 1.6rem; padding: 0 0 0.25rem; overflow-wrap: anywhere; }
 .stMainBlockContainer h3 { font-size: 1.2rem; }
 [role="radio"][aria-checked="true"], [role="radio"][aria-checked="true"] * { color: inherit !important; }
+.stMainBlockContainer h1.wl-title { margin: 0; }
+.stTextArea textarea { font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size: 14px; }
 .wl .strong { font-weight: 700; }
 """
 
@@ -33,7 +35,7 @@ def dress() -> None:
 
 def put_title(text: str) -> None:
     """Draw the page's heading from text of a trace, word for word."""
-    st.html(f"<h1>{escape(visible_line(text))}</h1>")
+    st.html(f'<h1 class="wl-title">{escape(visible_line(text))}</h1>')
 
 
 def put_lines(lines: Iterable[Line]) -> None:
