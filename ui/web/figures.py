@@ -65,7 +65,6 @@ def _counting(where: str | None, version: str) -> Iterator[None]:
         _HELD[where] = (version, monotonic() + _PATIENCE * took_s)
 
 
-@st.cache_resource(show_spinner="Counting …", ttl=_FRESH_S, max_entries=_KEPT)
 @st.cache_resource(show_spinner="Counting …", ttl=_FRESH_S, max_entries=_KEPT, hash_funcs=WHOLE_TEXTS)
 def _grouped(where: str | None, wanted: str, by: tuple[GroupKey, ...], version: str) -> tuple[GroupFigures, ...]:
     with _counting(where, version):
