@@ -17,7 +17,7 @@ from ui.views.visible import visible_line
 from ui.web.shades import ink_on, mixed
 
 Rows: TypeAlias = Sequence[Mapping[str, object]]
-Drawn: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart
+_Chart: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart
 HIGH, LOW = 300, 200
 """Heights of charts in CSS pixels: of many marks, and of few. Those beside each other are given the same."""
 _PICK = "pick"
@@ -152,12 +152,12 @@ def _pick(*fields: str) -> alt.Parameter:
     return alt.selection_point(name=_PICK, fields=list(fields), on="click")
 
 
-def _clicked(chart: Drawn, key: str, label: str, height: int) -> str | None:
+def _clicked(chart: _Chart, key: str, label: str, height: int) -> str | None:
     found = _picked(chart, key, height)
     return str(found[label]) if found else None
 
 
-def _picked(chart: Drawn, key: str, height: int) -> Mapping[str, Any] | None:
+def _picked(chart: _Chart, key: str, height: int) -> Mapping[str, Any] | None:
     shown = chart.properties(height=height)
     clicks = st.session_state.setdefault(_CLICKS, 0)
     event: Any = st.altair_chart(shown, key=f"{key}_{clicks}", on_select="rerun", theme="streamlit", width="stretch")

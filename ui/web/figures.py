@@ -12,7 +12,7 @@ import streamlit as st
 from inspector.chain.metrics_groups import Aspect, GroupFigures, GroupKey, Slice
 from storage import Violations
 from ui.web.serving import current
-from ui.web.stores import store
+from ui.web.stores import WHOLE_TEXTS, store
 
 _FRESH_S = 600
 _LONG_S, _PATIENCE = 0.5, 20.0  # counting for longer than this keeps the numbers for so many times as long
@@ -65,19 +65,19 @@ def _counting(where: str | None, version: str) -> Iterator[None]:
         _HELD[where] = (version, monotonic() + _PATIENCE * took_s)
 
 
-@st.cache_resource(show_spinner="Counting …", ttl=_FRESH_S, max_entries=_KEPT)
+@st.cache_resource(show_spinner="Counting …", ttl=_FRESH_S, max_entries=_KEPT, hash_funcs=WHOLE_TEXTS)
 def _grouped(where: str | None, wanted: str, by: tuple[GroupKey, ...], version: str) -> tuple[GroupFigures, ...]:
     with _counting(where, version):
         return tuple(store().figures(wanted, by=by))
 
 
-@st.cache_resource(show_spinner="Counting …", ttl=_FRESH_S, max_entries=_KEPT)
+@st.cache_resource(show_spinner="Counting …", ttl=_FRESH_S, max_entries=_KEPT, hash_funcs=WHOLE_TEXTS)
 def _sliced(where: str | None, wanted: str, aspect: Aspect, version: str) -> tuple[Slice, ...]:
     with _counting(where, version):
         return tuple(store().breakdown(aspect, wanted))
 
 
-@st.cache_resource(show_spinner="Counting …", ttl=_FRESH_S, max_entries=_KEPT)
+@st.cache_resource(show_spinner="Counting …", ttl=_FRESH_S, max_entries=_KEPT, hash_funcs=WHOLE_TEXTS)
 def _violated(where: str | None, wanted: str, version: str) -> tuple[Violations, ...]:
     with _counting(where, version):
         return tuple(store().violations(wanted, limit=_MOST_VIOLATIONS))

@@ -17,7 +17,7 @@ from ui.web.components import Cell, Column, Measured, Room, Row, listing
 from ui.web.figures import data_version, grouped
 from ui.web.filter_bar import filter_bar, nothing_found
 from ui.web.filters import field, narrowed
-from ui.web.labels import label
+from ui.web.markup import put_sentence
 from ui.web.places import asked, go, keep
 from ui.web.serving import current
 from ui.web.stores import store
@@ -98,7 +98,7 @@ def _in_address(group: GroupFigures) -> str:
 
 
 def _differences(found: Statistics) -> None:
-    st.markdown(f"**{label(comparison_sentence(found), most=600)}**")
+    put_sentence(comparison_sentence(found), is_strong=True)
     judged = [one for one in found.comparisons if one.difference is not None]
     rows = [_difference(str(index), found, one) for index, one in enumerate(sorted(judged, key=_certainty))]
     if rows:
