@@ -48,4 +48,4 @@ def put_lines(lines: Iterable[Line]) -> None:
     """Draw lines below each other, in the styles of the palette."""
     drawn = "\n".join(runs_html(line) for line in lines)
     name = "dark" if st.context.theme.type == "dark" else "light"
-    st.html(f'<div class="wl {name}">{drawn}</div>')
+    st.html(f'<div class="wl {name}" tabindex="0">{drawn}</div>')  # by keys it can be moved sideways

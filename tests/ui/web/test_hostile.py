@@ -145,15 +145,33 @@ def test_a_click_on_hostile_text_selects_it_and_nothing_more(browser: Browser, h
             page.keyboard.press("Escape")
 
 
+@pytest.mark.parametrize("path", ["tools", "traces"])
+def test_a_row_of_hostile_text_can_be_chosen_and_opened(browser: Browser, hostile_dashboard: str, path: str) -> None:
+    with watched(browser) as page:
+        page.goto(f"{hostile_dashboard}{path}")
+        settled(page)
+        rows = page.locator("table tbody tr")
+        for index in range(1, 9):
+            rows.nth(index).click()
+            settled(page)
+            _check(page)
+        assert "Try again" not in _seen(page)
+        rows.nth(2).dblclick()
+        settled(page)
+        _check(page)
+        assert MARKER in _seen(page)
+
+
 def _number_of(character: str) -> int:
     return next(number for number, attack in enumerate(ATTACKS, 1) if character in attack)
 
 
 def _check(page: Page) -> None:
-    """Nothing in the page was made by text: no element, no attribute, and no character that hides."""
+    """Nothing in the page was made by text: no element, no attribute, no character that hides, and no failure."""
     found: Json = page.evaluate(_FOUND)
     assert found == []
     seen = _seen(page)
+    assert "encountered an error" not in seen, page.url
     unseen = _UNSEEN.search(seen)
     assert unseen is None, f"{page.url}: {seen[max(unseen.start() - 60, 0) : unseen.end() + 60]!r}"
 
