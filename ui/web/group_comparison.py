@@ -54,13 +54,15 @@ def compare_groups() -> None:
 
 def _asked_key() -> GroupKey:
     named = next((key for key in _KEYS if key.value == asked("by")), _KEYS[0])
-    chosen = st.selectbox(
-        "Groups by", _KEYS, index=_KEYS.index(named), format_func=lambda key: _TITLES.get(key, key.value)
-    )
+    chosen = st.selectbox("Groups by", _KEYS, index=_KEYS.index(named), format_func=_title)
     if chosen is not named:
         keep(by=chosen.value, base=None, other=None)
         st.rerun()
     return named
+
+
+def _title(key: GroupKey) -> str:
+    return _TITLES.get(key) or key.value
 
 
 def _sides(by: GroupKey, groups: tuple[GroupFigures, ...], prompts: dict[str, Prompt]) -> list[GroupFigures]:
@@ -103,14 +105,11 @@ def _differences(found: Statistics) -> None:
         heads = (
             Column("group"),
             Column("measure"),
-            Column("baseline", "end", room=Room.MEDIUM),
-            Column("group's", "end"),
-        )
-        tail = (
-            Column("difference (95 %)", "end", room=Room.MEDIUM),
-            Column("p", "end", room=Room.MEDIUM),
             Column("verdict"),
+            Column("baseline", "end", room=Room.MEDIUM),
+            Column("group's", "end", room=Room.MEDIUM),
         )
+        tail = (Column("difference (95 %)", "end", room=Room.MEDIUM), Column("p", "end", room=Room.MEDIUM))
         listing((*heads, *tail), rows, key="weaklink_differences", label="Differences")
 
 
@@ -127,11 +126,11 @@ def _difference(key: str, found: Statistics, one: Comparison) -> Row:
     cells: tuple[Line, ...] = (
         (Run(key_title(found.by[0], one.group.keys[0], found.prompts), Style.STRONG),),
         (Run(one.measure.title),),
+        (verdict,),
         (Run(number_text(one.measure, theirs.hits / theirs.trials)),),
         (Run(number_text(one.measure, mine.hits / mine.trials)),),
         (Run(said),),
         (Run(p_text(one.adjusted_p)),),
-        (verdict,),
     )
     return Row(key, cells)
 
@@ -155,7 +154,7 @@ def _groups(by: GroupKey, groups: tuple[GroupFigures, ...], prompts: dict[str, P
         Column(measure.title, room=(Room.ANY, Room.MEDIUM, Room.MEDIUM, Room.WIDE)[index])
         for index, measure in enumerate(measures)
     ]
-    columns = (Column(_TITLES.get(by, by.value)), Column("traces", "end"), *heads)
+    columns = (Column(_title(by)), Column("traces", "end"), *heads)
     done = listing(columns, rows, key=f"weaklink_groups_{by}", label="Groups")
     st.caption("Enter or a double click shows a group's traces.")
     if done.opened:

@@ -6,6 +6,8 @@ from html import escape
 import streamlit as st
 
 from ui.reports.html_text import runs_html
+from ui.views.colours import DARK, LIGHT
+from ui.views.palette import Style
 from ui.views.run import Line
 from ui.views.visible import visible_line
 from ui.web.theme import colour_rules
@@ -21,10 +23,14 @@ _RULES = """
 .wl .strong { font-weight: 700; }
 """
 
+_CAPTIONS = "[data-testid=stCaptionContainer], [data-testid=stCaptionContainer] :is(p, code)"  # too faint by themselves
+
 
 def dress() -> None:
     """Put our rules into the page; once a run."""
-    st.html(f"<style>{colour_rules()}{_RULES}</style>")
+    dim = (DARK if st.context.theme.type == "dark" else LIGHT).of[Style.DIM]
+    captions = f"{_CAPTIONS} {{ color: {dim} !important; opacity: 1 !important; }}"
+    st.html(f"<style>{colour_rules()}{_RULES}{captions}</style>")
 
 
 def put_title(text: str) -> None:

@@ -54,10 +54,15 @@ def shown_of(pages: Pages, wanted: str, counts: Mapping[str, int], order: Order)
     more = "" if pages.is_complete else "+"
     total = sum(counts.values())
     if not (wanted or pages.is_complete) and total > pages.count:
-        return (Run(f"{total:,}", Style.STRONG), Run(" chains"))
+        return (Run(f"{total:,}", Style.STRONG), Run(f" {_chains(total)}"))
     of = f" of {total:,}" if wanted and total else ""
     sorted_ = f", {ORDERS[order]}" if order is not Order.TIME else ""
-    return (Run(f"{pages.count:,}{more}", Style.STRONG), Run(f"{of} chains{sorted_}"))
+    what = _chains(total if of else pages.count)
+    return (Run(f"{pages.count:,}{more}", Style.STRONG), Run(f"{of} {what}{sorted_}"))
+
+
+def _chains(count: int) -> str:
+    return "chain" if count == 1 else "chains"
 
 
 def nothing_lines(place: str, wanted: str, problem: WeaklinkError | None, width: int) -> list[Line]:

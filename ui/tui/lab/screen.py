@@ -2,9 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
-from itertools import islice
 from threading import Event
 from typing import ClassVar, TypeVar
 
@@ -21,6 +19,7 @@ from ui.tui.footer import KeyFooter
 from ui.tui.lab.commands import LAB_COMMANDS
 from ui.tui.lab.cutting import Cut, single_size
 from ui.tui.lab.grid import Cells, LabGrid
+from ui.tui.lab.lines import WantedReading, sample_line
 from ui.tui.lab.reading import Cell, Comparing, LeftError, Likeness, read, uncut
 from ui.tui.lab.sample import Sample, sample_of
 from ui.tui.lab.writing import write_reading, wrong_with
@@ -31,12 +30,10 @@ from ui.tui.store_access import StoreAccess
 from ui.tui.upper_screen import UpperScreen
 from ui.tui.work import begin
 from ui.views.palette import Style
-from ui.views.reading_diff import ReadingFacts, reading_diff_lines
-from ui.views.run import Line, Run
-from ui.views.wording import counted, quoted, wrapped
+from ui.views.run import Run
+from ui.views.wording import counted, quoted
 
 _PATIENCE_S = 0.06
-_MOST_LINES = 20_000
 _CUTS = tuple(Cut)
 _Answer = TypeVar("_Answer")
 
@@ -243,7 +240,7 @@ class LabScreen(UpperScreen):
         sample = self._sample
         if sample is None:
             return
-        self.query_one("#sample", LineBar).say([_sample_line(sample, self._comparing, self._seed)])
+        self.query_one("#sample", LineBar).say([sample_line(sample, self._comparing, self._seed)])
         room = max(self.grid.scrollable_content_region.width, 20)
         self.query_one("#head", LineBar).say([LabGrid.head(room, self._cut, single_size(sample.text))])
         self._say_counts()
@@ -271,7 +268,7 @@ class LabScreen(UpperScreen):
         what = f" stored ({sample.stored.format}, whole)  │  read as {format_.name}, {cut.value}"
         self.query_one("#what", LineBar).say([(Run(what, Style.STRONG),)])
         width, whole = max(self.unlike.scrollable_content_region.width - 1, 20), self._is_whole
-        wanted = _Wanted(sample, comparing, format_, cut, self._seed)
+        wanted = WantedReading(sample, comparing, format_, cut, self._seed)
         lines = await self._thread(partial(wanted.lines, width, self._left.is_set, whole=whole))
         if lines is not None:
             self.unlike.show(Lines(lines))
@@ -293,43 +290,3 @@ class LabScreen(UpperScreen):
             self.tell(str(error), is_error=True)
         else:
             self.tell(f"The reading is written to {written}.")
-
-
-@dataclass(frozen=True, slots=True)
-class _Wanted:
-    """A reading to be shown beside the stored one."""
-
-    sample: Sample
-    comparing: Comparing
-    format: Format
-    cut: Cut
-    seed: int
-
-    def read(self, is_left: Callable[[], bool]) -> Segmentation | str:
-        return read(self.sample, self.format, self.cut, self.seed, is_left)
-
-    def lines(self, width: int, is_left: Callable[[], bool], *, whole: bool) -> list[Line]:
-        """What differs. LeftError once `is_left`."""
-        if uncut(self.sample, self.cut):
-            said = " The source did not keep in which pieces this text came."
-            return list(wrapped(quoted(said), width))
-        found = self.read(is_left)
-        if isinstance(found, str):
-            return list(wrapped((Run(" ✖ ", Style.ERROR), *quoted(found)), width, indent=3))
-        if self.comparing.cell(found).likeness is Likeness.SAME and not whole:
-            return [(Run(" ✔ the same reading; `w` shows it whole", Style.OK),)]
-        stored = self.comparing.stored
-        one = ReadingFacts(stored.spans, stored.calls, stored.diagnostics)
-        other = ReadingFacts(found.spans, found.calls, found.diagnostics)
-        lines = reading_diff_lines(self.sample.text, one, other, width - 1, whole=whole)
-        return [(Run(" "), *line) for line in islice(lines, _MOST_LINES)]
-
-
-def _sample_line(sample: Sample, comparing: Comparing | None, seed: int) -> Line:
-    chunks = sample.part.chunks
-    came = counted(len(chunks.ends), "chunk") if chunks is not None else "chunks not kept"
-    stored = f"stored as {sample.stored.format}"
-    facts = [f" turn {sample.turn}", counted(len(sample.text), "character"), came, stored, f"seed {seed}"]
-    if comparing is not None and comparing.beyond:
-        facts.append(f"{counted(comparing.beyond, 'diagnostic')} of the whole trace left out")
-    return (Run(" · ".join(facts), Style.DIM),)

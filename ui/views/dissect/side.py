@@ -58,7 +58,7 @@ class LazyLines:
         return self._places[index]
 
     def nearest(self, place: Location) -> int | None:
-        """The line that speaks of a place, else the first of its part or its turn; None without any."""
+        """The line that speaks of just this place, else one that holds it, else the first of its part or its turn."""
         return _nearest(self._places, place)
 
 
@@ -72,7 +72,7 @@ def _nearest(places: Sequence[Location | None], place: Location) -> int | None:
         if one is None or one.turn != place.turn:
             continue
         holds = one.range.start <= place.range.start < max(one.range.end, one.range.start + 1)
-        grade = 1 if one.part != place.part else 3 if holds else 2
+        grade = 4 if one == place else 1 if one.part != place.part else 3 if holds else 2
         if grade > best:
             best, found = grade, index
     return found

@@ -23,7 +23,7 @@ function groupOf(group, data, tell) {
   const title = document.createElementNS(SVG, "title");
   title.textContent = group.title;
   if (group.title) made.append(title);
-  made.append(...group.shapes.map(shapeOf));
+  made.append(...group.shapes.flatMap((one) => [shapeOf(one), " "])); // the gaps part its words for who hears them
   if (group.key) {
     const isSelected = group.key === data.selected;
     made.classList.add("key", "button");

@@ -274,8 +274,10 @@ async def test_other_screens_are_offered_where_there_is_a_door_to_them(tmp_path:
             reread=lambda id, place: opened.append(("reread", id)),
             rule=lambda code: opened.append(("rule", code)),
         )
-        await stage.press("d", "r", "2", "g", "K", "4", "j", "enter")
-        assert opened == [("diff", 1), ("reread", 1), ("rule", "S201"), ("rule", "S204")]
+        await stage.press("d", "r", "2", "g", "K", "4", "G", "enter")
+        last = stage.side.splitlines()[-1]
+        assert opened[:3] == [("diff", 1), ("reread", 1), ("rule", "S201")]
+        assert f" {opened[3][1]} " in last
 
 
 async def test_a_trace_that_was_deleted_says_so_and_comes_back_with_a_reload(tmp_path: Path) -> None:

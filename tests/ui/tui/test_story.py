@@ -1,0 +1,99 @@
+"""What an engineer does at night, in a real terminal, on the demo's database: from the list to the broken link."""
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.ui.conftest import START, environment
+from tests.ui.tui.terminals import Terminal, needs_tmux, terminal
+
+
+@pytest.fixture
+def screen(tmp_path: Path) -> Iterator[Terminal]:
+    """`weaklink tui` on the demo's database."""
+    variables = environment(tmp_path, LANG="C.UTF-8")
+    demo = [*START, "demo", "--db", "demo.db"]
+    subprocess.run(demo, check=True, capture_output=True, cwd=tmp_path, env=variables, timeout=120)
+    with terminal(tmp_path, [*START, "tui", "--db", "demo.db"], variables) as shown:
+        yield shown
+
+
+def under(screen: str, word: str) -> tuple[str, str]:
+    """The line that holds a word, and the one below it."""
+    lines = screen.splitlines()
+    at = next(index for index, line in enumerate(lines) if word in line)
+    return lines[at], lines[at + 1]
+
+
+def filter_by(screen: Terminal, words: str) -> None:
+    """Filter the list."""
+    screen.press("f")
+    screen.shows("tab Complete")
+    screen.press("C-u")
+    screen.type(words)
+    screen.press("Enter")
+
+
+@needs_tmux
+def test_from_the_list_to_the_broken_link_and_what_it_came_from(screen: Terminal) -> None:
+    screen.shows("✖ 17 broken", "e Next break")
+
+    filter_by(screen, "model:sample-model-8b")
+    screen.shows("3 of 42 chains", "J121 missing-quote")
+
+    screen.press("e")
+    found = screen.shows("verdict", "error[J121]", "broken at step 1")
+    line, carets = under(found, '"rye bread recipe "without yeast""')
+    assert line.index('"rye bread recipe "') + len('"rye bread recipe "') - 1 <= carets.rindex("^")
+
+    screen.press("Escape")
+    screen.shows("3 of 42 chains")
+    filter_by(screen, "code:S204")
+    screen.shows("1 of 42 chains", "S204 value-not-in")
+    screen.press("Enter")
+    screen.shows("error[S204]")
+    screen.press("4", "4", "4")
+    screen.shows("[schema]", "S204")
+
+    screen.press("Escape")
+    screen.shows("1 of 42 chains")
+    filter_by(screen, "tool:track_shipment calls:3")
+    screen.shows("1 of 42 chains", "f: tool:track_shipment")
+    screen.press("Enter")
+    screen.shows("steps 3", "✔ ok")
+    screen.press("2", "g")
+    screen.shows("turn 1/9")
+    screen.press("]")
+    screen.shows("step 1/3")
+    screen.press("]")
+    screen.shows("step 2/3")
+    screen.press("1", "Enter")
+    screen.shows("▸ arguments")
+    screen.press("j", "j", "Enter")
+    screen.shows('tracking_number  "ZX')
+    screen.press("j")
+    screen.shows("/tracking_number")
+    screen.press("o")
+    screen.shows("came from the result of step 1")
+    screen.press("m")
+    screen.shows("is marked")
+
+    screen.press("Escape")
+    screen.shows("e Next break")
+    filter_by(screen, "code:S204")
+    screen.shows("1 of 42 chains")
+    screen.press("Enter")
+    screen.shows("error[S204]")
+    screen.press("d")
+    screen.shows("chains ▸ diff", "Runs differ first at step 1", "▸", "What differs")
+
+    screen.press("Escape")
+    screen.shows("error[S204]")
+    screen.press("y")
+    screen.shows("weaklink://trace/")
+    screen.press("G", "k", "Enter")
+    screen.shows("Copied: weaklink://trace/")
+    screen.press("C-q")
+    screen.ends()
