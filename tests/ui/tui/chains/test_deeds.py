@@ -89,7 +89,9 @@ async def test_a_filter_is_checked_as_it_is_typed_and_the_list_follows(tmp_path:
 
 async def test_a_filter_is_kept_by_enter_and_comes_back_from_the_history(tmp_path: Path) -> None:
     async with running(filled(tmp_path / "runs.db")) as (app, pilot):
-        await press(pilot, "f", *"status:ok", "enter")
+        await press(pilot, "f", *"status:ok")
+        assert "⏎ Accept  esc Leave" in shown(app)
+        await press(pilot, "enter")
         assert names(app) == ["session 3", "session 0"]
         assert "2 of 6 chains" in shown(app)
         await press(pilot, "escape", "f", "up")
