@@ -74,7 +74,6 @@ class WeaklinkApp(App[None]):
         self._further = FurtherScreens(self, self._access, self.open_trace, self._show_chains)
         self._chains = ChainsScreen(self._access, self.open_trace, wanted=wanted, doors=self._further.of_chains())
         self._first = read_link(trace) if trace is not None else None
-        self._chains = ChainsScreen(self._access, self.open_trace, wanted=wanted)
 
     async def on_mount(self) -> None:
         """Begin with the list; a trace that was named lies above it."""

@@ -32,8 +32,11 @@ def filter_by(screen: Terminal, words: str) -> None:
     screen.press("f")
     screen.shows("tab Complete")
     screen.press("C-u")
+    screen.shows("code:J104 words")  # what stands in an empty line
     screen.type(words)
+    screen.shows(words)
     screen.press("Enter")
+    screen.shows(f"f: {words}", "⏎ Open")
 
 
 @needs_tmux
@@ -69,7 +72,9 @@ def test_from_the_list_to_the_broken_link_and_what_it_came_from(screen: Terminal
     screen.shows("step 1/3")
     screen.press("]")
     screen.shows("step 2/3")
-    screen.press("1", "Enter")
+    screen.press("1")
+    screen.shows("⏎ Unfold")
+    screen.press("Enter")
     screen.shows("▸ arguments")
     screen.press("j", "j", "Enter")
     screen.shows('tracking_number  "ZX')
@@ -87,13 +92,13 @@ def test_from_the_list_to_the_broken_link_and_what_it_came_from(screen: Terminal
     screen.press("Enter")
     screen.shows("error[S204]")
     screen.press("d")
-    screen.shows("chains ▸ diff", "Runs differ first at step 1", "▸", "What differs")
+    screen.shows("chains ▸ diff", "Runs differ first at step 1", "▸", "Only A makes this call")
 
     screen.press("Escape")
     screen.shows("error[S204]")
     screen.press("y")
-    screen.shows("weaklink://trace/")
-    screen.press("G", "k", "Enter")
-    screen.shows("Copied: weaklink://trace/")
+    screen.shows("link to here")
+    screen.press("G", "Enter")
+    screen.shows("Copied:", "weaklink://trace/34?turn=3")
     screen.press("C-q")
     screen.ends()
