@@ -162,6 +162,7 @@ class DissectorScreen(TraceMoves):
         if self.panes.is_zoomed:
             self.panes.zoom()
         else:
+            self._show_nothing()  # a long trace is let go of before another one is opened
             self.app.pop_screen()
 
     def _open(self, id: int, step: int | None) -> None:
