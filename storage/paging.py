@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 import sqlalchemy as sa
 
+from inspector.capture.losses import RECORDING_PART
 from storage import tables
 from storage.filter import Filter, parse_filter
 from storage.filter.sql import condition_of
@@ -83,6 +84,33 @@ class Paging:
             rows = connection.execute(_sorted(connection, wanted, order, after).limit(limit)).all()
             cursors = {row.id: Cursor(row.value, row.id) for row in rows}
             return [Listed(one, cursors[one.id]) for one in summaries(connection, list(cursors))]
+
+    def before(
+        self,
+        filter: str,  # noqa: A002  # as in `Store.traces`
+        order: Order = Order.TIME,
+        *,
+        at: Cursor,
+    ) -> Listed | None:
+        """The trace that stands just before a cursor; None at the top."""
+        wanted, value = parse_filter(filter), _VALUES[order]
+        here = sa.tuple_(value, _trace.id) > sa.tuple_(at.sort_at_s, at.id)
+        with self._reads() as connection:
+            found = _sorted(connection, wanted, order, None).where(here).order_by(None)
+            row = connection.execute(found.order_by(sa.asc("value"), _trace.id.asc()).limit(1)).one_or_none()
+            return Listed(summaries(connection, [row.id])[0], Cursor(row.value, row.id)) if row is not None else None
+
+    def short_turns(self) -> int:
+        """How many turns of the running traces say that some of them came and could not be kept.
+
+        What a killed recorder, or one whose database was full, did not even note is not counted: nobody knows of it.
+        """
+        part, live = tables.part.c, tables.live.c
+        told = sa.select(sa.func.count()).where(
+            part.name == RECORDING_PART, part.trace_id.in_(sa.select(live.trace_id))
+        )
+        with self._reads() as connection:
+            return connection.scalar(told) or 0
 
     def stretch(
         self,
@@ -160,6 +188,7 @@ _UNKNOWN = -1.0
 _tokens = sa.func.coalesce(_trace.input_tokens, 0) + sa.func.coalesce(_trace.output_tokens, 0)
 _VALUES: Mapping[Order, sa.ColumnElement[float]] = MappingProxyType(
     {
+        Order.TIME: _trace.sort_at_s,
         Order.DURATION: sa.func.coalesce(_trace.duration_s, _UNKNOWN),
         Order.TOKENS: sa.cast(_tokens, sa.Double),
         Order.ERRORS: sa.cast(_trace.errors, sa.Double),

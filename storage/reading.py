@@ -1,6 +1,6 @@
 """Traces and inspections out of the database, equal to what went in."""
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from dataclasses import replace
 
 import sqlalchemy as sa
@@ -87,7 +87,10 @@ def _parts(connection: sa.Connection, id_: int, after: int) -> dict[int, list[Pa
     part = tables.part.c
     found: dict[int, list[Part]] = defaultdict(list)
     wanted = sa.select(part.turn, part.name, part.text, part.chunks).where(part.trace_id == id_, part.turn > after)
-    for turn, name, text, chunks in connection.execute(wanted.order_by(part.turn, part.number)):
+    rows = deque(connection.execute(wanted.order_by(part.turn, part.number)).all())
+    while rows:  # what was unpacked is let go of, here and in the database's driver: a long stream takes much room
+        turn, name, text, chunks = rows.popleft()
+        words = text_from_bytes(from_blob(text))
         columns = None if chunks is None else unpack_chunks(from_blob(chunks))
-        found[turn].append(Part(unescaped(name), text_from_bytes(from_blob(text)), columns))
+        found[turn].append(Part(unescaped(name), words, columns))
     return found

@@ -4,9 +4,12 @@ from collections.abc import Callable, Sequence
 from itertools import chain
 from typing import Any, TypeVar
 
+import msgspec
+
 from inspector.model import Chunks
 from inspector.model.columns import Column, Ragged, Singles, Sparse
 from storage.packing.numbers import (
+    BYTES,
     pack_floats,
     pack_integers,
     pack_steps,
@@ -14,12 +17,21 @@ from storage.packing.numbers import (
     unpack_integers,
     unpack_steps,
 )
-from storage.packing.values import pack, unpack
+from storage.packing.values import pack
 
 _Entry = TypeVar("_Entry")
 _Number = TypeVar("_Number", int, float)
 _NONE, _NO_LENGTH = -1, b"\xff"
-_BYTES = "b"
+_Packed = tuple[str, memoryview]
+_columns = msgspec.msgpack.Decoder(
+    tuple[
+        _Packed,
+        _Packed,
+        tuple[memoryview, _Packed] | None,
+        tuple[_Packed, _Packed] | None,
+        tuple[_Packed, _Packed] | None,
+    ]
+).decode
 _IS_THERE = bytes(length != _NO_LENGTH[0] for length in range(256))
 
 
@@ -37,8 +49,8 @@ def pack_chunks(chunks: Chunks) -> bytes:
 
 
 def unpack_chunks(raw: bytes) -> Chunks:
-    """The chunks that `pack_chunks` was given."""
-    ends, sequences, offsets, token_ids, logprobs = unpack(raw)
+    """The chunks that `pack_chunks` was given; their columns look into `raw`, which lives as long as they do."""
+    ends, sequences, offsets, token_ids, logprobs = _columns(raw)
     return Chunks(
         unpack_steps(ends),
         unpack_steps(sequences),
@@ -62,7 +74,7 @@ def _from_sparse(
     if stored is None:
         return None
     there, entries = stored[0], unpacked(stored[1])
-    return Sparse(there, entries) if there else entries
+    return Sparse(bytes(there), entries) if there else entries
 
 
 def _nested(column: Sequence[tuple[_Number, ...] | None] | None, packed: Callable[[Sequence[_Number]], Any]) -> Any:
@@ -79,12 +91,13 @@ def _from_nested(
     if stored is None:
         return None
     (code, raw), numbers = stored[0], unpacked(stored[1])
-    if code != _BYTES:
+    if code != BYTES:
         lengths = unpack_integers((code, raw))
         there = bytes(length != _NONE for length in lengths)
         entries: Column[tuple[_Number, ...]] = Ragged([length for length in lengths if length != _NONE], numbers)
         return Sparse(there, entries) if 0 in there else entries
-    there, lengths = raw.translate(_IS_THERE), raw.replace(_NO_LENGTH, b"")
+    written = bytes(raw)
+    there, lengths = written.translate(_IS_THERE), written.replace(_NO_LENGTH, b"")
     one_each = lengths.count(1) == len(lengths) == len(numbers)  # as servers mostly send
     entries = Singles(numbers) if one_each else Ragged(lengths, numbers)
-    return Sparse(there, entries) if len(lengths) < len(raw) else entries
+    return Sparse(there, entries) if len(lengths) < len(written) else entries

@@ -5,16 +5,22 @@ from array import array
 from collections.abc import Sequence
 from itertools import chain
 from operator import sub
-from typing import Any
+from typing import Any, TypeAlias
 
 from inspector.model.columns import Column, Numbers, Seconds, Sums
 from storage.packing.values import pack, unpack
 
 _MICROSECONDS = "u"
 _ANY = "?"
-_SIGNED = ((2**7, "b"), (2**15, "h"), (2**31, "i"), (2**63, "q"))
+BYTES = "b"
+"""The kind of array whose numbers are a byte each."""
 
-Packed = tuple[str, bytes]
+_SIGNED = ((2**7, BYTES), (2**15, "h"), (2**31, "i"), (2**63, "q"))
+
+Buffer: TypeAlias = bytes | memoryview
+"""Bytes, or a view of bytes that others hold."""
+
+Packed: TypeAlias = tuple[str, Buffer]
 """The kind of array, and its little-endian bytes."""
 
 
@@ -30,7 +36,7 @@ def pack_integers(values: Sequence[int]) -> Packed:
 def unpack_integers(packed: Packed) -> Sequence[int]:
     """The integers that `pack_integers` was given."""
     code, raw = packed
-    return unpack(raw) if code == _ANY else _array(code, raw)
+    return unpack(raw) if code == _ANY else _numbers(code, raw)
 
 
 def pack_steps(values: Sequence[int]) -> Packed:
@@ -42,7 +48,7 @@ def unpack_steps(packed: Packed) -> Column[int]:
     """The integers that `pack_steps` was given."""
     code, raw = packed
     steps = unpack_integers(packed)
-    if code == "b" and raw.count(1, 1) == len(raw) - 1:  # numbered without a gap, as chunks mostly are
+    if code == BYTES and bytes(raw).count(1, 1) == len(raw) - 1:  # numbered without a gap, as chunks mostly are
         return Numbers(range(steps[0], steps[0] + len(steps)))
     return Sums(steps)
 
@@ -65,7 +71,7 @@ def unpack_floats(packed: Packed) -> Column[float]:
     code, raw = packed
     if code.startswith(_MICROSECONDS):
         return Seconds(unpack_integers((code[1:], raw)))
-    return Numbers(_array(code, raw))
+    return Numbers(_numbers(code, raw))
 
 
 def _as_microseconds(values: Sequence[float]) -> list[int]:
@@ -100,7 +106,12 @@ def _little(values: "array[Any]") -> "array[Any]":
     return values
 
 
-def _array(code: str, raw: bytes) -> "array[Any]":
+def _numbers(code: str, raw: Buffer) -> Sequence[Any]:
+    """The numbers that lie in some bytes, which are not copied: a long stream's are many millions."""
+    if sys.byteorder == "little":
+        view: Any = memoryview(raw)
+        numbers: Sequence[Any] = view.cast(code)
+        return numbers
     values: array[Any] = array(code)
     values.frombytes(raw)
     return _little(values)

@@ -37,7 +37,7 @@ def packable(value: Any) -> Any:
         return Ext(_DEEP, _encode(_flat(value)))
 
 
-def unpack(raw: bytes) -> Any:
+def unpack(raw: bytes | memoryview) -> Any:
     """The value that `pack` was given; msgspec.MsgspecError or another ValueError for bytes that it never made."""
     return _decode(raw)
 

@@ -69,3 +69,12 @@ def test_traces_are_counted_by_status_and_calls_by_what_became_of_them(filled: S
     assert filled.paging().status_counts()["broken"] == broken
     counts = filled.paging().call_counts([one.id for one in filled.traces(limit=100)])
     assert sorted(counts.values()) == [(0, 1)] * broken + [(1, 1)] * (TRACES - broken)
+
+
+@pytest.mark.parametrize("order", Order)
+@pytest.mark.parametrize("wanted", ["", "status:broken", "status:broken weather"])
+def test_before_each_trace_of_a_list_stands_the_one_that_it_names(filled: Store, wanted: str, order: Order) -> None:
+    paging = filled.paging()
+    whole = paging.page(wanted, order, limit=1_000)
+    before = [paging.before(wanted, order, at=one.cursor) for one in whole]
+    assert before == [None, *whole[:-1]]

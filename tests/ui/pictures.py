@@ -25,7 +25,7 @@ _FOLDER = ROOT / "docs" / "pictures"
 _SHOWN = "invented-value-after-error"
 _PAGE = {"width": 1280, "height": 860}
 _TERMINAL = (120, 36)
-_COLOURS = 128
+_COLOURS = 256
 _SETTLED_MS = 2_000
 _FONTS = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)  # Textual's pictures would fetch theirs from another machine
 
@@ -59,7 +59,7 @@ def _of_pages(home: Path, database: Path, shown: int) -> Iterator[Path]:
 
 
 def _photograph(page: Page, name: str) -> Path:
-    """The window as a PNG of few colours, which is a third as large."""
+    """The window as a PNG of few colours, which is half as large."""
     page.wait_for_timeout(_SETTLED_MS)
     path = _FOLDER / f"{name}.png"
     with Image.open(BytesIO(page.screenshot())) as taken:

@@ -15,9 +15,9 @@ from ui.tui.commands import Command, bindings
 from ui.tui.help_screen import CLOSE
 from ui.tui.line_bar import LineBar
 from ui.tui.line_input import LineInput
-from ui.tui.line_view import Lines, LineView, settled
+from ui.tui.line_view import LineView, settled
 from ui.views.palette import Style
-from ui.views.run import Run, padded
+from ui.views.run import Line, Run, clipped, padded
 from ui.views.visible import visible_line, visible_runs
 from ui.views.wording import quoted
 
@@ -61,13 +61,9 @@ class ChoiceDialog(ModalScreen[str | None]):
 
     def on_mount(self) -> None:
         """Show them."""
-        lines = [
-            (*padded((Run(one.name, Style.KEY),), _NAME), Run(" "), *visible_runs(one.about[:400]))
-            for one in self._choices
-        ]
         view = self.query_one(LineView)
-        view.show(Lines(lines))
-        view.styles.height = len(lines)
+        view.show(_Choices(self._choices))
+        view.styles.height = len(self._choices)
         view.focus()
 
     def on_line_view_chosen(self, event: LineView.Chosen) -> None:
@@ -77,6 +73,24 @@ class ChoiceDialog(ModalScreen[str | None]):
     def action_close(self) -> None:
         """None of them."""
         self.dismiss(None)
+
+
+class _Choices:
+    """Choices as a source of lines, each cut with `…` where the dialog ends."""
+
+    def __init__(self, choices: Sequence[Choice]) -> None:
+        self._choices = choices
+
+    @property
+    def count(self) -> int:
+        """One line a choice."""
+        return len(self._choices)
+
+    def line(self, index: int, width: int) -> Line:
+        """A choice."""
+        one = self._choices[index]
+        name = padded((Run(one.name, Style.KEY),), _NAME)
+        return clipped((*name, Run(" "), *visible_runs(one.about[:400])), width)
 
 
 class LineDialog(ModalScreen[str | None]):

@@ -83,5 +83,6 @@ class StoreAccess:
 def sentence(error: WeaklinkError, place: str = "") -> str:
     """What went wrong, and what to do about it; the database need not be named where it is the one at `place`."""
     said = str(error).removeprefix(f"{place}: ").rstrip(".")
-    again = "" if "`" in said or not isinstance(error, StoreError) else " `ctrl+r` tries again."
+    is_told = "`" in said or "try again" in said
+    again = "" if is_told or not isinstance(error, StoreError) else " `ctrl+r` tries again."
     return f"{said[:1].upper()}{said[1:]}.{again}"

@@ -18,6 +18,15 @@ def open_turns_of(turns: Mapping[int, Turn], trace: Trace, inspection: Inspectio
     return tuple(_read(number, turn, replace(trace, format=format)) for number, turn in sorted(turns.items()))
 
 
+def continued(trace: Trace, inspection: Inspection, begun: Mapping[int, Turn]) -> tuple[Trace, Inspection]:
+    """A trace with the turns that have begun, which follow those that have ended, and what is sure of them."""
+    added = [one for one in open_turns_of(begun, trace, inspection) if one.number > len(trace.turns)]
+    longer = replace(trace, turns=(*trace.turns, *(one.turn for one in added)))
+    parts = (*inspection.parts, *(part for one in added for part in one.parts))
+    found = (*inspection.diagnostics, *(fault for one in added for fault in one.faults))
+    return longer, replace(inspection, parts=parts, diagnostics=found)
+
+
 def _read(number: int, turn: Turn, trace: Trace) -> OpenTurn:
     found = inspect_trace(replace(trace, turns=(turn,)))
     parts = tuple(replace(part, turn=number) for part in found.parts)

@@ -17,6 +17,7 @@ from ui.views.visible import visible_line
 from ui.web.shades import ink_on, mixed
 
 Rows: TypeAlias = Sequence[Mapping[str, object]]
+_Chart: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart
 HIGH, LOW = 300, 200
 """Heights of charts in CSS pixels: of many marks, and of few. Those beside each other are given the same."""
 _PICK = "pick"
@@ -52,7 +53,7 @@ def pareto(rows: Rows, *, label: str, count: str, key: str, height: int) -> str 
         tooltip=told
     )
     words = base.mark_text(align="left", dx=5, fontSize=_FONT, color=_of(Style.PLAIN)).encode(text="said:N")
-    return _clicked(drawn.add_params(_pick(label)) + words, key, label, height)
+    return _clicked(alt.layer(drawn.add_params(_pick(label)), words), key, label, height)
 
 
 def columns(rows: Rows, *, label: str, count: str, key: str, title: str, height: int) -> str | None:
@@ -68,7 +69,7 @@ def columns(rows: Rows, *, label: str, count: str, key: str, title: str, height:
     words = base.mark_text(dy=-8, fontSize=_FONT, color=_of(Style.PLAIN)).encode(
         text=alt.Text(f"{count}:Q", format=",")
     )
-    return _clicked(drawn.add_params(_pick(label)) + words, key, label, height)
+    return _clicked(alt.layer(drawn.add_params(_pick(label)), words), key, label, height)
 
 
 def statuses_by_day(rows: Rows, *, key: str, is_share: bool, height: int) -> str | None:
@@ -132,7 +133,7 @@ def heat_map(rows: Rows, *, across: str, down: str, share: str, key: str, height
         color=alt.Color("fill:N", scale=None), tooltip=told
     )
     words = base.mark_text(fontSize=11).encode(text="said:N", color=alt.Color("ink:N", scale=None))
-    found = _picked(cells.add_params(_pick(across, down)) + words, key, height)
+    found = _picked(alt.layer(cells.add_params(_pick(across, down)), words), key, height)
     return (meant[str(found[across])], meant[str(found[down])]) if found else None
 
 
@@ -151,16 +152,16 @@ def _pick(*fields: str) -> alt.Parameter:
     return alt.selection_point(name=_PICK, fields=list(fields), on="click")
 
 
-def _clicked(chart: alt.Chart | alt.LayerChart, key: str, label: str, height: int) -> str | None:
+def _clicked(chart: _Chart, key: str, label: str, height: int) -> str | None:
     found = _picked(chart, key, height)
     return str(found[label]) if found else None
 
 
-def _picked(chart: alt.Chart | alt.LayerChart, key: str, height: int) -> Mapping[str, Any] | None:
+def _picked(chart: _Chart, key: str, height: int) -> Mapping[str, Any] | None:
     shown = chart.properties(height=height)
     clicks = st.session_state.setdefault(_CLICKS, 0)
     event: Any = st.altair_chart(shown, key=f"{key}_{clicks}", on_select="rerun", theme="streamlit", width="stretch")
-    chosen: list[dict[str, Any]] | None = event.selection.get(_PICK) if event and event.selection else None
+    chosen: list[Mapping[str, Any]] | None = event.selection.get(_PICK) if event and event.selection else None
     if not chosen:
         return None
     st.session_state[_CLICKS] = clicks + 1

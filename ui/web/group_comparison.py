@@ -17,7 +17,7 @@ from ui.web.components import Cell, Column, Measured, Room, Row, listing
 from ui.web.figures import data_version, grouped
 from ui.web.filter_bar import filter_bar, nothing_found
 from ui.web.filters import field, narrowed
-from ui.web.labels import label
+from ui.web.markup import put_sentence
 from ui.web.places import asked, go, keep
 from ui.web.serving import current
 from ui.web.stores import store
@@ -54,13 +54,15 @@ def compare_groups() -> None:
 
 def _asked_key() -> GroupKey:
     named = next((key for key in _KEYS if key.value == asked("by")), _KEYS[0])
-    chosen = st.selectbox(
-        "Groups by", _KEYS, index=_KEYS.index(named), format_func=lambda key: _TITLES.get(key, key.value)
-    )
+    chosen = st.selectbox("Groups by", _KEYS, index=_KEYS.index(named), format_func=_title)
     if chosen is not named:
         keep(by=chosen.value, base=None, other=None)
         st.rerun()
     return named
+
+
+def _title(key: GroupKey) -> str:
+    return _TITLES.get(key) or key.value
 
 
 def _sides(by: GroupKey, groups: tuple[GroupFigures, ...], prompts: dict[str, Prompt]) -> list[GroupFigures]:
@@ -96,21 +98,18 @@ def _in_address(group: GroupFigures) -> str:
 
 
 def _differences(found: Statistics) -> None:
-    st.markdown(f"**{label(comparison_sentence(found), most=600)}**")
+    put_sentence(comparison_sentence(found), is_strong=True)
     judged = [one for one in found.comparisons if one.difference is not None]
     rows = [_difference(str(index), found, one) for index, one in enumerate(sorted(judged, key=_certainty))]
     if rows:
         heads = (
             Column("group"),
             Column("measure"),
-            Column("baseline", "end", room=Room.MEDIUM),
-            Column("group's", "end"),
-        )
-        tail = (
-            Column("difference (95 %)", "end", room=Room.MEDIUM),
-            Column("p", "end", room=Room.MEDIUM),
             Column("verdict"),
+            Column("baseline", "end", room=Room.MEDIUM),
+            Column("group's", "end", room=Room.MEDIUM),
         )
+        tail = (Column("difference (95 %)", "end", room=Room.MEDIUM), Column("p", "end", room=Room.MEDIUM))
         listing((*heads, *tail), rows, key="weaklink_differences", label="Differences")
 
 
@@ -127,11 +126,11 @@ def _difference(key: str, found: Statistics, one: Comparison) -> Row:
     cells: tuple[Line, ...] = (
         (Run(key_title(found.by[0], one.group.keys[0], found.prompts), Style.STRONG),),
         (Run(one.measure.title),),
+        (verdict,),
         (Run(number_text(one.measure, theirs.hits / theirs.trials)),),
         (Run(number_text(one.measure, mine.hits / mine.trials)),),
         (Run(said),),
         (Run(p_text(one.adjusted_p)),),
-        (verdict,),
     )
     return Row(key, cells)
 
@@ -155,7 +154,7 @@ def _groups(by: GroupKey, groups: tuple[GroupFigures, ...], prompts: dict[str, P
         Column(measure.title, room=(Room.ANY, Room.MEDIUM, Room.MEDIUM, Room.WIDE)[index])
         for index, measure in enumerate(measures)
     ]
-    columns = (Column(_TITLES.get(by, by.value)), Column("traces", "end"), *heads)
+    columns = (Column(_title(by)), Column("traces", "end"), *heads)
     done = listing(columns, rows, key=f"weaklink_groups_{by}", label="Groups")
     st.caption("Enter or a double click shows a group's traces.")
     if done.opened:

@@ -6,6 +6,8 @@ from html import escape
 import streamlit as st
 
 from ui.reports.html_text import runs_html
+from ui.views.colours import DARK, LIGHT
+from ui.views.palette import Style
 from ui.views.run import Line
 from ui.views.visible import visible_line
 from ui.web.theme import colour_rules
@@ -16,22 +18,34 @@ _RULES = """
 .stMainBlockContainer h1 { font-size: 1.6rem; padding: 0 0 0.25rem; overflow-wrap: anywhere; }
 .stMainBlockContainer h3 { font-size: 1.2rem; }
 [role="radio"][aria-checked="true"], [role="radio"][aria-checked="true"] * { color: inherit !important; }
-.wl .strong { font-weight: 700; }
+.stMainBlockContainer h1.wl-title { margin: 0; }
+.stTextArea textarea { font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size: 14px; }
+.wl .strong, .wl-said.strong { font-weight: 700; }
+.wl-said { margin: 0; overflow-wrap: anywhere; }
 """
+
+_CAPTIONS = "[data-testid=stCaptionContainer], [data-testid=stCaptionContainer] :is(p, code)"  # too faint by themselves
 
 
 def dress() -> None:
     """Put our rules into the page; once a run."""
-    st.html(f"<style>{colour_rules()}{_RULES}</style>")
+    dim = (DARK if st.context.theme.type == "dark" else LIGHT).of[Style.DIM]
+    captions = f"{_CAPTIONS} {{ color: {dim} !important; opacity: 1 !important; }}"
+    st.html(f"<style>{colour_rules()}{_RULES}{captions}</style>")
 
 
 def put_title(text: str) -> None:
     """Draw the page's heading from text of a trace, word for word."""
-    st.html(f"<h1>{escape(visible_line(text))}</h1>")
+    st.html(f'<h1 class="wl-title">{escape(visible_line(text))}</h1>')
+
+
+def put_sentence(text: str, *, is_strong: bool = False) -> None:
+    """Draw words in the page's own font, folded where the page ends."""
+    st.html(f'<p class="wl-said{" strong" if is_strong else ""}">{escape(visible_line(text))}</p>')
 
 
 def put_lines(lines: Iterable[Line]) -> None:
     """Draw lines below each other, in the styles of the palette."""
     drawn = "\n".join(runs_html(line) for line in lines)
     name = "dark" if st.context.theme.type == "dark" else "light"
-    st.html(f'<div class="wl {name}">{drawn}</div>')
+    st.html(f'<div class="wl {name}" tabindex="0">{drawn}</div>')  # by keys it can be moved sideways

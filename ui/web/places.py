@@ -13,7 +13,7 @@ def remember(pages: Mapping[str, Any]) -> None:
     st.session_state[_PAGES] = dict(pages)
 
 
-def go(path: str, **state: object) -> None:
+def go(path: str, /, **state: object) -> None:
     """Leave this run for the page of that path, with this state in its address; what is None or empty is left out."""
     st.switch_page(st.session_state[_PAGES][path], query_params=_texts(state))
 

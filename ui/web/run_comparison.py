@@ -10,6 +10,7 @@ from storage import TraceSummary
 from ui.views.run_diff import ComparedRun, RunDiff, compare, diff_lines
 from ui.views.trace_list import trace_title
 from ui.web.components import listing
+from ui.web.filter_bar import nothing_found
 from ui.web.filters import field
 from ui.web.markup import put_lines
 from ui.web.places import asked, go, keep
@@ -34,7 +35,6 @@ def compare_runs() -> None:
     if len(runs) > 1:
         _diff(compare([ComparedRun(str(run.summary.id), run.trace, run.inspection) for run in runs]))
     elif not runs:
-        st.info("Name two to six traces, choose them in the list of traces, or begin with one of these.")
         _begin()
     if runs and len(runs) < MOST_RUNS:
         _candidates(runs)
@@ -63,7 +63,12 @@ def _place(turn: int, part: str, where: Range) -> dict[str, object]:
 
 
 def _begin() -> None:
-    _choices(store().traces(asked("filter"), limit=_ALIKE), [])
+    found = store().traces(limit=_ALIKE)
+    if not found:
+        nothing_found("")
+        return
+    st.info("Name two to six traces, choose them in the list of traces, or begin with one of these.")
+    _choices(found, [])
 
 
 def _candidates(runs: list[ShownTrace]) -> None:

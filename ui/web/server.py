@@ -26,6 +26,7 @@ _OPTIONS = {
     "browser.gatherUsageStats": False,
     "client.toolbarMode": "minimal",
     "client.showErrorDetails": "none",
+    "client.showErrorLinks": "false",  # they lead to search engines, with the error in their address
     "client.showSidebarNavigation": True,
     "logger.hideWelcomeMessage": True,
     "logger.enableRich": False,  # it would write to standard output, in colours

@@ -9,6 +9,7 @@ from inspector.inspection import Inspection, data_flow_of
 from inspector.model import Trace
 from storage import TraceSummary
 from ui.views.dissect.dissection import Dissection
+from ui.views.open_turns import continued
 from ui.web.serving import current
 from ui.web.stores import store
 
@@ -40,6 +41,10 @@ def shown_trace(id_: int | str) -> ShownTrace:
     summary = store().summary(id_)
     version = f"{summary.id}.{summary.turns}.{summary.characters}.{summary.status}.{summary.running}"
     dissection = _read(current().where, summary.id, version)
+    begun = store().open_turns(summary.id) if summary.running else {}
+    if begun:
+        version += f".{sum(len(part.text) for turn in begun.values() for part in turn.parts)}"
+        dissection = Dissection(*continued(dissection.trace, dissection.inspection, begun))
     return ShownTrace(summary, dissection, f"{version}.{dissection.inspection.version}")
 
 

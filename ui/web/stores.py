@@ -1,9 +1,15 @@
 """The store behind the pages: one for all of them, opened once for reading, and one of a moment for what is noted."""
 
+from collections.abc import Callable
+from typing import Any
+
 import streamlit as st
 
 from storage import Store, open_store
 from ui.web.serving import current
+
+WHOLE_TEXTS: dict[str | type[Any], Callable[[Any], Any]] = {str: lambda text: text.encode("utf-8", "surrogatepass")}
+"""`hash_funcs` of a cache that texts of traces are asked of: they may hold lone surrogates."""
 
 
 def store() -> Store:

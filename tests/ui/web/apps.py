@@ -30,3 +30,8 @@ def page(name: str, database: Path, **state: str) -> AppTest:
 def address(app: AppTest) -> dict[str, str]:
     """What the address holds."""
     return {key: value[0] if isinstance(value, list) else value for key, value in app.query_params.items()}
+
+
+def said_in(app: AppTest) -> str:
+    """The HTML of our own that the page drew, in which every text is escaped."""
+    return "".join(html.proto.body for html in app.get("html"))

@@ -18,8 +18,11 @@
     if (name === "script" && !(node.src.startsWith(own) && node.closest("head")) && !node.closest("head, body > script")) return true;
     if (name === "style" && /display:\s*none\}$/.test(node.textContent.trim())) return true;
     if (name === "title" && node.closest("svg") === null && !node.closest("head")) return true;
-    if (node.matches(".katex, .stMarkdownColoredText, .stMarkdownColoredBackground, .stMarkdownSmall, .math")) return true;
-    if (node.closest(read) && ["em", "strong", "del", "blockquote", "table", "ul", "ol", "hr", "code", "small", "b"].includes(name)) return true;
+    if (node.matches(".stMarkdownColoredText") && node.textContent.length > 1) return true; // our own are glyphs
+    if (node.matches(".katex, .stMarkdownColoredBackground, .stMarkdownSmall, .math")) return true;
+    if (node.closest(read) && ["em", "del", "blockquote", "table", "ol", "hr", "small", "b"].includes(name)) return true;
+    // Our own sentences have strong words and lists; those of an attack hold what it says.
+    if (node.closest(read) && ["strong", "code", "li"].includes(name) && ["bold", "code", "item"].includes(node.textContent.trim())) return true;
     if (node.matches("[data-testid=stIconMaterial]") && node.textContent === "delete") return true;
     return [...node.attributes].some(
       (one) => one.name.startsWith("on") || (/^(xlink:)?(href|src|action|formaction|data)$/.test(one.name) && /^\s*(javascript|data:text|https?:\/\/(?!127\.0\.0\.1))/i.test(one.value)),

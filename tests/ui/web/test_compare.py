@@ -7,7 +7,7 @@ import pytest
 from inspector.inspection import inspect_trace
 from inspector.model import Part, Role, Trace, Turn
 from storage import open_store
-from tests.ui.web.apps import address, page
+from tests.ui.web.apps import address, page, said_in
 
 _GOOD = '<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>'
 _BAD = '<tool_call>\n{"name": "f", "arguments": {"a": 1,}}\n</tool_call>'
@@ -31,7 +31,7 @@ def two_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_groups_that_differ_are_said_to_differ_by_more_than_noise(two_models: Path) -> None:
     app = page("compare", two_models, what="groups", by="model", base="steady")
-    said = app.markdown[0].value.replace("\\", "")
+    said = said_in(app)
     assert "more than noise (Holm-corrected, at 5 %)" in said
     assert "from model steady" in said
 
@@ -64,8 +64,7 @@ def test_two_runs_are_laid_side_by_side(two_models: Path) -> None:
     with open_store(two_models, create=False) as store:
         good, bad = (store.traces(f"model:{model}", limit=1)[0].id for model in ("steady", "shaky"))
     app = page("compare", two_models, runs=f"{good} {bad}")
-    drawn = "".join(html.proto.body for html in app.get("html"))
-    assert "differ first at step 1" in drawn
+    assert "differ first at step 1" in said_in(app)
     app.button(key="weaklink_rotate").click().run()
     assert address(app) == {"runs": f"{bad} {good}"}
 

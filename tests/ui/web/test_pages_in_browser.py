@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from storage import open_store
 
@@ -24,6 +25,18 @@ def _listing(page: Page, label: str) -> Locator:
     return rows
 
 
+def _click_until(page: Page, mark: Locator, url: re.Pattern[str]) -> None:
+    """Click a mark until the address says so: a chart that is just being drawn again takes no click."""
+    for _ in range(8):
+        mark.click()
+        try:
+            page.wait_for_url(url, timeout=4_000)
+        except PlaywrightTimeout:
+            continue
+        return
+    raise AssertionError(f"no click led to {url.pattern}, but to {page.url}")
+
+
 def _ids(database: Path, wanted: str) -> list[str]:
     with open_store(database, create=False) as store:
         return [str(one.id) for one in store.traces(wanted, limit=100)]
@@ -31,11 +44,9 @@ def _ids(database: Path, wanted: str) -> list[str]:
 
 def test_a_click_on_a_cell_narrows_to_its_model_and_rule_and_does_not_stick(demo_dashboard: str, page: Page) -> None:
     page.goto(demo_dashboard)
-    cell = page.locator('svg path[aria-label*="rule: C504; model: sample-hermes-8b"]')
+    cell = page.locator('svg path[aria-label*="C504; model: sample-hermes-8b"][aria-label$="66.7%"]')  # of all traces
     for _ in range(2):
-        expect(cell).to_have_count(1)
-        cell.click()
-        expect(page).to_have_url(re.compile(r"filter=model%3Asample-hermes-8b\+code%3AC504"))
+        _click_until(page, cell, re.compile(r"filter=model%3Asample-hermes-8b\+code%3AC504"))
         page.get_by_role("button", name="Clear", exact=True).click()
         expect(page).to_have_url(demo_dashboard)
 

@@ -7,7 +7,7 @@ import pytest
 from inspector.chain.metrics_groups import GroupFigures, Slice
 from inspector.chain.metrics_tallies import Tally
 from storage import open_store
-from tests.ui.web.apps import address, page
+from tests.ui.web.apps import address, page, said_in
 from ui.web.triage_figures import TriageFigures, code_of, code_rows, day_rows, heat_rows, step_rows
 
 
@@ -28,8 +28,8 @@ def test_the_sentence_counts_the_traces_and_those_that_broke(demo_database: Path
     with open_store(demo_database, create=False) as store:
         traces = len(store.traces(limit=1_000))
         broken = len(store.traces("status:broken", limit=1_000))
-    said = page("triage", demo_database).markdown[0].value
-    assert f"**{traces} traces, {broken} broken" in said
+    said = said_in(page("triage", demo_database))
+    assert f"{traces} traces, {broken} broken" in said
     assert "most by" in said
 
 

@@ -86,11 +86,16 @@ class ChainList(LineView, inherit_bindings=False):
             if self._wants_end:
                 self.action_last()
 
-    async def go_to(self, wanted: TraceSummary) -> bool:
-        """Put the cursor on a trace, wherever in the list it is; whether it is there, as far as that is known."""
+    async def go_to(self, wanted: TraceSummary, cursor: Cursor | None = None) -> bool:
+        """Put the cursor on a trace, wherever in the list it is; whether it is there, as far as that is known.
+
+        `cursor` says where in the list that is; it need not where the list goes by time.
+        """
         index = self.pages.index_of(wanted.id)
-        if index is None and self.order is Order.TIME:
-            page = self.pages.page_at(wanted.cursor)
+        if cursor is None and self.order is Order.TIME:
+            cursor = wanted.cursor
+        if index is None and cursor is not None:
+            page = self.pages.page_at(cursor)
             if page >= len(self.pages.edges) or self.pages.has(page):
                 return False
             await self._read(page)
@@ -121,13 +126,6 @@ class ChainList(LineView, inherit_bindings=False):
             await self._read(page)
         else:
             await self.refresh_head(stay_on_newest=True)
-
-    def broken_before(self) -> TraceSummary | None:
-        """The nearest broken trace before the cursor, among those in memory."""
-        before = [(index, row.summary) for index, row in self.pages.known() if index < self.cursor]
-        return max(((index, one) for index, one in before if one.broken), key=lambda pair: pair[0], default=(0, None))[
-            1
-        ]
 
     def move_to(self, index: int, *, centred: bool = False) -> None:
         """Put the cursor on a line; whoever waited for the end of the list no longer does."""

@@ -7,6 +7,8 @@ CHAIN_COMMANDS = (
     Command("chains.previous-break", "Previous break", "Opens the broken chain before, on its break.", ("E",)),
     Command("chains.filter", "Filter", "Filters the list; keys and values are completed.", ("f",), in_footer=True),
     Command("chains.search", "Search", "Finds words in the texts of all traces.", ("/",), in_footer=True),
+    Command("chains.next-match", "Next match", "Goes to the next chain that holds the words.", ("n",)),
+    Command("chains.previous-match", "Previous match", "Goes to the chain before that holds the words.", ("N",)),
     Command("chains.broken", "Broken only", "Shows only broken chains, or all again.", ("b",), in_footer=True),
     Command("chains.sort", "Sort", "Sorts by time, duration, tokens or errors.", ("s",), in_footer=True),
     Command("chains.clear", "Clear filter", "Shows all chains again.", ("escape", "backspace")),

@@ -11,10 +11,13 @@ from ui.tui.chains.chain_list import ChainList
 from ui.tui.chains.sentences import copies_of
 from ui.tui.dialogs import ChoiceDialog, LineDialog
 from ui.tui.exporting import FORMS, export_trace, proposed_name, wrong_with
+from ui.tui.status_line import StatusLine
 from ui.tui.store_access import StoreAccess, sentence
 from ui.tui.work import begin
 from ui.views.visible import visible_line
 from ui.views.wording import counted
+
+_MARKING = "writing the mark"  # another program may be writing: then that takes some seconds
 
 
 class ChainDeeds(Screen[None]):
@@ -80,12 +83,16 @@ class ChainDeeds(Screen[None]):
             begin(self, partial(self._changed_mark, partial(_noted, id, note)), "mark", supersedes=False)
 
     async def _changed_mark(self, question: Callable[[Store], str]) -> None:
+        status = self.query_one(StatusLine)
+        status.working = status.working or _MARKING
         try:
             said = await self._access.ask(question)
             await self.chains.refresh_current()
             self.tell(said)
         except WeaklinkError as error:
             self.tell(sentence(error, self._access.name), is_error=True)
+        finally:
+            status.working = "" if status.working == _MARKING else status.working
 
     def _export(self, id: int, path: str | None) -> None:
         if path is not None:

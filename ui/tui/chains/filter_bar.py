@@ -55,8 +55,7 @@ class FilterInput(LineInput):
     """The line that is typed into."""
 
     ACTIONS: ClassVar[tuple[Command, ...]] = FILTER_COMMANDS
-    # Enter is the line's own already.
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings([one for one in FILTER_COMMANDS if one.id != "filter.accept"])]
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(FILTER_COMMANDS)]
 
     class Asked(Message):
         """Something is asked of the bar."""

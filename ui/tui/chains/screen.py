@@ -8,7 +8,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 
 from inspector.errors import WeaklinkError
-from storage import Completion, Cursor, FilterError, Order, Store, TraceSummary
+from storage import Completion, Cursor, FilterError, Listed, Order, Store, TraceSummary
 from ui.tui.chains.chain_list import ChainList
 from ui.tui.chains.commands import CHAIN_COMMANDS
 from ui.tui.chains.detail import ChainDetail
@@ -136,6 +136,14 @@ class ChainsScreen(OpeningChains):
         wanted = self.chains.wanted
         self.query_one(FilterBar).open(f"{wanted} " if wanted else "", before=wanted)
 
+    def action_next_match(self) -> None:
+        """Go to the next chain that holds the words."""
+        self._to_match(1)
+
+    def action_previous_match(self) -> None:
+        """Go to the chain before that holds the words."""
+        self._to_match(-1)
+
     def action_broken(self) -> None:
         """Show only broken chains, or all again."""
         self.load(toggled(self.chains.wanted, "status:broken"), keep=self.chains.current)
@@ -217,17 +225,29 @@ class ChainsScreen(OpeningChains):
                 f"What waits for the text index is not searched: {sentence(error, self._access.name)}", is_error=True
             )
 
+    def _to_match(self, by: int) -> None:
+        """Go on among the chains that hold the words: where words are searched, the list holds no others."""
+        at = self.chains.cursor + by
+        if not has_words(self.chains.wanted):
+            self.tell("No words are searched: `/` asks for some.")
+        elif 0 <= at < self.chains.pages.count:
+            self.chains.move_to(at)
+        else:
+            self.tell(f"No chain {'before' if by < 0 else 'behind'} this one holds the words.")
+
     async def _to_break(self, *, forward: bool) -> None:
         """Open the nearest broken chain in a direction; behind the last one comes the first."""
         after, wanted = self.chains.place, self.chains.wanted
         try:
             if forward:
                 found = await self._access.ask(partial(_next_broken, wanted=wanted, order=self.order, after=after))
+            elif after is not None:
+                found = await self._access.ask(partial(_broken_before, wanted=wanted, order=self.order, at=after))
             else:
-                found = self.chains.broken_before()
+                found = None
             if found is not None:
-                await self.chains.go_to(found)
-                self._open(found)
+                await self.chains.go_to(found.summary, found.cursor)
+                self._open(found.summary)
             else:
                 self.tell("No chain of this list is broken." if forward else "No chain before this one is broken.")
         except WeaklinkError as error:
@@ -260,7 +280,11 @@ class ChainsScreen(OpeningChains):
         return self._access.name.rpartition("/")[2]
 
 
-def _next_broken(store: Store, *, wanted: str, order: Order, after: Cursor | None) -> TraceSummary | None:
+def _next_broken(store: Store, *, wanted: str, order: Order, after: Cursor | None) -> Listed | None:
     page = partial(store.paging().page, narrowed(wanted, "status:broken"), order, limit=1)
     found = page(after=after) or page()
-    return found[0].summary if found else None
+    return found[0] if found else None
+
+
+def _broken_before(store: Store, *, wanted: str, order: Order, at: Cursor) -> Listed | None:
+    return store.paging().before(narrowed(wanted, "status:broken"), order, at=at)

@@ -51,13 +51,20 @@ COLUMN_OF = MappingProxyType({Order.TIME: "", Order.DURATION: "dur", Order.TOKEN
 
 def shown_of(pages: Pages, wanted: str, counts: Mapping[str, int], order: Order) -> Line:
     """How many chains are shown of how many; `+` while the list is still being walked over."""
+    if not (pages.count or pages.is_complete):
+        return ()  # nothing was read yet, or could be
     more = "" if pages.is_complete else "+"
     total = sum(counts.values())
     if not (wanted or pages.is_complete) and total > pages.count:
-        return (Run(f"{total:,}", Style.STRONG), Run(" chains"))
+        return (Run(f"{total:,}", Style.STRONG), Run(f" {_chains(total)}"))
     of = f" of {total:,}" if wanted and total else ""
     sorted_ = f", {ORDERS[order]}" if order is not Order.TIME else ""
-    return (Run(f"{pages.count:,}{more}", Style.STRONG), Run(f"{of} chains{sorted_}"))
+    what = _chains(total if of else pages.count)
+    return (Run(f"{pages.count:,}{more}", Style.STRONG), Run(f"{of} {what}{sorted_}"))
+
+
+def _chains(count: int) -> str:
+    return "chain" if count == 1 else "chains"
 
 
 def nothing_lines(place: str, wanted: str, problem: WeaklinkError | None, width: int) -> list[Line]:
@@ -74,7 +81,8 @@ def _nothing(place: str, wanted: str, problem: WeaklinkError | None) -> Sequence
             "What they bring appears here by itself. `weaklink tui --db PATH` opens another database.",
         )
     if problem is not None:
-        return (sentence(problem), "`ctrl+r` tries again, `q` quits.")
+        said = sentence(problem).removesuffix(" `ctrl+r` tries again.")
+        return (said, "`ctrl+r` tries again, `q` quits.")
     if wanted:
         return (f"No chain matches the filter `{wanted}`.", "`esc` clears it, `f` changes it.")
     return (

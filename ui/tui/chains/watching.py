@@ -8,8 +8,10 @@ from ui.tui.chains.deeds import ChainDeeds
 from ui.tui.store_access import StoreAccess, sentence
 from ui.views.palette import Style
 from ui.views.run import Line, Run
+from ui.views.wording import counted
 
 _BEAT_S = 1.0  # how often the store is asked whether it has changed
+_COUNTED = 5  # beats from one count of all traces to the next
 
 
 class WatchedChains(ChainDeeds):
@@ -25,6 +27,8 @@ class WatchedChains(ChainDeeds):
         self._paused = False
         self._waiting = 0
         self._beating = False
+        self._beats = 0
+        self.short_turns = 0
 
     @abstractmethod
     def load(self, wanted: str, *, keep: TraceSummary | None = None, prefer_broken: bool = False) -> None:
@@ -68,6 +72,8 @@ class WatchedChains(ChainDeeds):
                 self.say_all()
             elif pulse != self.pulse or pulse.running:
                 await self._changed(pulse)
+            if not self._paused and self.problem is None:
+                await self._count(pulse)
         except WeaklinkError as error:
             self.failed(error)
         finally:
@@ -77,14 +83,31 @@ class WatchedChains(ChainDeeds):
         """Take what is new at the top; where more came than stands there, read the list anew."""
         came = pulse.newest_id - self.pulse.newest_id
         self.pulse = pulse
+        self.short_turns = await self._access.ask(lambda store: store.paging().short_turns()) if pulse.running else 0
         if self.order is not Order.TIME:
             return  # a list that is not by time is as it was when it was sorted
         new = await self.chains.refresh_head(stay_on_newest=self._follows)
-        if came:
+        if came < 0:
+            self.load(self.chains.wanted, keep=self.chains.current)
+        elif came:
             self.counts = await self._access.ask(lambda store: store.paging().status_counts())
             if not self.chains.pages.count or (new < came and not self.chains.wanted):
                 self.load(self.chains.wanted, keep=None if self._follows else self.chains.current)
         self.say_all()
+
+    async def _count(self, pulse: Pulse) -> None:
+        """Now and then see whether traces went, or stand elsewhere in a list that is sorted or filtered."""
+        self._beats += 1
+        if self._beats % _COUNTED:
+            return
+        counts = await self._access.ask(lambda store: store.paging().status_counts())
+        changed, fewer = counts != self.counts, sum(counts.values()) < sum(self.counts.values())
+        moves = self._follows and (changed or pulse.running) and (self.chains.wanted or self.order is not Order.TIME)
+        self.counts = counts
+        if fewer or moves:
+            self.load(self.chains.wanted, keep=None if self._follows else self.chains.current)
+        elif changed:
+            self.say_all()
 
     def failed(self, error: WeaklinkError) -> None:
         """Say what is wrong with the store: in the status line as long as it is, and once beside it."""
@@ -98,5 +121,10 @@ class WatchedChains(ChainDeeds):
     def mood(self) -> Line:
         """Whether the list follows or is held still."""
         if self._paused:
-            return (Run(f"  ‖ paused, {self._waiting:,} new", Style.WARNING),)
-        return (Run("  ● follow", Style.OK),) if self._follows else (Run("  ○ follow", Style.DIM),)
+            return (*self._lost(), Run(f"  ‖ paused, {self._waiting:,} new", Style.WARNING))
+        return (*self._lost(), Run("  ● follow", Style.OK) if self._follows else Run("  ○ follow", Style.DIM))
+
+    def _lost(self) -> Line:
+        """How much of what is being recorded could not be kept, where the store knows of any."""
+        short = self.short_turns
+        return (Run(f"  … {counted(short, 'turn')} not kept whole", Style.WARNING),) if short else ()

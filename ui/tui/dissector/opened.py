@@ -1,16 +1,13 @@
 """A trace as the dissector opens it: read in one go, where nobody waits for it."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from inspector.diagnostics import Location
-from inspector.inspection import Inspection
-from inspector.model import Trace, Turn
 from inspector.text import Range
 from storage import Mark, Store, TraceSummary
 from ui.views.dissect.dissection import Dissection
 from ui.views.dissect.verdict import landing
-from ui.views.open_turns import open_turns_of
+from ui.views.open_turns import continued
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +45,7 @@ def opened(store: Store, *, id: int) -> Opened:
     marks = store.marks([id]).get(id, ())
     begun = store.open_turns(id) if summary.running else {}
     if begun:
-        trace, inspection = _continued(trace, inspection, begun)
+        trace, inspection = continued(trace, inspection, begun)
     dissection = Dissection(trace, inspection)
     _ = dissection.parts, dissection.fault_orders, dissection.step_orders, dissection.steps  # while nobody waits
     return Opened(summary, dissection, marks, len(begun))
-
-
-def _continued(trace: Trace, inspection: Inspection, begun: Mapping[int, Turn]) -> tuple[Trace, Inspection]:
-    """A trace with the turns that have begun, which follow those that have ended, and what is sure of them."""
-    added = [one for one in open_turns_of(begun, trace, inspection) if one.number > len(trace.turns)]
-    longer = replace(trace, turns=(*trace.turns, *(one.turn for one in added)))
-    parts = (*inspection.parts, *(part for one in added for part in one.parts))
-    found = (*inspection.diagnostics, *(fault for one in added for fault in one.faults))
-    return longer, replace(inspection, parts=parts, diagnostics=found)

@@ -2,14 +2,14 @@
 
 from bisect import bisect_left
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from inspector.diagnostics import Diagnostic, Location
 from inspector.inspection import Inspection, PartInspection
 from inspector.model import Part, Role, Trace
 from inspector.rules.rule import Severity
-from inspector.text import Range
+from inspector.text import LineIndex, Range
 from ui.views.step_places import StepPlaces
 
 _SEVERITIES = tuple(Severity)
@@ -25,7 +25,7 @@ Ordered = tuple[tuple[Order, int], ...]
 class DissectedPart:
     """One part with what was found in it; `index` counts the parts of the trace from 0, `turn` the turns from 1.
 
-    `diagnostics` are those that lie in this part, by place.
+    `diagnostics` are those that lie in this part, by place, `lines` the lines of its text.
     """
 
     index: int
@@ -34,6 +34,10 @@ class DissectedPart:
     source: Part
     found: PartInspection
     diagnostics: tuple[Diagnostic, ...] = ()
+    lines: LineIndex = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lines", LineIndex(self.source.text))
 
     @property
     def name(self) -> str:

@@ -27,8 +27,7 @@ def place_line(dissection: Dissection, place: Location, row: TreeRow | None, ste
     if part is None:
         return (*named, Run(f"{'  ' if named else ''}{where}", Style.DIM))
     start = place.range.start
-    line = part.text.count("\n", 0, start) + 1
-    column = start - part.text.rfind("\n", 0, start)
+    line, column = part.lines.position(start)
     length = f"{start}–{place.range.end}" if len(place.range) > 1 else f"{start}"
     said = f"{where} {length} of {len(part.text):,}  line {line} column {column}"
     return (

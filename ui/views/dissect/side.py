@@ -58,7 +58,7 @@ class LazyLines:
         return self._places[index]
 
     def nearest(self, place: Location) -> int | None:
-        """The line that speaks of just a place, else one that holds it, else the first of its part or its turn; None without any."""
+        """The line that speaks of just this place, else one that holds it, else the first of its part or its turn."""
         return _nearest(self._places, place)
 
 

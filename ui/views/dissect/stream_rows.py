@@ -69,7 +69,7 @@ class BlockRows:
         text, block = self.part.text, Range(self.block.start, self.block.end)
         boxes = boxes_in(self.part, block)
         places = list(self._places(boxes))
-        number = text.count("\n", 0, block.start) + 1
+        number, _ = self.part.lines.position(block.start)
         wrong = self._wrong(block)
         marks = marks_of(places, wrong)
         for place, mark in zip(places, marks, strict=True):

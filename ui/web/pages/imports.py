@@ -6,12 +6,18 @@ from typing import IO
 
 import streamlit as st
 
+from inspector.importers.recognition import signs_of
+from inspector.importers.registry import importers
 from inspector.redaction.redactor import Redactor
 from storage import open_store
 from ui.importing.files import read_file, save_file
 from ui.importing.placed_file import PlacedFile
 from ui.reports.import_lines import import_lines
 from ui.reports.import_report import FileReport
+from ui.views.palette import Style
+from ui.views.run import Run
+from ui.views.wording import counted
+from ui.web.components import Column, Row, listing
 from ui.web.markup import put_lines
 from ui.web.places import go
 from ui.web.serving import current
@@ -24,20 +30,27 @@ _WIDTH = 96
 def show() -> None:
     """Draw the page: what is to be imported, and the reports of this visit."""
     st.title("Imports")
-    st.text("A file is known by what is in it. Secrets are replaced before anything is written.")
+    st.text("Logs of agents and gateways, whichever wrote them: a file is known by what is in it.")
+    st.caption("Secrets are replaced before anything is written; what was imported before is not imported twice.")
     round_ = st.session_state.setdefault(_ROUND, 0)
     given = st.file_uploader("Log files", accept_multiple_files=True, key=f"weaklink_upload_{round_}")
-    if given and st.button(f"Import {len(given)}", type="primary"):
+    if given and st.button(f"Import {counted(len(given), 'file')}", type="primary", icon=":material/upload:"):
         with st.spinner("Importing …"):
             st.session_state[_REPORTS] = [_imported(file.name, file) for file in given]
         st.session_state[_ROUND] = round_ + 1
         st.rerun()
     reports: list[FileReport] = st.session_state.get(_REPORTS, [])
     if not reports:
+        with st.expander("What can be read"):
+            listing((Column("source"), Column("known by")), _sources(), key="weaklink_sources", label="Sources")
         return
     put_lines(import_lines(reports, width=_WIDTH))
-    if any(report.counts.traces for report in reports) and st.button("To the traces"):
+    if any(report.counts.traces for report in reports) and st.button("To the traces", icon=":material/list:"):
         go("traces")
+
+
+def _sources() -> list[Row]:
+    return [Row(one.name, ((Run(one.name),), (Run(signs_of(one), Style.DIM),))) for one in importers()]
 
 
 def _imported(name: str, file: IO[bytes]) -> FileReport:
@@ -46,4 +59,6 @@ def _imported(name: str, file: IO[bytes]) -> FileReport:
         shutil.copyfileobj(file, kept)
         kept.flush()
         with open_store(current().where) as opened:
-            return save_file(opened, read_file(PlacedFile(kept.name, called=name), None, Redactor()))
+            done = save_file(opened, read_file(PlacedFile(kept.name, called=name), None, Redactor()))
+            opened.index_pending()
+            return done

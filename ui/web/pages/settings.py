@@ -14,7 +14,7 @@ from ui.views.visible import visible
 from ui.views.wording import counted
 from ui.web.figures import data_version, grouped, hits
 from ui.web.labels import label
-from ui.web.markup import put_lines
+from ui.web.markup import put_lines, put_sentence
 from ui.web.places import asked, keep
 from ui.web.saved_views import views_file
 from ui.web.serving import current
@@ -62,13 +62,13 @@ def _retention() -> None:
     keep(age=age if age != ages[1] else None, keep_broken="yes" if keeps_broken else None)
     old = grouped(f"before:{age}")
     doomed = old[0].traces - (hits(old[0], "broken") if keeps_broken else 0) if old else 0
-    st.markdown(f"**{counted(doomed, 'trace')}** would go.")
+    put_sentence(f"{counted(doomed, 'trace')} would go.", is_strong=True)
     st.code(
         _command("prune", "--before", age, *(("--keep-broken",) if keeps_broken else ())),
         language=None,
         wrap_lines=True,
     )
-    st.caption("It asks before it deletes; `weaklink db vacuum` then gives back the room.")
+    st.caption("It asks before it deletes, and gives back no room; `weaklink db vacuum` does.")
 
 
 def _redaction() -> None:
@@ -114,7 +114,8 @@ def _page() -> None:
         ("statistics", "none are gathered, and nothing is fetched from anywhere"),
         ("saved views", str(views_file())),
     )
-    st.markdown("\n".join(f"* {name}: **{label(said, most=300)}**" for name, said in facts))
+    for name, said in facts:
+        put_sentence(f"{name}: {said}")
 
 
 def _command(*words: str) -> str:

@@ -1,44 +1,87 @@
 """SQL of a user's own over the documented views, and what those hold."""
 
+from collections.abc import Mapping
+
 import streamlit as st
 
 from storage.console import VIEWS, Answer, View, ask
+from storage.console.asking import Value
 from ui.views.visible import visible
-from ui.web.places import asked, keep
+from ui.views.wording import counted
+from ui.web.labels import label
+from ui.web.places import asked, go, keep
 from ui.web.stores import store
 
 _KEY = "weaklink_sql"
-_FIRST = """SELECT model, count(*) AS traces, sum(status = 'broken') AS broken
-FROM traces GROUP BY model ORDER BY broken DESC"""
-_FIRST_POSTGRESQL = _FIRST.replace("sum(status = 'broken')", "count(*) FILTER (WHERE status = 'broken')")
+_EXAMPLES = {
+    "Models by broken traces": """SELECT model, count(*) AS traces,
+  sum(CASE WHEN status = 'broken' THEN 1 ELSE 0 END) AS broken
+FROM traces GROUP BY model ORDER BY broken DESC""",
+    "Rules by traces": """SELECT code, count(DISTINCT trace_id) AS traces, count(*) AS times
+FROM diagnostics GROUP BY code ORDER BY traces DESC""",
+    "Tools by failed calls": """SELECT tool, outcome, count(*) AS calls
+FROM calls GROUP BY tool, outcome ORDER BY calls DESC""",
+    "Faults with their places": """SELECT code, trace_id, turn, part, start, "end"
+FROM diagnostics ORDER BY trace_id DESC, turn""",
+    "Longest waits": """SELECT id AS trace_id, name, model, first_token, max_gap
+FROM traces WHERE max_gap IS NOT NULL ORDER BY max_gap DESC""",
+}
+_PLACE = ("turn", "part", "start", "end")
 
 
 def show() -> None:
     """Draw the page: the statement that the address holds, its rows, and the views below."""
     st.title("SQL")
     place = store().place
-    st.session_state.setdefault(_KEY, asked("sql") or (_FIRST if place.path else _FIRST_POSTGRESQL))
+    st.session_state.setdefault(_KEY, asked("sql") or next(iter(_EXAMPLES.values())))
+    chosen = st.pills("Examples", list(_EXAMPLES), key="weaklink_sql_example", on_change=_take)
     with st.form("weaklink_sql_form", border=False):
-        statement = st.text_area("Statement", key=_KEY, height=160, help="One statement that reads the views below.")
+        statement = st.text_area("One statement that reads the views below; Ctrl+Enter runs it", key=_KEY, height=130)
         ran = st.form_submit_button("Run", type="primary")
-    if ran or asked("sql"):
+    if ran or asked("sql") or chosen:
         keep(sql=statement)
         _rows(ask(place, statement))
+    st.subheader("Views", anchor=False)
     for view in VIEWS:
         _documented(view)
 
 
+def _take() -> None:
+    chosen = st.session_state["weaklink_sql_example"]
+    if chosen:
+        st.session_state[_KEY] = _EXAMPLES[chosen]
+        keep(sql=_EXAMPLES[chosen])
+
+
 def _rows(answer: Answer) -> None:
-    rows = [
-        {f"{index} {name}" if answer.columns.count(name) > 1 else name: value for index, (name, value) in found}
-        for found in (
-            enumerate(zip(answer.columns, (visible(one) if isinstance(one, str) else one for one in row), strict=True))
-            for row in answer.rows
-        )
-    ]
-    st.dataframe(rows, hide_index=True)
-    said = f"{len(answer.rows):,} rows"
-    st.caption(f"{said}, the first of more; write LIMIT to choose which." if answer.is_cut else said)
+    """The rows as a table, in which one can be chosen that names a trace."""
+    rows = [_row(answer, row) for row in answer.rows]
+    leads = "trace_id" in answer.columns
+    if not leads:
+        st.dataframe(rows, hide_index=True)
+    else:
+        event = st.dataframe(rows, hide_index=True, on_select="rerun", selection_mode="single-row", key="weaklink_rows")
+        for index in event.selection.rows[:1]:
+            _way_to(dict(zip(answer.columns, answer.rows[index], strict=True)))
+    said = counted(len(rows), "row")
+    more = ", the first of more; write LIMIT to choose which" if answer.is_cut else ""
+    st.caption(f"{said}{more}.{' Choose one to go to its trace.' if leads and rows else ''}")
+
+
+def _row(answer: Answer, row: tuple[Value, ...]) -> dict[str, Value]:
+    """A row by the names of its columns, those that come twice with their number."""
+    shown = (visible(one) if isinstance(one, str) else one for one in row)
+    return {
+        f"{index} {name}" if answer.columns.count(name) > 1 else name: value
+        for index, (name, value) in enumerate(zip(answer.columns, shown, strict=True))
+    }
+
+
+def _way_to(row: Mapping[str, Value]) -> None:
+    """A button that opens the trace of a row, at the characters where the row names some."""
+    where = {name: row[name] for name in _PLACE if name in row}
+    if st.button(f"Open trace {label(str(row['trace_id']))}", type="primary", icon=":material/account_tree:"):
+        go("trace", trace=row["trace_id"], **(where if len(where) == len(_PLACE) else {}))
 
 
 def _documented(view: View) -> None:

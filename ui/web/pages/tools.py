@@ -17,7 +17,7 @@ from ui.web.filters import field, narrowed
 from ui.web.labels import label
 from ui.web.places import asked, go, keep
 from ui.web.serving import current
-from ui.web.stores import store
+from ui.web.stores import WHOLE_TEXTS, store
 from ui.web.trace_listing import TRACE_COLUMNS, trace_rows
 
 _MOST = 200
@@ -64,7 +64,7 @@ def show() -> None:
     _examples(narrowed(wanted, field("tool", tool)) if tool else wanted)
 
 
-@st.cache_resource(show_spinner="Reading the schemas …", ttl=600, max_entries=32)
+@st.cache_resource(show_spinner="Reading the schemas …", ttl=600, max_entries=32, hash_funcs=WHOLE_TEXTS)
 def _schemas(where: str | None, tools: tuple[str, ...], version: str) -> dict[str, SchemaComplexity]:
     return store().schemas([tool for tool in tools if tool])
 

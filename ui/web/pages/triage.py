@@ -17,7 +17,7 @@ from ui.web.facets import STATUSES
 from ui.web.figures import hits
 from ui.web.filter_bar import filter_bar, nothing_found
 from ui.web.filters import field, narrowed, on_day
-from ui.web.labels import label
+from ui.web.markup import put_sentence
 from ui.web.places import asked, go, keep
 from ui.web.stores import store
 from ui.web.trace_listing import TRACE_COLUMNS, trace_rows
@@ -33,9 +33,9 @@ from ui.web.triage_figures import (
 )
 
 _NEWEST = 10
+_COLOURS = {"broken": "red", "aborted": "orange", "recovered": "violet", "ok": "green"}
 _FEW = 4
 _SHARES = "shares"
-_COLOURS = {"broken": "red", "aborted": "orange", "recovered": "violet", "ok": "green"}
 
 
 def show() -> None:
@@ -48,7 +48,7 @@ def show() -> None:
     if figures is None:
         nothing_found(wanted)
         return
-    st.markdown(f"**{label(_summary(figures), most=300)}**")
+    put_sentence(_summary(figures), is_strong=True)
     _statuses(figures.whole, wanted)
     left, right = st.columns(2, gap="medium")
     height = HIGH if len(figures.codes) > _FEW else LOW
@@ -81,7 +81,7 @@ def _statuses(whole: GroupFigures, wanted: str) -> None:
         for status in STATUSES:
             count = hits(whole, status)
             glyph = status_run(Status(status)).text.partition(" ")[0]
-            words = f":{_COLOURS[status]}[{glyph}] **{count:,}** {status} · {percent(count / whole.traces)} %"
+            words = f":{_COLOURS[status]}[{glyph}] {count:,} {status} · {percent(count / whole.traces)} %"
             if st.button(words, key=f"weaklink_status_{status}", disabled=not count):
                 _narrow(wanted, field("status", status))
 

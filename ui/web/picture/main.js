@@ -18,12 +18,18 @@ function shapeOf(said) {
   return made;
 }
 
+// Who speaks to the machine says what is to be seen: words that are cut short stand in the name too.
+function nameOf(group) {
+  const words = group.shapes.filter((one) => one.tag === "text").map((one) => one.text);
+  return words.some((one) => one.endsWith("…")) ? `${words.join(" ")}: ${group.title}` : group.title;
+}
+
 function groupOf(group, data, tell) {
   const made = document.createElementNS(SVG, "g");
   const title = document.createElementNS(SVG, "title");
   title.textContent = group.title;
   if (group.title) made.append(title);
-  made.append(...group.shapes.map(shapeOf));
+  made.append(...group.shapes.flatMap((one) => [shapeOf(one), " "])); // the gaps part its words for who hears them
   if (group.key) {
     const isSelected = group.key === data.selected;
     made.classList.add("key", "button");
@@ -32,7 +38,7 @@ function groupOf(group, data, tell) {
     made.dataset.key = group.key;
     made.setAttribute("tabindex", "-1");
     made.setAttribute("role", "button");
-    made.setAttribute("aria-label", group.title);
+    made.setAttribute("aria-label", nameOf(group));
     made.onclick = () => tell(group.key);
   }
   return made;

@@ -10,6 +10,7 @@ from tests.storage.samples import BAD_CALL, inspected, trace
 from tests.ui.tui.apps import LONG_AGO_S, at_home, filled, home, names, press, running, settled, shown, told
 from ui.tui.chains.filter_bar import FilterBar, FilterInput
 from ui.tui.chains.wanted import has_words, toggled
+from ui.tui.dialogs import Choice, ChoiceDialog
 from ui.tui.dissector.screen import DissectorScreen
 from ui.tui.line_bar import LineBar
 
@@ -88,7 +89,9 @@ async def test_a_filter_is_checked_as_it_is_typed_and_the_list_follows(tmp_path:
 
 async def test_a_filter_is_kept_by_enter_and_comes_back_from_the_history(tmp_path: Path) -> None:
     async with running(filled(tmp_path / "runs.db")) as (app, pilot):
-        await press(pilot, "f", *"status:ok", "enter")
+        await press(pilot, "f", *"status:ok")
+        assert "⏎ Accept  esc Leave" in shown(app)
+        await press(pilot, "enter")
         assert names(app) == ["session 3", "session 0"]
         assert "2 of 6 chains" in shown(app)
         await press(pilot, "escape", "f", "up")
@@ -272,3 +275,16 @@ async def test_keys_at_the_bottom_can_be_clicked_and_hidden(tmp_path: Path) -> N
         assert app.screen.query(LineBar)
         await press(pilot, "q")
         assert app._exit
+
+
+async def test_what_is_too_long_for_a_dialog_is_cut_with_a_sign(tmp_path: Path) -> None:
+    async with running(filled(tmp_path / "runs.db")) as (app, pilot):
+        app.push_screen(ChoiceDialog("copy", [Choice("text", "long " * 100, "long")]))
+        await settled(pilot)
+        line = next(line for line in shown(app).splitlines() if "long long" in line)
+        assert line.rstrip(" │").endswith("…")
+
+
+async def test_a_database_that_could_not_be_read_is_given_no_number_of_chains(tmp_path: Path) -> None:
+    async with running(str(tmp_path / "none.db")) as (app, _):
+        assert "chains  ○" not in shown(app).splitlines()[0]

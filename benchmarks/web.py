@@ -1,0 +1,146 @@
+"""The dashboard against its goals: a page over many traces beside one over few, and a long stream in a real browser.
+
+`WEAKLINK_BENCH_TRACES` says how many the large store holds; it is the one that `make bench-store` makes. A page is run
+as Streamlit runs it for a click, without a browser: once with nothing kept from before, and once more. The stream is
+one answer of a million characters, with a call at its end that breaks; a headless Chromium opens it.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from socket import create_connection, create_server
+from time import monotonic, perf_counter, process_time, sleep
+
+import streamlit as st
+from playwright.sync_api import Page, sync_playwright
+from streamlit.testing.v1 import AppTest
+
+from benchmarks.many_stores import made_store
+from benchmarks.store import FOLDER, LARGE
+from benchmarks.timing import goal, say
+from inspector.inspection import inspect_trace
+from inspector.model import Part, Role, Trace, Turn
+from storage import open_store
+from ui.web.serving import Serving, serve_from
+
+_SMALL = 1_000
+_SLOWER = 3.0
+_ROUNDS = 3
+_PAGES = ("triage", "traces", "tools")
+_PATIENCE_S = 600
+_CHARACTERS = 1_000_000
+_CALL = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo",}}\n</tool_call>'
+_SCROLLS = 40
+_CHROMIUM = os.environ.get("WEAKLINK_CHROMIUM", "/usr/bin/chromium")
+
+
+def web() -> None:
+    """All of it; the large store is made first where it is missing."""
+    say(f"web: CPU of the server for a page, anew and again; {LARGE:,} traces against {_SMALL:,}")
+    few, many = made_store(_SMALL, FOLDER), made_store(LARGE, FOLDER)
+    for name in _PAGES:
+        small, large = _best(name, few), _best(name, many)
+        for word, one, other in zip(("anew", "again"), small, large, strict=True):
+            ratio = goal(other / one, _SLOWER, at_least=False)
+            say(f"  {name:>7} {word:<5} {one * 1e3:7.0f} ms {other * 1e3:7.0f} ms  {ratio}")
+    _stream()
+
+
+def _best(name: str, database: Path) -> tuple[float, float]:
+    """CPU seconds of a page with nothing kept, and of the same once more; the best of some rounds."""
+    serve_from(Serving(str(database)))
+    anew, again = float("inf"), float("inf")
+    for _ in range(_ROUNDS):
+        st.cache_resource.clear()
+        app = AppTest.from_string(f"from ui.web.pages.{name} import show\nshow()", default_timeout=_PATIENCE_S)
+        anew, again = min(anew, _cpu(app)), min(again, _cpu(app))
+    return anew, again
+
+
+def _cpu(app: AppTest) -> float:
+    start = process_time()
+    app.run()
+    assert not app.exception, app.exception
+    return process_time() - start
+
+
+def _stream() -> None:
+    """One long answer in a browser: until its first characters stand there, and what a turn of the wheel costs."""
+    with (
+        tempfile.TemporaryDirectory() as home,
+        _dashboard(_long_trace(Path(home))) as address,
+        sync_playwright() as playwright,
+    ):
+        options = ["--no-sandbox", "--disable-gpu", "--disable-quic"]
+        browser = playwright.chromium.launch(executable_path=_CHROMIUM, args=options)
+        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        start = perf_counter()
+        page.goto(f"{address}trace?trace=1&turn=2&part=text&start=0&end=1")
+        page.locator(".streambox .piece").first.wait_for(timeout=_PATIENCE_S * 1e3)
+        say(f"  a stream of {_CHARACTERS:,} characters: first rows after {perf_counter() - start:.1f} s")
+        say(f"  elements in the page: {page.evaluate(_ELEMENTS):,}; a scroll takes {_scroll_ms(page):.0f} ms")
+        browser.close()
+
+
+_ELEMENTS = """() => {
+    let count = 0;
+    const walk = (root) => { for (const node of root.querySelectorAll('*')) {
+        count += 1; if (node.shadowRoot) walk(node.shadowRoot); } };
+    walk(document);
+    return count;
+}"""
+_SCROLLED = """(box) => new Promise((done) => {
+    const before = box.innerText, start = performance.now();
+    box.scrollTop += box.clientHeight * 7;
+    requestAnimationFrame(() => requestAnimationFrame(
+        () => done([performance.now() - start, box.innerText !== before ? 1 : 0])));
+})"""
+
+
+def _scroll_ms(page: Page) -> float:
+    """Milliseconds from a jump of seven screens to the second frame behind it, which shows other characters."""
+    box = page.locator(".streambox")
+    found = [box.evaluate(_SCROLLED) for _ in range(_SCROLLS)]
+    assert sum(changed for _, changed in found) > _SCROLLS // 2
+    return float(sorted(took for took, _ in found)[_SCROLLS // 2])
+
+
+def _long_trace(home: Path) -> Path:
+    words = "The weather of a place is what it is, and nobody knows. "
+    text = (words * (_CHARACTERS // len(words) + 1))[: _CHARACTERS - len(_CALL)] + _CALL
+    turns = (Turn(Role.USER, (Part("text", "Go."),)), Turn(Role.ASSISTANT, (Part("text", text),)))
+    trace = Trace(turns, format="hermes")
+    path = home / "long.db"
+    with open_store(path) as store:
+        store.save([(trace, inspect_trace(trace))])
+    return path
+
+
+@contextmanager
+def _dashboard(database: Path) -> Iterator[str]:
+    with create_server(("127.0.0.1", 0)) as found:
+        port = found.getsockname()[1]
+    script = "from ui.cli.main import main; main()"
+    command = [sys.executable, "-c", script, "web", "--db", str(database), "--port", str(port)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        address = re.search(r"http://\S+", process.stderr.readline())
+        assert address is not None
+        _wait_for(port)
+        yield address[0]
+        process.terminate()
+
+
+def _wait_for(port: int) -> None:
+    until = monotonic() + _PATIENCE_S
+    while monotonic() < until:
+        try:
+            create_connection(("127.0.0.1", port), 1).close()
+            return
+        except OSError:
+            sleep(0.1)

@@ -1,0 +1,112 @@
+"""Every page, light and dark, wide and narrow: axe-core finds nothing serious, and the Tab key reaches everything."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from storage import open_store
+from tests.ui.web.pages_walked import settled, watched
+from ui.web.application import PAGES
+
+_AXE = Path(__file__).parents[3] / "build" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
+_PATHS = ("", *(entry.path for entry in PAGES[1:]))
+_SERIOUS = ("serious", "critical")
+_TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+_STREAMLITS: tuple[tuple[str, str], ...] = ()
+"""Rules that Streamlit's own elements break, each with the selector of those elements."""
+_RUN = """async (tags) => {
+    const found = await axe.run(document, {runOnly: {type: 'tag', values: tags}, resultTypes: ['violations']});
+    return found.violations.flatMap((one) => one.nodes.map((node) => ({
+        rule: one.id, impact: node.impact, html: node.html.slice(0, 300), target: node.target.flat().join(' '),
+        why: node.failureSummary,
+    })));
+}"""
+
+
+_LIST = """() => {
+    // Every control of the page that can be used, but what one stop of the Tab key stands for and arrows lead through.
+    const found = [];
+    const walk = (root) => {
+        for (const node of root.querySelectorAll('*')) {
+            if (node.shadowRoot) walk(node.shadowRoot);
+            const role = node.getAttribute('role');
+            const isControl = node.matches('button, input, textarea, select, a[href], summary')
+                || ['button', 'tab', 'listbox', 'grid', 'tree', 'switch'].includes(role)
+                || node.matches('[tabindex="0"]');
+            const isWithin = role === 'tab' || node.matches('[role=radio], [role=radio] *') || node.tabIndex < 0;
+            const shape = node.getBoundingClientRect();
+            const isSeen = node.checkVisibility({visibilityProperty: true}) && shape.width > 1 && shape.height > 1;
+            if (isControl && !isWithin && !node.disabled && isSeen && node.type !== 'file') found.push(node);
+        }
+    };
+    walk(document);
+    window.controls = found.map((node, index) => ({node, name: `${index} ${node.outerHTML.slice(0, 160)}`}));
+}"""
+_FOCUSED = """() => {
+    let here = document.activeElement;
+    while (here && here.shadowRoot && here.shadowRoot.activeElement) here = here.shadowRoot.activeElement;
+    const found = window.controls.find((one) => one.node === here);
+    return found ? found.name : '';
+}"""
+
+
+@pytest.fixture(scope="module")
+def broken(demo_database: Path) -> list[int]:
+    """Traces that broke."""
+    with open_store(demo_database, create=False) as store:
+        return [one.id for one in store.traces("status:broken")]
+
+
+def _address(dashboard: str, path: str, broken: list[int]) -> str:
+    asked = {"trace": f"?trace={broken[0]}", "compare": f"?runs={broken[0]} {broken[1]}"}
+    return f"{dashboard}{path}{asked.get(path, '')}"
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 1280), ("light", 390)])
+@pytest.mark.parametrize("path", _PATHS)
+def test_axe_finds_nothing_serious(
+    browser: Browser, demo_dashboard: str, broken: list[int], path: str, *, scheme: str, width: int
+) -> None:
+    if not _AXE.exists():
+        pytest.skip("axe-core is not in build/axe: `make test` takes it from npm, which could not be asked")
+    with watched(browser, scheme, width=width) as page:
+        page.goto(_address(demo_dashboard, path, broken))
+        settled(page)
+        _check(page)
+        for tab in page.get_by_role("tab").all():
+            tab.click()
+            settled(page)
+            _check(page)
+
+
+@pytest.mark.parametrize("path", _PATHS)
+def test_the_tab_key_reaches_every_control(browser: Browser, demo_dashboard: str, broken: list[int], path: str) -> None:
+    with watched(browser) as page:
+        page.goto(_address(demo_dashboard, path, broken))
+        settled(page)
+        page.evaluate(_LIST)
+        wanted = set(page.evaluate("() => window.controls.map((one) => one.name)"))
+        met: set[str] = set()
+        for _ in range(3 * len(wanted) + 40):
+            page.keyboard.press("Tab")
+            met.add(str(page.evaluate(_FOCUSED)))
+            if wanted <= met:
+                break
+        assert wanted <= met, wanted - met
+        assert len(wanted) > 5
+
+
+def _check(page: Page) -> None:
+    page.evaluate(_AXE.read_text(encoding="utf-8"))
+    found = [one for one in page.evaluate(_RUN, _TAGS) if one["impact"] in _SERIOUS]
+    ours = [
+        f"{one['rule']}: {one['html']} {one['why']}"
+        for one in found
+        if not any(_is(one, rule, where) for rule, where in _STREAMLITS)
+    ]
+    assert ours == [], "\n".join((page.url, *ours))
+
+
+def _is(one: dict[str, str], rule: str, where: str) -> bool:
+    return one["rule"] == rule and where in one["html"] + one["target"]

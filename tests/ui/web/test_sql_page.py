@@ -1,0 +1,73 @@
+"""The page that runs a user's SQL, and the page that imports, without a browser."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from storage import open_store
+from storage.console import ask
+from storage.location import Place
+from tests.ui.scenes import broken_trace
+from ui.web.pages.sql import _EXAMPLES
+from ui.web.serving import Serving, serve_from
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Place]:
+    """Where the store is that the pages show; it holds one broken trace."""
+    with open_store(tmp_path / "w.db") as store:
+        store.save([broken_trace()])
+        place = store.place
+    serve_from(Serving(str(tmp_path / "w.db")))
+    yield place
+    serve_from(Serving())
+
+
+def _sql() -> None:
+    from ui.web.pages.sql import show  # noqa: PLC0415  # AppTest runs this function's text as a file
+
+    show()
+
+
+def _imports() -> None:
+    from ui.web.pages.imports import show  # noqa: PLC0415  # as above
+
+    show()
+
+
+def _page(script: Callable[[], None], **asked: str) -> AppTest:
+    app = AppTest.from_function(script, default_timeout=30)
+    for key, value in asked.items():
+        app.query_params[key] = value
+    return app.run()
+
+
+@pytest.mark.parametrize("title", list(_EXAMPLES))
+def test_every_example_runs(served: Place, title: str) -> None:
+    assert ask(served, _EXAMPLES[title]).columns
+
+
+def test_the_statement_of_the_address_is_run_and_its_rows_are_shown(served: Place) -> None:
+    page = _page(_sql, sql="select status, errors from traces")
+    assert not page.exception
+    assert page.text_area[0].value == "select status, errors from traces"
+    assert page.dataframe[0].value.to_dict("records") == [{"status": "broken", "errors": 2}]
+
+
+def test_a_statement_that_would_write_is_refused_in_words(served: Place) -> None:
+    page = _page(_sql, sql="delete from traces")
+    assert [one.stack_trace for one in page.exception]
+    assert "SELECT" in page.exception[0].message
+
+
+def test_two_columns_of_one_name_are_told_apart(served: Place) -> None:
+    page = _page(_sql, sql="select 1 as n, 2 as n")
+    assert page.dataframe[0].value.to_dict("records") == [{"0 n": 1, "1 n": 2}]
+
+
+def test_what_can_be_read_is_said_before_anything_is_imported(served: Place) -> None:
+    page = _page(_imports)
+    assert not page.exception
+    assert [one.label for one in page.expander] == ["What can be read"]

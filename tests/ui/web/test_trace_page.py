@@ -1,0 +1,143 @@
+"""The page of one trace, run without a browser: what it tells the dissector, and where its lines lead."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from inspector.inspection import data_flow_of, inspect_trace
+from inspector.model import Part, Role, Trace, Turn
+from storage import open_store
+from tests.ui.scenes import broken_trace
+from ui.views.dissect.dissection import Dissection
+from ui.views.dissect.verdict import landing
+from ui.web.flow_picture import MOST_STEPS, flow_picture
+from ui.web.serving import Serving, serve_from
+from ui.web.stream_data import Window, stream_data, window_of
+from ui.web.trace_rail import MOST_BOXES, rail, rail_boxes, selected_box
+from ui.web.value_rows import MOST_ROWS, NEAR, value_rows
+
+_CALL = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo %d"}}\n</tool_call>'
+_RESULT = '<tool_response>\n{"name": "get_weather", "content": "grey"}\n</tool_response>'
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[int]:
+    """The id of a broken trace in the store that the pages show."""
+    with open_store(tmp_path / "w.db") as store:
+        saved = store.save([broken_trace()])
+    serve_from(Serving(str(tmp_path / "w.db")))
+    yield saved[0].id
+    serve_from(Serving())
+
+
+def _page(**asked: object) -> AppTest:
+    def script() -> None:
+        from ui.web.pages.trace import show  # noqa: PLC0415  # AppTest runs this function's text as a file
+
+        show()
+
+    app = AppTest.from_function(script, default_timeout=30)
+    for key, value in asked.items():
+        app.query_params[key] = str(value)
+    return app.run()
+
+
+def _long_trace(steps: int) -> Dissection:
+    turns = [Turn(Role.USER, (Part("text", "go"),))]
+    for number in range(steps):
+        turns += [
+            Turn(Role.ASSISTANT, (Part("text", _CALL % number),)),
+            Turn(Role.TOOL, (Part("text", _RESULT),)),
+        ]
+    trace = Trace(tuple(turns))
+    return Dissection(trace, inspect_trace(trace, format="hermes"))
+
+
+def test_without_a_trace_in_the_address_the_page_says_so(served: int) -> None:
+    page = _page()
+    assert not page.exception
+    assert [one.value for one in page.info] == ["The address names no trace. Choose one in the list of traces."]
+
+
+def test_a_broken_trace_is_drawn_with_its_actions(served: int) -> None:
+    page = _page(trace=served)
+    assert not page.exception
+    assert {"Newer", "Older", "Compare"} <= {one.label for one in page.button}
+    assert [one.label for one in page.tabs][:2] == ["Data flow", "Verdict"]
+
+
+def test_a_note_on_the_step_that_is_looked_at_is_kept_there(served: int, tmp_path: Path) -> None:
+    with open_store(tmp_path / "w.db", create=False) as store:
+        inspection = store.inspection(served)
+    step = inspection.chain.steps[1]
+    at = step.location
+    page = _page(trace=served, turn=at.turn, part=at.part, start=at.range.start, end=at.range.end)
+    page.radio[0].set_value((None, step.number))
+    page.text_input[0].set_value("look here")
+    next(one for one in page.button if one.label == "Save").click().run()
+    assert not page.exception
+    with open_store(tmp_path / "w.db", create=False) as store:
+        marks = store.marks([served])[served]
+    assert [(one.turn, one.step, one.note) for one in marks] == [(None, step.number, "look here")]
+
+
+def test_each_box_of_the_rail_leads_to_its_characters_and_the_break_is_selected() -> None:
+    dissection = Dissection(*broken_trace())
+    found = rail_boxes(dissection, None)
+    assert all(dissection.part(box.location.turn, box.location.part) is not None for box in found)
+    calls = [box.location for box in found if box.step is not None and box.location == box.step.location]
+    assert calls == [step.location for step in dissection.inspection.chain.steps]
+    place = landing(dissection.inspection)
+    assert place is not None
+    key = selected_box(found, place)
+    assert key is not None
+    assert found[int(key)].location.turn == place.turn
+    assert [group.key for group in rail(found).groups] == [str(index) for index in range(len(found))]
+
+
+def test_a_long_trace_is_shown_around_the_place_that_is_looked_at() -> None:
+    steps = 500
+    dissection = _long_trace(steps)
+    last = dissection.inspection.chain.steps[-1]
+    found = rail_boxes(dissection, last.location)
+    assert len(found) <= MOST_BOXES
+    assert any(box.step == last for box in found)
+    flow = flow_picture(dissection.inspection.chain, data_flow_of(dissection.trace, dissection.inspection), last.number)
+    assert str(last.number) in [group.key for group in flow.groups]
+    assert len(flow.groups) <= MOST_STEPS
+    rows: list[Any] = value_rows(dissection, window_of(dissection.trace, 1), last.location.turn)
+    assert len(rows) <= MOST_ROWS + 1
+    near = [row for row in rows if row["depth"] > 1]
+    assert near
+    assert all(abs(row["turn"] - last.location.turn) <= NEAR for row in near)
+    assert any(row["turn"] == last.location.turn for row in near)
+
+
+def test_a_member_is_chosen_by_its_key_too() -> None:
+    text = _CALL % 1
+    trace = Trace((Turn(Role.USER, (Part("text", "go"),)), Turn(Role.ASSISTANT, (Part("text", text),))))
+    dissection = Dissection(trace, inspect_trace(trace, format="hermes"))
+    rows: list[Any] = value_rows(dissection, Window(1, 2, is_whole=True), 2)
+    value = next(row for row in rows if row.get("from") == text.index('"city"'))
+    assert text[value["start"] : value["end"]] == '"Oslo 1"'
+
+
+def test_the_browser_is_given_every_character_and_the_places_of_what_it_cannot_take() -> None:
+    trace = Trace((Turn(Role.USER, (Part("text", "a\ud800b😀"),)),))
+    inspection = inspect_trace(trace, format="hermes")
+    data: Any = stream_data(trace, inspection, window_of(trace, 1))
+    (part,) = data["parts"]
+    assert part["text"] == "a\ufffdb😀"
+    assert part["odd"] == [[1, "\\ud800"]]
+    assert part["spans"][0][1:3] == [0, 4]
+
+
+def test_a_trace_that_does_not_fit_into_a_page_brings_the_turns_around_the_one_that_is_asked_for() -> None:
+    trace = Trace(tuple(Turn(Role.USER, (Part("text", "x" * 600_000),)) for _ in range(8)))
+    window = window_of(trace, 5)
+    assert window.first <= 5 <= window.last
+    assert not window.is_whole
+    assert window.last - window.first == 2
