@@ -70,7 +70,6 @@ class WeaklinkApp(App[None]):
             self.register_theme(one)
         self.theme = name
         self._access = StoreAccess(where)
-        self._first_trace = trace
         self._further = FurtherScreens(self, self._access, self.open_trace, self._show_chains)
         self._chains = ChainsScreen(self._access, self.open_trace, wanted=wanted, doors=self._further.of_chains())
         self._first = read_link(trace) if trace is not None else None

@@ -180,6 +180,7 @@ class LiveScreen(UpperScreen):
             self.events.renew()
             if self.focused is not self.events:
                 self.events.move_to(len(self._events) - 1)
+        self.call_after_refresh(self._reveal_end)
         self._say_all()
 
     def _begin_anew(self) -> None:
@@ -194,7 +195,12 @@ class LiveScreen(UpperScreen):
         with self.prevent(LineView.Moved):
             self.stream.show(self._lines, cursor=self._lines.count - 1 if self._follows else at)
             self.events.show(Lines(self._events), cursor=len(self._events) - 1)
+        self.call_after_refresh(self._reveal_end)  # only then is known how far can be scrolled
         self._say_all()
+
+    def _reveal_end(self) -> None:
+        if self._follows:
+            self.stream.reveal(self._lines.count - 1)
 
     def _span_closed(self, turn: int, span: Span, words: str, calls: Sequence[ToolCall]) -> None:
         self._tell(live_lines.span_lines(self._called, turn, span, words, calls, width=self._width))
