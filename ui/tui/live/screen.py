@@ -199,8 +199,11 @@ class LiveScreen(UpperScreen):
         self._say_all()
 
     def _reveal_end(self) -> None:
-        if self._follows:
-            self.stream.reveal(self._lines.count - 1)
+        for view in self.query("#stream").results(LineView):  # none while the screen goes
+            if self._follows:
+                view.reveal(self._lines.count - 1)
+        for view in self.query("#events").results(LineView):
+            view.reveal(view.cursor)
 
     def _span_closed(self, turn: int, span: Span, words: str, calls: Sequence[ToolCall]) -> None:
         self._tell(live_lines.span_lines(self._called, turn, span, words, calls, width=self._width))
