@@ -79,7 +79,7 @@ class Sums(Column[int]):
 
     def __init__(self, added: Sequence[int]) -> None:
         self.added = added
-        self._before: list[int] | None = None
+        self._before = [0]
 
     def __len__(self) -> int:
         return len(self.added)
@@ -88,13 +88,12 @@ class Sums(Column[int]):
         return accumulate(self.added)
 
     def _at(self, index: int) -> int:
-        if self._before is None:
-            added = self.added
-            self._before = list(
-                accumulate((sum(added[at : at + _APART]) for at in range(0, len(added), _APART)), initial=0)
-            )
-        kept = index // _APART
-        return self._before[kept] + sum(self.added[kept * _APART : index + 1])
+        kept, before = index // _APART, self._before
+        if len(before) <= kept:  # summed up as far as somebody looks, and a little further
+            last = min(max(kept, len(before) * 9 // 8) * _APART, len(self.added))
+            sums = (sum(self.added[at : at + _APART]) for at in range((len(before) - 1) * _APART, last, _APART))
+            self._before = before = [*before[:-1], *accumulate(sums, initial=before[-1])]
+        return before[kept] + sum(self.added[kept * _APART : index + 1])
 
 
 class Seconds(Column[float]):
