@@ -129,6 +129,8 @@ def _latencies_ms(trace: Trace, steps: Sequence[Step]) -> dict[int, int]:
     following = _following_starts_s(trace)
     found: dict[int, int] = {}
     for step in steps:
+        if step.location.turn > len(trace.turns):  # an inspection may be of a longer version of the trace
+            continue
         generation = trace.turns[step.location.turn - 1].generation
         ended_s = _recorded_s(generation.ended) if generation is not None else None
         began_s = following[step.location.turn - 1]
