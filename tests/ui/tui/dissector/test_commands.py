@@ -318,6 +318,7 @@ async def test_a_running_trace_grows_and_f_stays_at_its_end(tmp_path: Path) -> N
     async with running(str(tmp_path / "runs.db"), size=WIDE, named="1") as (app, pilot):
         stage = Stage(app, pilot)
         assert "▸ running" in shown(app)
+        stage.screen.doors = Doors()  # where there is no live view to go to
         await stage.press("F")
         assert "F following" in shown(app)
         assert stage.place.turn == 3
