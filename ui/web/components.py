@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-import streamlit as st
+from streamlit.components.v2 import component
 
 from inspector.diagnostics import Location
 from inspector.model import Json
@@ -143,7 +143,7 @@ def _cell(cell: Cell) -> dict[str, Json]:
 @cache
 def _component(name: str, scripts: Sequence[str]) -> Callable[..., Any]:
     folder = _FOLDER / name
-    return st.components.v2.component(
+    return component(
         f"weaklink_{name}",
         html=(folder / "frame.html").read_text(encoding="utf-8"),
         css=colour_rules() + (folder / "style.css").read_text(encoding="utf-8"),
