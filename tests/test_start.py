@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -29,6 +30,14 @@ def test_a_question_loads_no_heavy_library(option: str) -> None:
     assert loaded & HEAVY == set()
 
 
+def test_a_check_of_files_loads_no_database_and_no_screen(tmp_path: Path) -> None:
+    file = tmp_path / "answer.txt"
+    file.write_text("<tool_call>\n{}\n</tool_call>", encoding="utf-8")
+    loaded = set(_run("check", "--fail-on", "never", str(file)).stderr.rpartition("loaded:")[2].split())
+    assert "inspector.inspection" in loaded
+    assert loaded & {"sqlalchemy", "storage", "streamlit", "textual", "aiohttp"} == set()
+
+
 def test_version_is_the_one_in_the_source() -> None:
     assert __version__ in _run("--version").stdout
 
@@ -39,7 +48,7 @@ def test_the_core_loads_neither_store_nor_face() -> None:
     assert loaded & {*HEAVY, "click", "rich", "storage", "ui"} == set()
 
 
-def _run(option: str) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run([sys.executable, "-c", START, option], capture_output=True, text=True, check=False)
+def _run(*words: str) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run([sys.executable, "-c", START, *words], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done

@@ -12,7 +12,7 @@ from inspector.importers.rows import parse_json
 from inspector.inspection import Inspection
 from ui.cli.inputs import open_binary
 from ui.cli.upkeep import say
-from ui.views.trace_list import PLACES
+from ui.views.external_ids import PLACES
 
 Expected: TypeAlias = Mapping[str, Sequence[ExpectedCall]]
 """The expected calls by the external id of the traces that they are about."""

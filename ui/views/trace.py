@@ -11,13 +11,13 @@ from inspector.model import BodyState, Role, Trace
 from inspector.rules.rule import Severity
 from ui.views.break_story import break_lines
 from ui.views.chain import chain_lines, ending
+from ui.views.external_ids import PLACES
 from ui.views.minimap import minimap
 from ui.views.open_turn import OpenTurn, open_turn_lines
 from ui.views.palette import Style
 from ui.views.run import Line, Run, clipped
 from ui.views.status import RUNNING, status_run
 from ui.views.step_places import StepPlaces
-from ui.views.trace_list import PLACES
 from ui.views.turn import turn_lines
 from ui.views.visible import visible_line
 from ui.views.wording import counted, folded_middle, quoted, wrapped

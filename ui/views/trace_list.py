@@ -7,6 +7,7 @@ from inspector.errors import UnknownRuleError
 from inspector.rules.catalogue import find_rule
 from storage import TraceSummary
 from ui.views.call import UNNAMED
+from ui.views.external_ids import PLACES
 from ui.views.palette import Style
 from ui.views.run import Line, Run, clipped, padded, right_aligned, width_of
 from ui.views.status import RUNNING, status_run
@@ -16,8 +17,6 @@ _ROOMY = 110
 _NUMBERS = ("id", "turns", "calls", "errors")
 _WORTH = {"break": 12, "name": 3, "model": 0}
 _NARROWEST = 8
-PLACES = ("line", "entry", "record", "document", "sha256")
-"""External ids that say where a trace stands in its file, not what it is."""
 
 
 def trace_table(
