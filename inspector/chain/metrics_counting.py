@@ -108,7 +108,8 @@ def _schemas(trace: Trace, definitions: Iterable[tuple[int, ToolDefinition]]) ->
     """The tools with a schema that a turn's calls are checked against: those of its request, else of texts before."""
     told: defaultdict[int, set[str]] = defaultdict(set)
     for number, tool in definitions:
-        if tool.parameters is not None and trace.turns[number - 1].role in (Role.SYSTEM, Role.USER):
+        is_told = number <= len(trace.turns) and trace.turns[number - 1].role in (Role.SYSTEM, Role.USER)
+        if tool.parameters is not None and is_told:
             told[number].add(tool.name)
     found: dict[int, frozenset[str]] = {}
     defined: frozenset[str] = frozenset()
