@@ -19,8 +19,10 @@ _WENT_ON = {Reaction.IGNORED: "as if it had not", Reaction.CONCEALED: "with a va
 
 def ending_diagnostics(trace: Trace, chain: Chain) -> Iterator[Diagnostic]:
     """T413 where the agent passed over the error that broke the chain, T414 where its last word is missing."""
+    if abort_reason(trace) is not None:  # what the agent would have said is not known
+        return
     yield from _passed_over(trace, chain)
-    if chain.steps and abort_reason(trace) is None and not source_says_success(trace):
+    if chain.steps and not source_says_success(trace):
         yield from _without_answer(trace, chain.steps[-1])
 
 
@@ -33,6 +35,8 @@ def _passed_over(trace: Trace, chain: Chain) -> Iterator[Diagnostic]:
     known = max((step.result_location or step.location).turn for step in tried)
     for number, turn in enumerate(trace.turns[known:], known + 1):
         if turn.role is Role.ASSISTANT and _says_something(turn):
+            if not _is_kept(turn):  # cut off: it may have been about to say so
+                return
             failed = f"{tool_named(broken.tool)} answered with an error in turn {known}"
             yield at_start(turn, number, rules.UNRECOVERED_ERROR, f"{failed}, and the agent went on {how}.", _SAY_SO)
             return

@@ -88,7 +88,7 @@ def test_pytest_finds_it_by_the_entry_point_of_the_distribution(
         f"weaklink.assert_unbroken({conversation('hello')!r})",
         f"weaklink.assert_unbroken({conversation('Error: no such file')!r}, ignore=['error-result'])",
         f"weaklink.assert_unbroken({conversation('Error: no such file')!r}, select='J')",
-        f"weaklink.assert_clean({conversation('Error: no such file')!r})",
+        f"weaklink.assert_clean({conversation('Error: no such file')!r}, ignore='unrecovered-error')",
         "weaklink.assert_clean(COMMA, ignore='J104')",
         "weaklink.assert_clean(COMMA, select=('S2', 'T4'))",
         "assert [one.chain.status for one in weaklink.inspect(SOUND)] == ['ok']",

@@ -1,7 +1,7 @@
 """Reads running traces from their record events: what `weaklink tail` tells, in the order in which it is known."""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, assert_never
 
@@ -16,6 +16,8 @@ from inspector.formats.format import Format
 from inspector.formats.registry import find_format
 from inspector.inspection import Inspection
 from inspector.model import Chunk, Role, Span, ToolCall, Trace, Turn
+from inspector.rules.conversation import NO_FINAL_ANSWER, UNRECOVERED_ERROR
+from inspector.rules.rule import Rule
 from inspector.text import Range
 from storage import Store, TraceSummary
 from ui.views.trace import model_of
@@ -84,6 +86,10 @@ class _Following:
     texts: dict[tuple[int, str], str] = field(default_factory=dict)
 
 
+_OF_THE_END = (UNRECOVERED_ERROR, NO_FINAL_ANSWER)
+"""What can be said of a trace only when it has ended: until then the agent may still answer."""
+
+
 class TailReading:
     """Reads the answers in record events as they grow; `store` is asked for what only a whole trace shows."""
 
@@ -100,7 +106,7 @@ class TailReading:
                 grown[event.key] = None
         for key in grown:
             if key in self._traces and not self._traces[key].open:
-                self._tell_rest(key, self._traces[key])
+                self._tell_rest(key, self._traces[key], but=_OF_THE_END)
 
     def span_closed(self, key: str, turn: int, part: str, span: Span, calls: Sequence[ToolCall]) -> None:
         """See `Watch`."""
@@ -174,14 +180,14 @@ class TailReading:
             self._tell_rest(key, trace)
         self._tells.trace_ended(key, summary)
 
-    def _tell_rest(self, key: str, trace: _Following) -> None:
-        """Tell the faults that only the whole trace shows, of the turns that were told of."""
+    def _tell_rest(self, key: str, trace: _Following, but: Collection[Rule] = ()) -> None:
+        """Tell the faults that only the whole trace shows, of the turns told of, `but` those of some rules."""
         whole = self._inspected(key)
         if whole is None:
             return
         kept, inspection = whole
         for one in inspection.diagnostics:
-            if one.location.turn in trace.ended and one.location.turn <= len(kept.turns):
+            if one.rule not in but and one.location.turn in trace.ended and one.location.turn <= len(kept.turns):
                 part = kept.turns[one.location.turn - 1].part(one.location.part)
                 trace.texts[one.location.turn, one.location.part] = part.text if part is not None else ""
                 self.fault_found(key, one.location.turn, one)
