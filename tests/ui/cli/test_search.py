@@ -70,7 +70,7 @@ def test_nothing_found_is_said_and_no_failure(weaklink: Run, database: Path) -> 
 def test_a_filter_that_cannot_be_read_is_refused(weaklink: Run, database: Path) -> None:
     done = weaklink("search", "colour:red", "--db", "t.db")
     assert (done.returncode, done.stdout) == (2, b"")
-    assert done.stderr.startswith(b"weaklink: filter, character 1: ")
+    assert b"weaklink: filter, character 1: " in done.stderr
 
 
 def test_while_another_writes_it_says_how_far_the_index_is(weaklink: Run, database: Path) -> None:

@@ -1,6 +1,7 @@
 """A dashboard over the demo's database and a real browser, which the tests of a session share."""
 
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,14 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from tests.ui.conftest import START, environment
 from tests.ui.web.dashboards import CHROMIUM, CHROMIUM_OPTIONS, dashboard
 from tests.ui.web.pages_walked import watched
+
+
+@pytest.fixture(autouse=True)
+def main_as_it_was() -> Iterator[None]:
+    """The module that Python began with; Streamlit puts the page's script in its place, and new processes run that."""
+    main = sys.modules["__main__"]
+    yield
+    sys.modules["__main__"] = main
 
 
 @pytest.fixture(scope="session")
