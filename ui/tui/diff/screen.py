@@ -268,11 +268,12 @@ def _texts(diff: RunDiff, row: int, pair: tuple[int, int], width: int, *, full: 
 
 
 def _asked_line(diff: RunDiff) -> Line:
-    if not diff.asked:
+    first = next(iter(diff.asked), None)
+    if first is None:
         return (Run(" ✔ ", Style.OK), Run("The runs were asked alike, as far as that was kept.", Style.DIM))
     times = f" in {len(diff.asked)} ways (`a` shows them)" if len(diff.asked) > 1 else ""
     lead = quoted(f" ▲ asked differently{times}: ", Style.WARNING)
-    return (*lead, *quoted(diff.asked[0].message))
+    return (*lead, *quoted(first.message))
 
 
 def _asked_lines(diff: RunDiff, width: int) -> Iterator[Line]:
