@@ -7,11 +7,11 @@ from itertools import groupby, pairwise
 
 from inspector.diagnostics import Fault
 from inspector.model import Span
-from inspector.rules.rule import Severity
 from inspector.text import LineIndex, Range
+from ui.views.carets import caret_lines
 from ui.views.palette import Style, style_of
 from ui.views.rows import Folding, caret_place
-from ui.views.run import Line, Run, width_of
+from ui.views.run import Line, Run
 from ui.views.span_rows import SpanRow, SpanRows
 from ui.views.visible import visible_runs
 from ui.views.wording import counted, help_line, title, wrapped
@@ -154,16 +154,8 @@ def _below_all(text: str, row: Range, marks: Sequence[_Mark], lines: LineIndex, 
     """What stands below a row; faults of one place share their carets."""
     for place, group in groupby(marks, key=lambda mark: mark.fault.range):
         alike = list(group)
-        before, under = caret_place(text, row, place)
-        worst = min((mark.fault.rule.severity for mark in alike), key=list(Severity).index)
-        carets = (Run(" " * before), Run("^" * under, style_of(worst)))
         said = [list(_said(mark, lines)) for mark in alike if mark.says]
-        if len(said) == 1 and before + under + 1 + width_of(said[0][0]) <= room:
-            yield (*carets, Run(" "), *said[0].pop(0))
-        else:
-            yield carets
-        for line in (line for words in said for line in words):
-            yield from wrapped(line, room, indent=2 if line[0].text.strip() else 8)
+        yield from caret_lines(*caret_place(text, row, place), [mark.fault for mark in alike], said, room)
 
 
 def _said(mark: _Mark, lines: LineIndex) -> Iterator[Line]:

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from inspector.diagnostics import Diagnostic, Fault
-from inspector.rules.rule import Severity
 from inspector.text import Range
-from ui.views.palette import Style, style_of
-from ui.views.run import Line, Run, width_of
-from ui.views.wording import counted, help_line, title, wrapped
+from ui.views.carets import caret_lines
+from ui.views.palette import Style
+from ui.views.run import Line, Run
+from ui.views.wording import counted, help_line, title
 
 _MOST_MARKED_ROWS = 3
 
@@ -43,16 +43,8 @@ def fault_rows(marks: Sequence[Mark], text: str, row: Range, cells: Sequence[int
     """The lines below a row; `cells` are those at which its characters begin. Faults of one place share carets."""
     for place, group in groupby(marks, key=_place):
         alike = list(group)
-        before, under = _under(place, row, cells)
-        worst = min((mark.fault.rule.severity for mark in alike), key=list(Severity).index)
-        carets = (Run(" " * before), Run("^" * under, style_of(worst)))
         said = [list(_said(mark, text)) for mark in alike if mark.says]
-        if len(said) == 1 and before + under + 1 + width_of(said[0][0]) <= room:
-            yield (*carets, Run(" "), *said[0].pop(0))
-        else:
-            yield carets
-        for line in (line for words in said for line in words):
-            yield from wrapped(line, room, indent=2 if line[0].text.strip() else 8)
+        yield from caret_lines(*_under(place, row, cells), [mark.fault for mark in alike], said, room)
 
 
 def _under(place: Range, row: Range, cells: Sequence[int]) -> tuple[int, int]:
