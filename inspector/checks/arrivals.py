@@ -1,6 +1,6 @@
 """C501 and C502: what the numbers and the times of a turn's chunks say about its recording."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise, repeat
 from operator import attrgetter
 
@@ -24,9 +24,16 @@ class _Arrival(msgspec.Struct, frozen=True, gc=False):
 
 
 def check_arrivals(turn: Turn, number: int) -> Iterator[Diagnostic]:
-    """The gaps and stalls in the stream of turn `number` (from 1), each at the chunk that came after it."""
+    """The gaps and stalls in the stream of turn `number` (from 1), each at the chunk that came after it.
+
+    Chunks that came again are told once, at the first: a recording that is joined with itself repeats them all.
+    """
     arrivals = sorted(_arrivals(turn), key=attrgetter("sequence"))
     is_counted = all(part.chunks is not None or _may_be_uncounted(part) for part in turn.parts)
+    if is_counted:
+        repeated = [after for before, after in pairwise(arrivals) if after.sequence == before.sequence]
+        if repeated:
+            yield Fault(SEQUENCE_GAP, repeated[0].place, _repetition(repeated)).at(number, repeated[0].part)
     for before, after in pairwise(arrivals):
         message = _gap(before.sequence, after.sequence) if is_counted else None
         if message is not None:
@@ -43,11 +50,17 @@ def _may_be_uncounted(part: Part) -> bool:
     return not part.text or part.name.startswith(WIRE_PREFIX)
 
 
+def _repetition(again: Sequence[_Arrival]) -> str:
+    own = "every arrival has a number of its own."
+    numbers = sorted({arrival.sequence for arrival in again})
+    if len(numbers) > 1:
+        return f"{len(numbers):,} chunks came more than once, chunk {numbers[0]} first; {own}"
+    return f"Chunk {numbers[0]} came more than once; {own}"
+
+
 def _gap(before: int, after: int) -> str | None:
-    if after == before:
-        return f"Chunk {after} stands here twice; every arrival has a number of its own."
     missing = after - before - 1
-    if not missing:
+    if missing < 1:
         return None
     joined = "and" if missing == 2 else "to"
     named = f"Chunk {before + 1} is" if missing == 1 else f"Chunks {before + 1} {joined} {after - 1} are"

@@ -27,7 +27,8 @@ def trace_named(name: str) -> Trace:
 
 def chunks_named(name: str) -> tuple[Chunk, ...]:
     """The stream of the turn that a recorder never ends: about as long as anybody will wait."""
-    return tuple(Chunk(at, "text", f"{name} {at} ", at / 64) for at in range(64))
+    first = 64 * int(name.rpartition("-")[2])
+    return tuple(Chunk(first + at, "text", f"{name} {at} ", (first + at) / 64) for at in range(64))
 
 
 def save(store: Store) -> Iterator[list[str]]:
