@@ -37,6 +37,17 @@ _WRITTEN_BY_CODEX = re.compile(
     r"|# AGENTS\.md instructions)"
 )
 _INJECTED = frozenset({TurnFlag.INJECTED})
+# Kinds of failures that Codex names without a status, though the server said them: openai/codex, CodexErrorInfo.
+_SAID_BY_SERVER = frozenset(
+    {
+        "bad_request",
+        "context_window_exceeded",
+        "internal_server_error",
+        "server_overloaded",
+        "unauthorized",
+        "usage_limit_exceeded",
+    }
+)
 _UNKNOWN_FORK = "where the copied history of a fork ends is not stored; its answers count as this session's"
 
 
@@ -163,7 +174,8 @@ class Rollout:
         info = told.get("codex_error_info")
         status = next(_statuses(info), None)
         code = info if isinstance(info, str) else next(iter(info), None) if isinstance(info, dict) else None
-        phase = ErrorPhase.HTTP if status else ErrorPhase.TRANSPORT
+        has_answered = status is not None or code in _SAID_BY_SERVER
+        phase = ErrorPhase.HTTP if has_answered else ErrorPhase.TRANSPORT
         self._append_failed(GenerationError(phase, text_of(told, "message") or "the request failed", status, code))
 
     def _abort(self, reason: str) -> None:

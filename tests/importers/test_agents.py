@@ -133,8 +133,26 @@ def test_codex_tells_aborts_and_failures_once_each() -> None:
     assert [(error.phase, error.status) for error in errors] == [
         (ErrorPhase.CLIENT_ABORT, None),
         (ErrorPhase.HTTP, 502),
-        (ErrorPhase.TRANSPORT, None),
+        (ErrorPhase.HTTP, None),
     ]
+
+
+@pytest.mark.parametrize(
+    ("said", "phase"),
+    [("server_overloaded", ErrorPhase.HTTP), ("response_stream_disconnected", ErrorPhase.TRANSPORT)],
+)
+def test_a_failure_that_codex_names_without_a_status_is_the_servers_or_the_connections(
+    said: str, phase: ErrorPhase, tmp_path: Path
+) -> None:
+    path = tmp_path / "rollout.jsonl"
+    rollout = (CASES / "codex" / "rollout.jsonl").read_text()
+    assert '"internal_server_error"' in rollout
+    path.write_text(rollout.replace('"internal_server_error"', f'"{said}"'))
+    (trace,) = traces(path)
+    last = trace.turns[-1].generation
+    assert last is not None
+    assert last.error is not None
+    assert (last.error.phase, last.error.code) == (phase, said)
 
 
 def test_a_fork_of_codex_counts_only_what_came_after_it() -> None:
