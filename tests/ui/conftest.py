@@ -3,13 +3,17 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.ui.started import LAST_LINE, Started
+
 ROOT = Path(__file__).parents[2]
-START = [sys.executable, "-c", "from ui.cli.main import main; main()"]
+START = [sys.executable, "-c", LAST_LINE]
+
+_PATIENCE_S = 300
 
 Run = Callable[..., "subprocess.CompletedProcess[bytes]"]
 
@@ -22,19 +26,29 @@ def environment(home: Path, **added: str) -> dict[str, str]:
     return kept | {"HOME": str(home), "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"} | added
 
 
+@pytest.fixture(scope="session")
+def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Started]:
+    """What runs commands without their having to load everything anew."""
+    with Started(START[:-1], environment(tmp_path_factory.mktemp("started"))) as running:
+        yield running
+
+
 @pytest.fixture
-def weaklink(tmp_path: Path) -> Run:
+def weaklink(tmp_path: Path, started: Started) -> Run:
     """Runs the command in a home of its own; gives what it wrote, as bytes, and its exit code."""
 
     def run(*words: str, stdin: bytes = b"", **variables: str) -> "subprocess.CompletedProcess[bytes]":
+        environ = environment(tmp_path, **variables)
+        if not any(name.startswith(("PYTHON", "LC_")) for name in variables):
+            return started.run(words, stdin=stdin, folder=tmp_path, variables=environ, timeout_s=_PATIENCE_S)
         return subprocess.run(
             [*START, *words],
             input=stdin,
             capture_output=True,
             cwd=tmp_path,
-            env=environment(tmp_path, **variables),
+            env=environ,
             check=False,
-            timeout=300,
+            timeout=_PATIENCE_S,
         )
 
     return run

@@ -1,0 +1,146 @@
+"""A process that has the command's modules loaded, and becomes a new process for each run of it.
+
+Starting Python and loading those modules takes most of the time of a short command. What is forked here runs the same
+last line as a command that was started anew, in its own folder, environment and pipes, and ends as Python ends.
+"""
+
+import gc
+import os
+import pkgutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple, Self
+
+import msgspec
+
+LAST_LINE = "from ui.cli.main import main; main()"
+_LOADED = ("inspector", "storage", "ui.cli", "ui.views", "ui.importing")
+_LEFT_OUT = ("storage.migrations", "inspector.pytest_plugin")
+_MORE = ("alembic.command", "sqlalchemy.dialects.sqlite", "sqlite3")
+_NUMBER = struct.Struct("!q")
+_STREAMS = 3
+
+
+class _Asked(NamedTuple):
+    words: list[str]
+    folder: str
+    variables: dict[str, str]
+
+
+class Started:
+    """Runs commands that begin with their modules loaded; `start` is what runs a line of Python, without the line."""
+
+    def __init__(self, start: Sequence[str], variables: Mapping[str, str]) -> None:
+        self._ours, theirs = socket.socketpair()
+        script = f"from tests.ui.started import become; become({theirs.fileno()})\n{LAST_LINE}"
+        pipe = subprocess.PIPE  # Python's own streams are made for what they begin with; nothing goes through these
+        self._process = subprocess.Popen(
+            [*start, script], stdin=pipe, stdout=pipe, stderr=pipe, env=dict(variables), pass_fds=[theirs.fileno()]
+        )
+        theirs.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._ours.close()
+        self._process.communicate(timeout=30)
+
+    def run(
+        self, words: Sequence[str], *, stdin: bytes, folder: Path, variables: Mapping[str, str], timeout_s: float
+    ) -> "subprocess.CompletedProcess[bytes]":
+        """As `subprocess.run` with these words behind the last line; TimeoutError where it does not end."""
+        (input_end, fed), (out, output_end), (err, error_end) = os.pipe(), os.pipe(), os.pipe()
+        asked = msgspec.msgpack.encode(_Asked(list(words), str(folder), dict(variables)))
+        theirs = [input_end, output_end, error_end]
+        socket.send_fds(self._ours, [_NUMBER.pack(len(asked))], theirs)
+        self._ours.sendall(asked)
+        for one in theirs:
+            os.close(one)
+        (pid,) = _NUMBER.unpack(_received(self._ours, _NUMBER.size))
+        with ThreadPoolExecutor(_STREAMS) as threads:
+            feeding, *reading = (
+                threads.submit(_feed, fed, stdin),
+                threads.submit(_drain, out),
+                threads.submit(_drain, err),
+            )
+            self._ours.settimeout(timeout_s)
+            try:
+                (status,) = _NUMBER.unpack(_received(self._ours, _NUMBER.size))
+            except TimeoutError:
+                os.kill(pid, signal.SIGKILL)
+                raise
+            feeding.result()
+            written, said = (one.result() for one in reading)
+        return subprocess.CompletedProcess(list(words), os.waitstatus_to_exitcode(status), written, said)
+
+
+def become(channel: int) -> None:
+    """Load what commands load; return in a new process for each that is asked for, and never in this one."""
+    for name in _MORE + tuple(_modules()):
+        import_module(name)
+    gc.freeze()  # what all of them have is looked through by none of them
+    streams: list[int] = []
+    with socket.socket(fileno=channel) as line:
+        while True:
+            try:
+                head, streams, _, _ = socket.recv_fds(line, _NUMBER.size, _STREAMS)
+            except ConnectionError:
+                head = b""
+            if not head:
+                os._exit(0)
+            asked = msgspec.msgpack.decode(_received(line, *_NUMBER.unpack(head)), type=_Asked)
+            pid = os.fork()
+            if not pid:
+                break
+            for one in streams:
+                os.close(one)
+            line.sendall(_NUMBER.pack(pid))
+            line.sendall(_NUMBER.pack(os.waitpid(pid, 0)[1]))
+    for at, one in enumerate(streams):
+        os.dup2(one, at)
+        os.close(one)
+    os.chdir(asked.folder)
+    os.environ.clear()
+    os.environ.update(asked.variables)
+    sys.argv = [sys.argv[0], *asked.words]
+
+
+def _modules() -> list[str]:
+    found: list[str] = []
+    for name in _LOADED:
+        package = import_module(name)
+        for one in pkgutil.walk_packages(package.__path__, f"{name}."):
+            if not one.name.startswith(_LEFT_OUT):
+                found.append(one.name)
+    return found
+
+
+def _received(line: socket.socket, length: int) -> bytes:
+    found = b""
+    while len(found) < length:
+        found += (piece := line.recv(length - len(found)))
+        if not piece:
+            raise ConnectionError("The process that starts commands has ended.")
+    return found
+
+
+def _feed(file: int, given: bytes) -> None:
+    try:
+        with open(file, "wb", buffering=0) as stream:
+            stream.write(given)
+    except BrokenPipeError:
+        pass  # as `subprocess` has it: a command need not read all
+
+
+def _drain(file: int) -> bytes:
+    with open(file, "rb") as stream:
+        return stream.read()
