@@ -53,7 +53,8 @@ def test_all_rules_as_json(weaklink: Run) -> None:
 
 
 def test_formats_are_listed(weaklink: Run) -> None:
-    assert all(format.name in weaklink("formats").stdout.decode() for format in formats())
+    listed = weaklink("formats").stdout.decode()
+    assert all(format.name in listed for format in formats())
     found = json.loads(weaklink("formats", "--json").stdout)
     assert [list(one) for one in found] == [["name", "aliases", "models", "summary", "reads", "writes"]] * len(
         formats()
