@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from storage import Completion, FilterError
+from storage import Completion, FilterError, check_filter
 from ui.views.palette import Style
 from ui.views.run import Run
 from ui.views.visible import visible_line
@@ -36,9 +36,8 @@ def filter_bar(page: str) -> str | None:
         if said:
             st.button("Clear", icon=":material/close:", on_click=clear_filter, help="Take the filter away")
         views_menu(page)
-    try:
-        store().traces(said, limit=1)
-    except FilterError as error:
+    error = check_filter(said)
+    if error is not None:
         _explain(said, error)
         _offer(said, _instead(said, error.position))
         return None

@@ -22,6 +22,7 @@ _RULES = """
 .stTextArea textarea { font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size: 14px; }
 .wl .strong, .wl-said.strong { font-weight: 700; }
 .wl-said { margin: 0; overflow-wrap: anywhere; }
+.wl-room { display: flex; align-items: center; justify-content: center; border: 1px dashed; border-radius: 0.5rem; }
 """
 
 _CAPTIONS = "[data-testid=stCaptionContainer], [data-testid=stCaptionContainer] :is(p, code)"  # too faint by themselves
@@ -30,7 +31,9 @@ _CAPTIONS = "[data-testid=stCaptionContainer], [data-testid=stCaptionContainer] 
 def dress() -> None:
     """Put our rules into the page; once a run."""
     dim = (DARK if st.context.theme.type == "dark" else LIGHT).of[Style.DIM]
-    captions = f"{_CAPTIONS} {{ color: {dim} !important; opacity: 1 !important; }}"
+    captions = (
+        f"{_CAPTIONS} {{ color: {dim} !important; opacity: 1 !important; }} .wl-room, .wl-counting {{ color: {dim}; }}"
+    )
     st.html(f"<style>{colour_rules()}{_RULES}{captions}</style>")
 
 
