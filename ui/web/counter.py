@@ -18,7 +18,10 @@ T_co = TypeVar("T_co", covariant=True)
 
 _THREADS = 3
 _KEPT = 512
-_UNWANTED_S = 5.0  # so long nobody asked again: nobody waits
+_UNWANTED_S = 5.0  # pages ask twice a second while they are looked at
+
+_FAULT_S = 5.0  # who asks later than that after a failure has it counted again
+_AGAIN_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +55,14 @@ class _Job:
 class Counter:
     """Counts for one open store, in `threads` threads at most, none while nothing is asked; for any thread to use.
 
-    `since_s`, on the monotonic clock, says from when on a count must have begun to be an answer.
+    A question that has not begun is dropped where nobody asked again for `unwanted_s`. `since_s`, on the monotonic
+    clock, says from when on a count must have begun to be an answer.
     """
 
-    def __init__(self, store: Store, *, threads: int = _THREADS) -> None:
+    def __init__(self, store: Store, *, threads: int = _THREADS, unwanted_s: float = _UNWANTED_S) -> None:
         self.store = store
         self._threads, self._working = threads, 0
+        self._unwanted_s = unwanted_s
         self._changed = Condition()
         self._jobs: dict[Question[Any], _Job] = {}
         self._answers: OrderedDict[Question[Any], Answer[Any]] = OrderedDict()
@@ -79,7 +84,7 @@ class Counter:
             while (left_s := until_s - monotonic()) > 0 and not any(map(self._has_failed, asked)):
                 if self.ask(asked, since_s) == float("inf"):
                     return
-                self._changed.wait(min(left_s, _UNWANTED_S / 2))
+                self._changed.wait(min(left_s, _AGAIN_S))
 
     def known(self, questions: Iterable[Question[Any]], since_s: float) -> dict[Question[Any], Answer[Any]]:
         """The answers that are there.
@@ -103,7 +108,7 @@ class Counter:
             return any(map(self._has_failed, asked)) or known < sum(self._is_known(one, since_s) for one in asked)
 
     def _has_failed(self, question: Question[Any]) -> bool:
-        return question in self._faults and monotonic() - self._faults[question][0] <= _UNWANTED_S
+        return question in self._faults and monotonic() - self._faults[question][0] <= _FAULT_S
 
     def _is_known(self, question: Question[Any], since_s: float) -> bool:
         return question in self._answers and self._answers[question].began_s >= since_s
@@ -130,7 +135,7 @@ class Counter:
             now_s = monotonic()
             waiting = [job for job in self._jobs.values() if not job.began_s]
             for job in waiting:
-                if now_s - job.wanted_s <= _UNWANTED_S:
+                if now_s - job.wanted_s <= self._unwanted_s:
                     job.began_s = now_s
                     return job
                 del self._jobs[job.question]

@@ -11,6 +11,7 @@ from ui.web.triage_figures import TriageFigures, code_of, code_rows, day_rows, h
 from ui.web.waiting import put_room
 
 _FEW = 4
+_BELOW = 40  # what stands under a chart, in CSS pixels
 _SHARES = "shares"
 
 
@@ -41,7 +42,7 @@ def narrow(wanted: str, *terms: str) -> None:
 def _days(figures: TriageFigures, wanted: str, height: int) -> None:
     st.subheader("Traces by day", anchor=False)
     if not figures.has(figures.asked.days):
-        put_room(height)
+        put_room(height + _BELOW)
         return
     days = figures.sheet[figures.asked.days]
     rows = day_rows(days)
@@ -63,7 +64,7 @@ def _days(figures: TriageFigures, wanted: str, height: int) -> None:
 def _codes(figures: TriageFigures, wanted: str, height: int) -> None:
     st.subheader("First break by rule", anchor=False)
     if not figures.has(figures.asked.codes):
-        put_room(height)
+        put_room(height + _BELOW)
         return
     codes = figures.sheet[figures.asked.codes]
     if not codes:
@@ -82,7 +83,7 @@ def _codes(figures: TriageFigures, wanted: str, height: int) -> None:
 def _heat(figures: TriageFigures, wanted: str, height: int) -> None:
     st.subheader("Models and rules", anchor=False)
     if not figures.has(figures.asked.models, figures.asked.models_and_codes):
-        put_room(height)
+        put_room(height + _BELOW)
         return
     models = figures.sheet[figures.asked.models]
     rows = heat_rows(models, figures.sheet[figures.asked.models_and_codes])
@@ -102,7 +103,7 @@ def _heat(figures: TriageFigures, wanted: str, height: int) -> None:
 def _steps(figures: TriageFigures, wanted: str, height: int) -> None:
     st.subheader("The step that broke", anchor=False)
     if not figures.has(figures.asked.steps):
-        put_room(height)
+        put_room(height + _BELOW)
         return
     steps = figures.sheet[figures.asked.steps]
     if not steps:

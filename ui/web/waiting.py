@@ -8,6 +8,8 @@ import streamlit as st
 from ui.views.amounts import short_time
 from ui.web.counter import Question
 from ui.web.figures import Sheet, sheet_of
+from ui.web.markup import put_sentence
+from ui.web.places import asked
 
 T = TypeVar("T")
 
@@ -15,32 +17,39 @@ _EVERY_S = 0.5
 _LONG_S = 2.0  # from here on the seconds are told
 
 
-def put_waiting(sheet: Sheet) -> None:
-    """Say that figures are being counted, nothing where none are; the page is drawn anew when there are more."""
+def put_waiting(sheet: Sheet, said: str = "") -> None:
+    """Say that figures are being counted, behind the sentence that tells them; where none are, the sentence alone.
+
+    The page is drawn anew when there are more.
+    """
     if not sheet.is_settled():
-        st.fragment(_look, run_every=_EVERY_S)(sheet)
+        st.fragment(_look, run_every=_EVERY_S)(sheet, said)
+    elif said:
+        put_sentence(said, is_strong=True)
 
 
-def put_room(height: int, words: str = "counting …") -> None:
+def put_room(height: int) -> None:
     """Keep the room, of so many CSS pixels, of what is being counted: what stands below it does not move."""
-    st.html(f'<div class="wl-room" style="height: {height}px">{words}</div>')
+    st.html(f'<div class="wl-room" style="height: {height}px">counting …</div>')
 
 
 def answer_to(question: Question[T]) -> T:
     """The answer, waited for where there is not even an older one; says so meanwhile, and can be left."""
     place = st.empty()
     while question not in (sheet := sheet_of(question)):
-        place.html(_said(_counting(sheet)))  # a place where Streamlit ends the run of a page that was left
+        with place.container():  # a place where Streamlit ends the run of a page that was left
+            put_sentence("", aside=_counting(sheet))
         sheet.counter.wait(sheet.questions, sheet.since_s, monotonic() + _EVERY_S)
+    place.empty()
     with place.container():
         put_waiting(sheet)
     return sheet[question]
 
 
-def _look(sheet: Sheet) -> None:
+def _look(sheet: Sheet, said: str) -> None:
     if sheet.has_more():
         st.rerun()
-    st.html(_said(_counting(sheet)))
+    put_sentence(said, is_strong=True, aside=_counting(sheet))
 
 
 def _counting(sheet: Sheet) -> str:
@@ -48,9 +57,4 @@ def _counting(sheet: Sheet) -> str:
         return f"as of {short_time(sheet.as_of_s, time())}, counting anew …"
     waited_s = monotonic() - sheet.began_s
     told = f" {waited_s:.0f} s" if waited_s >= _LONG_S else ""
-    return f"Counting what the filter lets through …{told}"
-
-
-def _said(words: str) -> str:
-    """Words that hold nothing from outside. The seconds are not read out: a screen reader would never be silent."""
-    return f'<p class="wl-said wl-counting">{words}</p>'
+    return f"Counting {'what the filter lets through' if asked('filter') else 'all traces'} …{told}"

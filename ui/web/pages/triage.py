@@ -18,7 +18,6 @@ from ui.web.facets import STATUSES
 from ui.web.figures import begin, hits, sheet_of
 from ui.web.filter_bar import filter_bar, nothing_found
 from ui.web.filters import field
-from ui.web.markup import put_sentence
 from ui.web.places import go
 from ui.web.stores import store
 from ui.web.trace_listing import TRACE_COLUMNS, trace_rows
@@ -50,9 +49,7 @@ def show() -> None:
         above.info("These traces were damaged when the database was lifted to this version: no figure counts them.")
         return
     with above:
-        if figures.has(questions.whole):
-            put_sentence(_summary(figures), is_strong=True)
-        put_waiting(figures.sheet)
+        put_waiting(figures.sheet, _summary(figures))
         _statuses(figures, wanted)
         charts(figures, wanted)
     with below:
@@ -60,6 +57,8 @@ def show() -> None:
 
 
 def _summary(figures: TriageFigures) -> str:
+    if not figures.has(figures.asked.whole):
+        return ""
     whole = figures.whole()
     broken = hits(whole, "broken")
     said = f"{counted(whole.traces, 'trace')}, {broken:,} broken ({percent(broken / whole.traces)} %)"
