@@ -1,6 +1,7 @@
 """The charts of the triage page: a click on a mark narrows the filter."""
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from ui.views.wording import counted
 from ui.web.charts import HIGH, LOW, columns, heat_map, pareto, statuses_by_day
@@ -11,7 +12,6 @@ from ui.web.triage_figures import TriageFigures, code_of, code_rows, day_rows, h
 from ui.web.waiting import put_room
 
 _FEW = 4
-_BELOW = 40  # what stands under a chart, in CSS pixels
 _SHARES = "shares"
 
 
@@ -19,16 +19,21 @@ def charts(figures: TriageFigures, wanted: str) -> None:
     """Draw those that are counted, and the room of the others."""
     left, right = st.columns(2, gap="medium")
     height = LOW if figures.has(figures.asked.codes) and len(figures.sheet[figures.asked.codes]) <= _FEW else HIGH
-    with left:
+    with left, _place("days", height):
         _days(figures, wanted, height)
-    with right:
+    with right, _place("codes", height):
         _codes(figures, wanted, height)
     left, right = st.columns([3, 2], gap="medium")
     height = LOW if figures.has(figures.asked.models) and len(figures.sheet[figures.asked.models]) <= _FEW else HIGH
-    with left:
+    with left, _place("heat", height):
         _heat(figures, wanted, height)
-    with right:
+    with right, _place("steps", height):
         _steps(figures, wanted, height)
+
+
+def _place(name: str, height: int) -> DeltaGenerator:
+    """Where a chart stands, never lower than it will be: the browser draws it late, and what is below would jump."""
+    return st.container(key=f"weaklink_{'low' if height == LOW else 'high'}_{name}")
 
 
 def narrow(wanted: str, *terms: str) -> None:
@@ -42,7 +47,7 @@ def narrow(wanted: str, *terms: str) -> None:
 def _days(figures: TriageFigures, wanted: str, height: int) -> None:
     st.subheader("Traces by day", anchor=False)
     if not figures.has(figures.asked.days):
-        put_room(height + _BELOW)
+        put_room(height)
         return
     days = figures.sheet[figures.asked.days]
     rows = day_rows(days)
@@ -64,7 +69,7 @@ def _days(figures: TriageFigures, wanted: str, height: int) -> None:
 def _codes(figures: TriageFigures, wanted: str, height: int) -> None:
     st.subheader("First break by rule", anchor=False)
     if not figures.has(figures.asked.codes):
-        put_room(height + _BELOW)
+        put_room(height)
         return
     codes = figures.sheet[figures.asked.codes]
     if not codes:
@@ -83,7 +88,7 @@ def _codes(figures: TriageFigures, wanted: str, height: int) -> None:
 def _heat(figures: TriageFigures, wanted: str, height: int) -> None:
     st.subheader("Models and rules", anchor=False)
     if not figures.has(figures.asked.models, figures.asked.models_and_codes):
-        put_room(height + _BELOW)
+        put_room(height)
         return
     models = figures.sheet[figures.asked.models]
     rows = heat_rows(models, figures.sheet[figures.asked.models_and_codes])
@@ -103,7 +108,7 @@ def _heat(figures: TriageFigures, wanted: str, height: int) -> None:
 def _steps(figures: TriageFigures, wanted: str, height: int) -> None:
     st.subheader("The step that broke", anchor=False)
     if not figures.has(figures.asked.steps):
-        put_room(height + _BELOW)
+        put_room(height)
         return
     steps = figures.sheet[figures.asked.steps]
     if not steps:
@@ -112,6 +117,6 @@ def _steps(figures: TriageFigures, wanted: str, height: int) -> None:
     found = columns(
         step_rows(steps), label="step", count="traces", key=f"weaklink_steps_{wanted}", title="step", height=height
     )
-    st.caption("Broken chains by the number of the step at which they broke.")
+    st.caption("Broken chains by the step at which they broke.")
     if found is not None:
         narrow(wanted, f"step:{found}")
