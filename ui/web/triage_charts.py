@@ -1,10 +1,13 @@
 """The charts of the triage page: a click on a mark narrows the filter."""
 
+from typing import Any
+
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from ui.views.wording import counted
 from ui.web.charts import HIGH, LOW, columns, heat_map, pareto, statuses_by_day
+from ui.web.counter import Question
 from ui.web.figures import hits
 from ui.web.filters import field, narrowed, on_day
 from ui.web.places import asked, keep
@@ -13,22 +16,30 @@ from ui.web.waiting import put_room
 
 _FEW = 4
 _SHARES = "shares"
+_DRAWN_HIGH = "weaklink_drawn_high"
 
 
 def charts(figures: TriageFigures, wanted: str) -> None:
     """Draw those that are counted, and the room of the others."""
+    if not figures.has(figures.asked.codes, figures.asked.models):
+        st.session_state[_DRAWN_HIGH] = wanted
     left, right = st.columns(2, gap="medium")
-    height = LOW if figures.has(figures.asked.codes) and len(figures.sheet[figures.asked.codes]) <= _FEW else HIGH
+    height = _height(figures, figures.asked.codes, wanted)
     with left, _place("days", height):
         _days(figures, wanted, height)
     with right, _place("codes", height):
         _codes(figures, wanted, height)
     left, right = st.columns([3, 2], gap="medium")
-    height = LOW if figures.has(figures.asked.models) and len(figures.sheet[figures.asked.models]) <= _FEW else HIGH
+    height = _height(figures, figures.asked.models, wanted)
     with left, _place("heat", height):
         _heat(figures, wanted, height)
     with right, _place("steps", height):
         _steps(figures, wanted, height)
+
+
+def _height(figures: TriageFigures, rows: Question[tuple[Any, ...]], wanted: str) -> int:
+    """Low for few rows; but where room was kept for more, what stands below it shall not move."""
+    return HIGH if st.session_state.get(_DRAWN_HIGH) == wanted or len(figures.sheet[rows]) > _FEW else LOW
 
 
 def _place(name: str, height: int) -> DeltaGenerator:

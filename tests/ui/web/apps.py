@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import TextInput
 
 from ui.web.serving import Serving, serve_from
 
@@ -28,6 +29,11 @@ def page(name: str, database: Path, *, patience_s: float = _PATIENCE_S, **state:
     app.run()
     assert not app.exception, [one.value for one in app.exception]
     return app
+
+
+def field_of(app: AppTest) -> TextInput:
+    """The line that the filter is typed into."""
+    return next(one for one in app.text_input if one.label == "Filter")
 
 
 def address(app: AppTest) -> dict[str, str]:

@@ -35,7 +35,9 @@ def settled(page: Page) -> None:
     page.wait_for_selector(_STILL, state="attached")
     page.wait_for_timeout(150)  # a component tells what was done in it a moment later, and the script runs anew
     page.wait_for_selector(_STILL, state="attached")
-    page.wait_for_function("() => !document.querySelector('[data-testid=stSkeleton], [data-stale=true], .wl-room, .wl-aside')")
+    page.wait_for_function(
+        "() => !document.querySelector('[data-testid=stSkeleton], [data-stale=true], .wl-room, .wl-aside')"
+    )
 
 
 def _complaints(message: ConsoleMessage) -> Iterator[str]:

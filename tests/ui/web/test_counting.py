@@ -7,8 +7,8 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from storage import open_store
+from tests.ui.web.apps import field_of, said_in
 from tests.ui.web.apps import page as drawn_page
-from tests.ui.web.apps import said_in
 from tests.ui.web.dashboards import running
 from tests.ui.web.gates import gate_of, gated, lose_newest, mind
 
@@ -74,6 +74,8 @@ def test_a_page_can_be_used_and_left_while_its_figures_are_counted(slow: Path, s
     gate_of(slow).unlink()
     expect(page.get_by_text(f"{broken} traces, {broken} broken (100 %)")).to_be_visible()
     expect(page.locator(".wl-room, .wl-aside")).to_have_count(0)
+    expect(page).to_have_url(f"{slow_dashboard}?filter=status%3Abroken")
+    expect(page.get_by_label("Filter")).to_have_value("status:broken")
     assert page.evaluate(_FOCUSED).startswith("The newest traces;")
     assert abs(rows.evaluate(_TOP) - top) <= _NEAR_PX
 
@@ -126,7 +128,7 @@ def test_a_page_over_a_slow_database_is_drawn_with_room_for_its_figures(slow: Pa
     app = drawn_page(name, slow, patience_s=0.01, filter="status:broken", what=what)
     assert "Counting what the filter lets through" in said_in(app)
     assert "wl-room" in said_in(app)
-    assert app.text_input(key="weaklink_filter_text").value == "status:broken"
+    assert field_of(app).value == "status:broken"
     gate_of(slow).unlink()
     app = drawn_page(name, slow, filter="status:broken", what=what)
     assert "wl-aside" not in said_in(app)
