@@ -10,9 +10,10 @@ from ui.views.run import Run
 from ui.views.stats_wording import code_title, percent
 from ui.views.visible import visible_line
 from ui.web.components import Column, Measured, Row, listing
-from ui.web.figures import grouped, hits, sheet_of
+from ui.web.figures import grouped, hits
 from ui.web.filters import field, narrowed
 from ui.web.places import keep
+from ui.web.sheets import sheet_of
 from ui.web.waiting import put_waiting
 
 _KEY = "weaklink_facet"

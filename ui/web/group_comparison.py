@@ -15,11 +15,12 @@ from ui.views.stats_wording import key_title, number_text, value_text
 from ui.views.wording import counted
 from ui.web.charts import HIGH
 from ui.web.components import Cell, Column, Measured, Room, Row, listing
-from ui.web.figures import grouped, prompts_of, sheet_of
+from ui.web.figures import grouped, prompts_of
 from ui.web.filter_bar import filter_bar, nothing_found
 from ui.web.filters import field, narrowed
 from ui.web.markup import put_sentence
 from ui.web.places import asked, go, keep
+from ui.web.sheets import sheet_of
 from ui.web.waiting import answer_to, put_room, put_waiting
 
 _KEYS = (GroupKey.MODEL, GroupKey.PROMPT, GroupKey.REASONING, GroupKey.FORMAT, GroupKey.SOURCE)

@@ -13,7 +13,8 @@ from ui.views.visible import visible_line
 from ui.web.charts import Rows
 from ui.web.counter import Question
 from ui.web.facets import STATUSES
-from ui.web.figures import Sheet, grouped, hits, sliced
+from ui.web.figures import grouped, hits, sliced
+from ui.web.sheets import Sheet
 
 Groups: TypeAlias = tuple[GroupFigures, ...]
 Slices: TypeAlias = tuple[Slice, ...]

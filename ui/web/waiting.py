@@ -7,9 +7,9 @@ import streamlit as st
 
 from ui.views.amounts import short_time
 from ui.web.counter import Question
-from ui.web.figures import Sheet, sheet_of
 from ui.web.markup import put_sentence
 from ui.web.places import asked
+from ui.web.sheets import Sheet, sheet_of
 
 T = TypeVar("T")
 
@@ -39,7 +39,7 @@ def answer_to(question: Question[T]) -> T:
     while question not in (sheet := sheet_of(question)):
         with place.container():  # a place where Streamlit ends the run of a page that was left
             put_sentence("", aside=_counting(sheet))
-        sheet.counter.wait(sheet.questions, sheet.since_s, monotonic() + _EVERY_S)
+        sheet.wait(monotonic() + _EVERY_S)
     place.empty()
     with place.container():
         put_waiting(sheet)

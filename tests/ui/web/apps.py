@@ -17,7 +17,7 @@ import_module("ui.web.pages.{name}").show()
 """
 
 
-def page(name: str, database: Path, *, patience_s: float = _PATIENCE_S, **state: str) -> AppTest:
+def page(name: str, database: Path, patience_s: float = _PATIENCE_S, /, **state: str) -> AppTest:
     """The page of that module over a database, its address holding this state; run once without an exception.
 
     So long it waits for figures before it is drawn without them.

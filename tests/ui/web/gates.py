@@ -6,7 +6,7 @@ from contextlib import closing
 from pathlib import Path
 from time import sleep
 
-import sqlalchemy as sa
+from sqlalchemy import Engine, event
 
 _EVERY_S = 0.02
 _COUNTED = ("figures", "trace_tool")
@@ -34,7 +34,7 @@ def gate_of(database: Path) -> Path:
 def mind() -> None:
     """Teach the connections of this process to wait at the gates of their databases."""
 
-    @sa.event.listens_for(sa.Engine, "connect")
+    @event.listens_for(Engine, "connect")
     def _(connection: sqlite3.Connection, _record: object) -> None:
         gate = gate_of(Path(connection.execute("PRAGMA database_list").fetchone()[2]))
 

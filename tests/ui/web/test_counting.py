@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from time import monotonic
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -11,6 +12,9 @@ from tests.ui.web.apps import field_of, said_in
 from tests.ui.web.apps import page as drawn_page
 from tests.ui.web.dashboards import running
 from tests.ui.web.gates import gate_of, gated, lose_newest, mind
+from ui.web.figures import grouped
+from ui.web.serving import Serving, serve_from
+from ui.web.sheets import sheet_of
 
 _PATIENCE_MS = 60_000
 _MINDS = "from tests.ui.web.gates import mind; mind()"
@@ -94,9 +98,13 @@ def test_older_figures_stand_until_the_new_ones_are_there(slow: Path, slow_dashb
     page.reload()
     expect(_aside(page)).to_contain_text("counting anew")
     expect(page.get_by_text(f"{traces} traces, ")).to_be_visible()
+    field = page.get_by_label("Filter")
+    field.press_sequentially(" turns:>")
     gate_of(slow).unlink()
     expect(page.get_by_text(f"{traces - 1} traces, ")).to_be_visible()
     expect(_aside(page)).to_have_count(0)
+    expect(field).to_have_value("name:* turns:>")
+    expect(field).to_be_focused()
 
 
 def test_a_database_that_vanishes_while_it_is_counted_is_a_sentence(
@@ -125,7 +133,7 @@ def test_home_has_an_address_of_its_name_too(demo_dashboard: str, page: Page) ->
 )
 def test_a_page_over_a_slow_database_is_drawn_with_room_for_its_figures(slow: Path, name: str, what: str) -> None:
     mind()
-    app = drawn_page(name, slow, patience_s=0.01, filter="status:broken", what=what)
+    app = drawn_page(name, slow, 0.01, filter="status:broken", what=what)
     assert "Counting what the filter lets through" in said_in(app)
     assert "wl-room" in said_in(app)
     assert field_of(app).value == "status:broken"
@@ -133,3 +141,22 @@ def test_a_page_over_a_slow_database_is_drawn_with_room_for_its_figures(slow: Pa
     app = drawn_page(name, slow, filter="status:broken", what=what)
     assert "wl-aside" not in said_in(app)
     assert "wl-room" not in said_in(app)
+
+
+def test_figures_of_a_database_that_is_being_filled_come_all_the_same(slow: Path) -> None:
+    mind()
+    serve_from(Serving(str(slow), patience_s=0.0))
+    question = grouped("status:broken")
+    begun = sheet_of(question)
+    assert question not in begun
+    lose_newest(slow)
+    assert question not in sheet_of(question)
+    gate_of(slow).unlink()
+    begun.wait(monotonic() + _PATIENCE_MS / 1_000)
+    assert begun.has_more()
+    found = sheet_of(question)
+    assert found.is_settled()
+    lose_newest(slow)
+    later = sheet_of(question)
+    assert later.as_of_s
+    assert later[question] == found[question]

@@ -12,12 +12,13 @@ from ui.views.run import Line, Run
 from ui.views.store_stats import stats_lines
 from ui.views.visible import visible
 from ui.views.wording import counted
-from ui.web.figures import data_version, grouped, hits
+from ui.web.figures import grouped, hits
 from ui.web.labels import label
 from ui.web.markup import put_lines, put_sentence
 from ui.web.places import asked, keep
 from ui.web.saved_views import views_file
 from ui.web.serving import current
+from ui.web.sheets import data_version
 from ui.web.stores import store
 from ui.web.waiting import answer_to
 

@@ -14,11 +14,12 @@ from ui.views.visible import visible_line
 from ui.web.charts import HIGH, LOW
 from ui.web.components import Cell, Column, Measured, Room, Row, listing
 from ui.web.counter import Question
-from ui.web.figures import Sheet, begin, grouped, schemas_of, sheet_of, violated
+from ui.web.figures import grouped, schemas_of, violated
 from ui.web.filter_bar import filter_bar, nothing_found
 from ui.web.filters import field, narrowed
 from ui.web.labels import label
 from ui.web.places import asked, go, keep
+from ui.web.sheets import Sheet, begin, sheet_of
 from ui.web.stores import store
 from ui.web.trace_listing import TRACE_COLUMNS, trace_rows
 from ui.web.waiting import answer_to, put_room, put_waiting

@@ -15,10 +15,11 @@ from ui.views.wording import counted
 from ui.web.charts import LOW
 from ui.web.components import Cell, Column, Measured, Room, Row, listing
 from ui.web.facets import STATUSES
-from ui.web.figures import begin, hits, sheet_of
+from ui.web.figures import hits
 from ui.web.filter_bar import filter_bar, nothing_found
 from ui.web.filters import field
 from ui.web.places import go
+from ui.web.sheets import begin, sheet_of
 from ui.web.stores import store
 from ui.web.trace_listing import TRACE_COLUMNS, trace_rows
 from ui.web.triage_charts import charts, narrow
