@@ -16,7 +16,7 @@ from storage import Store
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
-_THREADS = 3
+_THREADS = 2  # one that nobody waits for any more leaves room for another, and both room for the page
 _KEPT = 512
 _UNWANTED_S = 5.0  # pages ask twice a second while they are looked at
 

@@ -51,3 +51,10 @@ def lose_newest(database: Path) -> None:
     with closing(sqlite3.connect(database)) as connection:
         connection.execute("DELETE FROM trace WHERE id = (SELECT max(id) FROM trace)")
         connection.commit()
+
+
+def break_figures(database: Path) -> None:
+    """Take away what the figures of a gated database are read from: whoever counts after that is refused."""
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute("DROP TABLE figures_kept")
+        connection.commit()

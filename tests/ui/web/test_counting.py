@@ -11,7 +11,7 @@ from storage import open_store
 from tests.ui.web.apps import field_of, said_in
 from tests.ui.web.apps import page as drawn_page
 from tests.ui.web.dashboards import running
-from tests.ui.web.gates import gate_of, gated, lose_newest, mind
+from tests.ui.web.gates import break_figures, gate_of, gated, lose_newest, mind
 from ui.web.figures import grouped
 from ui.web.serving import Serving, serve_from
 from ui.web.sheets import sheet_of
@@ -99,6 +99,7 @@ def test_older_figures_stand_until_the_new_ones_are_there(slow: Path, slow_dashb
     expect(_aside(page)).to_contain_text("counting anew")
     expect(page.get_by_text(f"{traces} traces, ")).to_be_visible()
     field = page.get_by_label("Filter")
+    field.press("End")
     field.press_sequentially(" turns:>")
     gate_of(slow).unlink()
     expect(page.get_by_text(f"{traces - 1} traces, ")).to_be_visible()
@@ -118,6 +119,20 @@ def test_a_database_that_vanishes_while_it_is_counted_is_a_sentence(
     gate_of(slow).unlink()
     expect(page.get_by_role("alert")).to_contain_text("there is no database")
     expect(page.get_by_role("button", name="Try again")).to_be_visible()
+
+
+def test_what_the_database_refuses_while_it_is_counted_is_a_sentence(
+    slow: Path, slow_dashboard: str, page: Page
+) -> None:
+    page.set_default_timeout(_PATIENCE_MS)
+    expect.set_options(timeout=_PATIENCE_MS)
+    page.goto(f"{slow_dashboard}?filter=status:broken")
+    expect(_aside(page)).to_contain_text("Counting")
+    break_figures(slow)
+    gate_of(slow).unlink()
+    expect(page.get_by_role("alert")).to_contain_text("no such table")
+    expect(page.get_by_role("button", name="Try again")).to_be_visible()
+    expect(page.get_by_label("Filter")).to_have_value("status:broken")
 
 
 def test_home_has_an_address_of_its_name_too(demo_dashboard: str, page: Page) -> None:
