@@ -54,7 +54,7 @@ def web() -> None:
         small, large = _best(name, wanted, few), _best(name, wanted, many)
         for word, one, other in zip(("page", "figures", "again"), small, large, strict=True):
             ratio = f"{other / one:.1f}x" if word == "figures" else goal(other / one, _SLOWER, at_least=False)
-            say(f"  {name:>7} {wanted:<26} {word:<8} {one * 1e3:7.0f} ms {other * 1e3:7.0f} ms  {ratio}")
+            say(f"  {name:>7} {wanted:<28} {word:<8} {one * 1e3:7.0f} ms {other * 1e3:7.0f} ms  {ratio}")
     _stream()
 
 
