@@ -10,7 +10,7 @@ import streamlit as st
 from inspector.errors import WeaklinkError
 from ui.web.labels import label
 from ui.web.markup import dress
-from ui.web.places import asked, keep, remember
+from ui.web.places import asked, go, keep, remember
 
 _ICON = Path(__file__).parent / "icon.png"
 _FILTER = "filter"
@@ -45,15 +45,24 @@ def show() -> None:
     st.set_page_config(page_title="weaklink", page_icon=str(_ICON), layout="wide")
     pages = {
         entry.path: st.Page(
-            _drawing(entry), title=entry.title, icon=entry.icon, url_path=entry.path, default=index == 0
+            _drawing(entry), title=entry.title, icon=entry.icon, url_path=entry.path if index else "", default=not index
         )
         for index, entry in enumerate(PAGES)
     }
     remember(pages)
     dress()
-    chosen = st.navigation(list(pages.values()))
+    chosen = st.navigation([*pages.values(), _home_by_name()])
     _keep_filter()
     chosen.run()
+
+
+def _home_by_name() -> st.Page:
+    """The page of home's own path, which Streamlit does not give to the one that is at the root: it leads there."""
+
+    def lead() -> None:
+        go(PAGES[0].path, **st.query_params.to_dict())
+
+    return st.Page(lead, title=PAGES[0].title, url_path=PAGES[0].path, visibility="hidden")
 
 
 def _drawing(entry: Entry) -> Callable[[], None]:

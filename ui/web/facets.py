@@ -1,5 +1,7 @@
 """Facets: the values that the matching traces have, with how many have each and how many of those broke."""
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from inspector.chain.metrics_groups import GroupFigures, GroupKey
@@ -11,6 +13,8 @@ from ui.web.components import Column, Measured, Row, listing
 from ui.web.figures import grouped, hits
 from ui.web.filters import field, narrowed
 from ui.web.places import keep
+from ui.web.sheets import sheet_of
+from ui.web.waiting import put_waiting
 
 _KEY = "weaklink_facet"
 _CLOSE = "weaklink_facet_close"
@@ -29,7 +33,12 @@ def facets(wanted: str) -> None:
     name = st.pills("Narrow by", _NAMES, key=_KEY, label_visibility="collapsed")
     if name is None:
         return
-    rows = _status_rows(wanted) if name == _STATUS else _rows(GroupKey(name), wanted)
+    question = grouped(wanted) if name == _STATUS else grouped(wanted, GroupKey(name))
+    sheet = sheet_of(question)
+    put_waiting(sheet)
+    if question not in sheet:
+        return
+    rows = _status_rows(sheet[question]) if name == _STATUS else _rows(GroupKey(name), sheet[question])
     if not rows:
         st.caption("None of the traces has one.")
         return
@@ -43,9 +52,9 @@ def facets(wanted: str) -> None:
         st.rerun()
 
 
-def _rows(key: GroupKey, wanted: str) -> list[Row]:
-    groups = [group for group in grouped(wanted, key) if group.keys[0]]
-    return [_row(group.keys[0], _title(key, group.keys[0]), group) for group in groups[:_MOST]]
+def _rows(key: GroupKey, groups: Sequence[GroupFigures]) -> list[Row]:
+    named = [group for group in groups if group.keys[0]]
+    return [_row(group.keys[0], _title(key, group.keys[0]), group) for group in named[:_MOST]]
 
 
 def _row(value: str, title: str, group: GroupFigures) -> Row:
@@ -62,8 +71,7 @@ def _row(value: str, title: str, group: GroupFigures) -> Row:
     )
 
 
-def _status_rows(wanted: str) -> list[Row]:
-    whole = grouped(wanted)
+def _status_rows(whole: Sequence[GroupFigures]) -> list[Row]:
     if not whole:
         return []
     counts = ((status, hits(whole[0], status)) for status in STATUSES)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from storage import Completion, FilterError
+from storage import Completion, FilterError, check_filter
 from ui.views.palette import Style
 from ui.views.run import Run
 from ui.views.visible import visible_line
@@ -17,6 +17,7 @@ from ui.web.stores import store
 from ui.web.views_menu import views_menu
 
 _KEY = "weaklink_filter_text"
+_LINE = "weaklink_filter_line"
 _OFFERED = "weaklink_filter_offered"
 _EXAMPLE = "status:broken model:hermes* code:J104 Oslo"
 _MOST_OFFERED = 12
@@ -27,18 +28,13 @@ _END_OF_TERM = re.compile(r"\s|\Z")
 def filter_bar(page: str) -> str | None:
     """Draw the line for the page of that path; the filter it holds, or None where it cannot be read, which is said."""
     said = asked("filter")
-    if st.session_state.get(_KEY) != said:
-        st.session_state[_KEY] = said
     with st.container(horizontal=True, gap="small"):
-        st.text_input(
-            "Filter", key=_KEY, placeholder=_EXAMPLE, on_change=_changed, label_visibility="collapsed", width="stretch"
-        )
+        _field(page, said)
         if said:
             st.button("Clear", icon=":material/close:", on_click=clear_filter, help="Take the filter away")
         views_menu(page)
-    try:
-        store().traces(said, limit=1)
-    except FilterError as error:
+    error = check_filter(said)
+    if error is not None:
         _explain(said, error)
         _offer(said, _instead(said, error.position))
         return None
@@ -61,6 +57,36 @@ def nothing_found(wanted: str) -> None:
         return
     st.info("No trace matches this filter.")
     st.button("Clear the filter", on_click=clear_filter)
+
+
+def _field(page: str, said: str) -> None:
+    """The line: another one whenever something else than the user changed what it says.
+
+    A page that looks by itself whether figures are there sends what its fields held a moment ago. Of the line that says
+    the filter now, that would be taken for what the user typed.
+    """
+    line: tuple[str, str, int] = st.session_state.get(_LINE, ("", "", 0))
+    if line[:2] != (page, said):
+        line = (page, said, line[2] + 1)
+        st.session_state[_LINE] = line
+        st.session_state[f"{_KEY}_{line[2]}"] = said
+    st.text_input(
+        "Filter",
+        key=f"{_KEY}_{line[2]}",
+        placeholder=_EXAMPLE,
+        on_change=_changed,
+        args=line,
+        label_visibility="collapsed",
+        width="stretch",
+    )
+
+
+def _changed(page: str, _before: str, number: int) -> None:
+    text = st.session_state[f"{_KEY}_{number}"].strip()
+    if not text:
+        clear_filter()
+    keep(filter=text, after=None, look=None)
+    st.session_state[_LINE] = (page, text, number)
 
 
 def _explain(said: str, error: FilterError) -> None:
@@ -93,10 +119,3 @@ def _offer(said: str, found: list[Completion]) -> None:
         one = offered[chosen]
         keep(filter=said[: one.start] + one.text + said[one.end :], after=None)
         st.rerun()
-
-
-def _changed() -> None:
-    text = st.session_state[_KEY].strip()
-    if not text:
-        clear_filter()
-    keep(filter=text, after=None, look=None)

@@ -13,14 +13,15 @@ from ui.views.stats_comparison import comparison_sentence, p_text
 from ui.views.stats_report import Statistics
 from ui.views.stats_wording import key_title, number_text, value_text
 from ui.views.wording import counted
+from ui.web.charts import HIGH
 from ui.web.components import Cell, Column, Measured, Room, Row, listing
-from ui.web.figures import data_version, grouped
+from ui.web.figures import grouped, prompts_of
 from ui.web.filter_bar import filter_bar, nothing_found
 from ui.web.filters import field, narrowed
 from ui.web.markup import put_sentence
 from ui.web.places import asked, go, keep
-from ui.web.serving import current
-from ui.web.stores import store
+from ui.web.sheets import sheet_of
+from ui.web.waiting import answer_to, put_room, put_waiting
 
 _KEYS = (GroupKey.MODEL, GroupKey.PROMPT, GroupKey.REASONING, GroupKey.FORMAT, GroupKey.SOURCE)
 _TITLES = {GroupKey.PROMPT: "prompt version"}
@@ -37,11 +38,17 @@ def compare_groups() -> None:
     if wanted is None:
         return
     by = _asked_key()
-    groups = grouped(wanted, by)[:_MOST]
+    question = grouped(wanted, by)
+    sheet = sheet_of(question)
+    put_waiting(sheet)
+    if question not in sheet:
+        put_room(HIGH)
+        return
+    groups = sheet[question][:_MOST]
     if not groups:
         nothing_found(wanted)
         return
-    prompts = _prompts(groups) if by is GroupKey.PROMPT else {}
+    prompts = answer_to(prompts_of([group.keys[0] for group in groups])) if by is GroupKey.PROMPT else {}
     sides = _sides(by, groups, prompts)
     if len(sides) > 1:
         _differences(
@@ -159,12 +166,3 @@ def _groups(by: GroupKey, groups: tuple[GroupFigures, ...], prompts: dict[str, P
     st.caption("Enter or a double click shows a group's traces.")
     if done.opened:
         go("traces", filter=narrowed(wanted, field(by.value, done.opened)))
-
-
-def _prompts(groups: tuple[GroupFigures, ...]) -> dict[str, Prompt]:
-    return _named_prompts(current().where, tuple(group.keys[0] for group in groups if group.keys[0]), data_version())
-
-
-@st.cache_resource(show_spinner="Reading the prompts …", max_entries=32, ttl=600)
-def _named_prompts(where: str | None, hashes: tuple[str, ...], version: str) -> dict[str, Prompt]:
-    return store().prompts(hashes)

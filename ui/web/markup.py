@@ -22,6 +22,11 @@ _RULES = """
 .stTextArea textarea { font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size: 14px; }
 .wl .strong, .wl-said.strong { font-weight: 700; }
 .wl-said { margin: 0; overflow-wrap: anywhere; }
+[class*="st-key-weaklink_high_"] { min-height: 412px; }
+[class*="st-key-weaklink_low_"] { min-height: 312px; }
+.wl-said .wl-aside { font-weight: 400; }
+.wl-room { display: flex; align-items: center; justify-content: center; border-radius: 0.5rem;
+  border: 1px solid color-mix(in srgb, currentColor 30%, transparent); }
 """
 
 _CAPTIONS = "[data-testid=stCaptionContainer], [data-testid=stCaptionContainer] :is(p, code)"  # too faint by themselves
@@ -30,7 +35,9 @@ _CAPTIONS = "[data-testid=stCaptionContainer], [data-testid=stCaptionContainer] 
 def dress() -> None:
     """Put our rules into the page; once a run."""
     dim = (DARK if st.context.theme.type == "dark" else LIGHT).of[Style.DIM]
-    captions = f"{_CAPTIONS} {{ color: {dim} !important; opacity: 1 !important; }}"
+    captions = (
+        f"{_CAPTIONS} {{ color: {dim} !important; opacity: 1 !important; }} .wl-room, .wl-aside {{ color: {dim}; }}"
+    )
     st.html(f"<style>{colour_rules()}{_RULES}{captions}</style>")
 
 
@@ -39,9 +46,10 @@ def put_title(text: str) -> None:
     st.html(f'<h1 class="wl-title">{escape(visible_line(text))}</h1>')
 
 
-def put_sentence(text: str, *, is_strong: bool = False) -> None:
-    """Draw words in the page's own font, folded where the page ends."""
-    st.html(f'<p class="wl-said{" strong" if is_strong else ""}">{escape(visible_line(text))}</p>')
+def put_sentence(text: str, *, is_strong: bool = False, aside: str = "") -> None:
+    """Draw words in the page's own font, folded where the page ends; `aside` stands behind them, more quietly."""
+    quiet = f' <span class="wl-aside">{escape(visible_line(aside))}</span>' if aside else ""
+    st.html(f'<p class="wl-said{" strong" if is_strong else ""}">{escape(visible_line(text))}{quiet}</p>')
 
 
 def put_lines(lines: Iterable[Line]) -> None:

@@ -5,10 +5,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """The database (as `open_store` takes it), and whether only this machine can reach the page."""
+    """The database (as `open_store` takes it), and whether only this machine can reach the page.
+
+    A page waits `patience_s` for figures before it is drawn without them.
+    """
 
     where: str | None = None
     is_local: bool = True
+    patience_s: float = 0.3
 
 
 _NOW: list[Serving] = [Serving()]

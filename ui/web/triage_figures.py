@@ -1,8 +1,9 @@
-"""The numbers of the triage page as the rows of its charts."""
+"""What the triage page asks, and the numbers that come as the rows of its charts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from typing import Any, TypeAlias
 
 from inspector.chain.metrics_groups import Aspect, GroupFigures, GroupKey, Slice
 from inspector.errors import UnknownRuleError
@@ -10,8 +11,13 @@ from inspector.rules.catalogue import find_rule
 from ui.views.stats_wording import code_title, percent
 from ui.views.visible import visible_line
 from ui.web.charts import Rows
+from ui.web.counter import Question
 from ui.web.facets import STATUSES
 from ui.web.figures import grouped, hits, sliced
+from ui.web.sheets import Sheet
+
+Groups: TypeAlias = tuple[GroupFigures, ...]
+Slices: TypeAlias = tuple[Slice, ...]
 
 _MOST_BARS = 10
 _MOST_MODELS, _MOST_CODES = 10, 12
@@ -20,40 +26,59 @@ _LAST_STEP = 12
 
 
 @dataclass(frozen=True, slots=True)
+class TriageQuestions:
+    """What the triage page asks of the traces that a filter lets through, the soonest wanted first."""
+
+    whole: Question[Groups]
+    codes: Question[Slices]
+    days: Question[Groups]
+    models: Question[Groups]
+    models_and_codes: Question[Groups]
+    steps: Question[Slices]
+
+    def all(self) -> tuple[Question[Any], ...]:
+        """Each of them."""
+        return (self.whole, self.codes, self.days, self.models, self.models_and_codes, self.steps)
+
+
+@dataclass(frozen=True, slots=True)
 class TriageFigures:
-    """What the triage page shows of the traces that a filter lets through."""
+    """The questions, and the answers that are there."""
 
-    whole: GroupFigures
-    days: tuple[GroupFigures, ...]
-    undated: GroupFigures | None
-    models: tuple[GroupFigures, ...]
-    models_and_codes: tuple[GroupFigures, ...]
-    codes: tuple[Slice, ...]
-    steps: tuple[Slice, ...]
+    asked: TriageQuestions
+    sheet: Sheet
+
+    def has(self, *questions: Question[Any]) -> bool:
+        """Whether all of these are answered."""
+        return all(one in self.sheet for one in questions)
+
+    def whole(self) -> GroupFigures:
+        """What all the traces together come to, where that is answered and there are any."""
+        return self.sheet[self.asked.whole][0]
+
+    def is_uncounted(self) -> bool:
+        """Whether no trace is in any figure."""
+        return self.has(self.asked.whole) and not self.sheet[self.asked.whole]
 
 
-def triage_figures(wanted: str) -> TriageFigures | None:
-    """The figures for a filter; None where it lets no trace through."""
-    whole = grouped(wanted)
-    if not whole:
-        return None
-    days = sorted(grouped(wanted, GroupKey.DAY), key=lambda group: group.keys)
-    return TriageFigures(
-        whole[0],
-        tuple(group for group in days if group.keys[0]),
-        next((group for group in days if not group.keys[0]), None),
-        grouped(wanted, GroupKey.MODEL),
-        grouped(wanted, GroupKey.MODEL, GroupKey.CODE),
-        sliced(wanted, Aspect.CODE),
-        sliced(wanted, Aspect.STEP),
+def triage_questions(wanted: str) -> TriageQuestions:
+    """The questions for a filter."""
+    return TriageQuestions(
+        whole=grouped(wanted),
+        codes=sliced(wanted, Aspect.CODE),
+        days=grouped(wanted, GroupKey.DAY),
+        models=grouped(wanted, GroupKey.MODEL),
+        models_and_codes=grouped(wanted, GroupKey.MODEL, GroupKey.CODE),
+        steps=sliced(wanted, Aspect.STEP),
     )
 
 
 def day_rows(days: Sequence[GroupFigures]) -> Rows:
-    """A row for each status of each of the last days."""
+    """A row for each status of each of the last days; traces without a date are in none."""
+    dated = sorted((group for group in days if group.keys[0]), key=lambda group: group.keys)
     return [
         {"day": group.keys[0], "status": status, "traces": hits(group, status), "rank": rank}
-        for group in days[-_MOST_DAYS:]
+        for group in dated[-_MOST_DAYS:]
         for rank, status in enumerate(STATUSES)
         if hits(group, status)
     ]
@@ -75,10 +100,10 @@ def code_rows(codes: Sequence[Slice]) -> Rows:
     ]
 
 
-def heat_rows(figures: TriageFigures) -> Rows:
+def heat_rows(by_model: Sequence[GroupFigures], by_model_and_code: Sequence[GroupFigures]) -> Rows:
     """A row for each pair of a frequent model and a frequent rule, also for those that never met."""
-    totals = {group.keys[0]: group.traces for group in figures.models if group.keys[0]}
-    found = {(group.keys[0], group.keys[1]): group.traces for group in figures.models_and_codes if group.keys[0]}
+    totals = {group.keys[0]: group.traces for group in by_model if group.keys[0]}
+    found = {(group.keys[0], group.keys[1]): group.traces for group in by_model_and_code if group.keys[0]}
     codes = _frequent_codes(found)
     met = {model for model, code in found if code in codes}
     models = [model for model in totals if model in met][:_MOST_MODELS]

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import TextInput
 
 from ui.web.serving import Serving, serve_from
 
@@ -16,15 +17,23 @@ import_module("ui.web.pages.{name}").show()
 """
 
 
-def page(name: str, database: Path, **state: str) -> AppTest:
-    """The page of that module over a database, its address holding this state; run once without an exception."""
-    serve_from(Serving(str(database)))
+def page(name: str, database: Path, patience_s: float = _PATIENCE_S, /, **state: str) -> AppTest:
+    """The page of that module over a database, its address holding this state; run once without an exception.
+
+    So long it waits for figures before it is drawn without them.
+    """
+    serve_from(Serving(str(database), patience_s=patience_s))
     app = AppTest.from_string(_SCRIPT.format(name=name), default_timeout=_PATIENCE_S)
     for key, value in state.items():
         app.query_params[key] = value
     app.run()
     assert not app.exception, [one.value for one in app.exception]
     return app
+
+
+def field_of(app: AppTest) -> TextInput:
+    """The line that the filter is typed into."""
+    return next(one for one in app.text_input if one.label == "Filter")
 
 
 def address(app: AppTest) -> dict[str, str]:

@@ -30,12 +30,14 @@ def watched(browser: Browser, scheme: str = "light", *, width: int = 1280, heigh
 
 
 def settled(page: Page) -> None:
-    """Wait until the script of a page has run and nothing of it is still to come."""
+    """Wait until the script of a page has run and nothing of it is still to come, or being counted."""
     page.wait_for_selector("[data-testid=stMain] h1, [data-testid=stMain] [data-testid=stAlert]")
     page.wait_for_selector(_STILL, state="attached")
     page.wait_for_timeout(150)  # a component tells what was done in it a moment later, and the script runs anew
     page.wait_for_selector(_STILL, state="attached")
-    page.wait_for_function("() => !document.querySelector('[data-testid=stSkeleton], [data-stale=true]')")
+    page.wait_for_function(
+        "() => !document.querySelector('[data-testid=stSkeleton], [data-stale=true], .wl-room, .wl-aside')"
+    )
 
 
 def _complaints(message: ConsoleMessage) -> Iterator[str]:

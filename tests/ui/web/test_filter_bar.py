@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.ui.web.apps import address, page
+from tests.ui.web.apps import address, field_of, page
 from ui.web.saved_views import saved_views
 
 
@@ -21,13 +21,13 @@ def _offered(app: AppTest) -> list[str]:
 
 def test_what_is_typed_stands_in_the_address(demo_database: Path) -> None:
     app = page("traces", demo_database, after="1.0_2")
-    app.text_input(key="weaklink_filter_text").input(" status:broken ").run()
+    field_of(app).input(" status:broken ").run()
     assert address(app) == {"filter": "status:broken"}
 
 
 def test_an_emptied_line_takes_the_filter_away(demo_database: Path) -> None:
     app = page("traces", demo_database, filter="status:broken")
-    app.text_input(key="weaklink_filter_text").input("").run()
+    field_of(app).input("").run()
     assert address(app) == {}
 
 

@@ -8,7 +8,7 @@ from inspector.chain.metrics_groups import GroupFigures, Slice
 from inspector.chain.metrics_tallies import Tally
 from storage import open_store
 from tests.ui.web.apps import address, page, said_in
-from ui.web.triage_figures import TriageFigures, code_of, code_rows, day_rows, heat_rows, step_rows
+from ui.web.triage_figures import code_of, code_rows, day_rows, heat_rows, step_rows
 
 
 @pytest.fixture(scope="module")
@@ -88,16 +88,9 @@ def test_an_outcome_leads_to_the_rule_of_its_name() -> None:
 
 
 def test_the_heat_map_has_every_pair_and_says_the_share_of_the_model_s_traces() -> None:
-    figures = TriageFigures(
-        _group(traces=14),
-        (),
-        None,
-        models=(_group("a", traces=10), _group("b", traces=4), _group("never", traces=3), _group("", traces=2)),
-        models_and_codes=(_group("a", "J104", traces=1), _group("b", "J105", traces=2), _group("", "J104", traces=2)),
-        codes=(),
-        steps=(),
-    )
-    cells = {(row["model"], row["rule"]): row["share"] for row in heat_rows(figures)}
+    models = (_group("a", traces=10), _group("b", traces=4), _group("never", traces=3), _group("", traces=2))
+    both = (_group("a", "J104", traces=1), _group("b", "J105", traces=2), _group("", "J104", traces=2))
+    cells = {(row["model"], row["rule"]): row["share"] for row in heat_rows(models, both)}
     assert cells == {("a", "J104"): 0.1, ("a", "J105"): 0, ("b", "J104"): 0, ("b", "J105"): 0.5}
 
 

@@ -14,6 +14,7 @@ from ui.web.figures import grouped, hits
 from ui.web.filters import field
 from ui.web.markup import put_lines
 from ui.web.places import asked, go, keep
+from ui.web.waiting import answer_to
 
 _WIDTH = 84
 _COLUMNS = (
@@ -27,7 +28,7 @@ def show() -> None:
     st.title("Rules")
     named = asked("rule")
     chosen = find_rule(named) if named else None
-    found = {group.keys[0]: (group.traces, hits(group, "broken")) for group in grouped("", GroupKey.CODE)}
+    found = {group.keys[0]: (group.traces, hits(group, "broken")) for group in answer_to(grouped("", GroupKey.CODE))}
     only_found = st.toggle("Only those that were found", value=False, key="weaklink_rules_found")
     most = max((traces for traces, _ in found.values()), default=1)
     rows = [_row(rule, *found.get(rule.code, (0, 0)), most) for rule in RULES if rule.code in found or not only_found]

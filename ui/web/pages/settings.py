@@ -12,13 +12,15 @@ from ui.views.run import Line, Run
 from ui.views.store_stats import stats_lines
 from ui.views.visible import visible
 from ui.views.wording import counted
-from ui.web.figures import data_version, grouped, hits
+from ui.web.figures import grouped, hits
 from ui.web.labels import label
 from ui.web.markup import put_lines, put_sentence
 from ui.web.places import asked, keep
 from ui.web.saved_views import views_file
 from ui.web.serving import current
+from ui.web.sheets import data_version
 from ui.web.stores import store
+from ui.web.waiting import answer_to
 
 _AGES = {"7d": "a week", "30d": "30 days", "90d": "90 days", "365d": "a year"}
 _MARKED = Style.REMOVED
@@ -60,7 +62,7 @@ def _retention() -> None:
     )
     keeps_broken = st.toggle("Keep those that broke", value=asked("keep_broken") == "yes")
     keep(age=age if age != ages[1] else None, keep_broken="yes" if keeps_broken else None)
-    old = grouped(f"before:{age}")
+    old = answer_to(grouped(f"before:{age}"))
     doomed = old[0].traces - (hits(old[0], "broken") if keeps_broken else 0) if old else 0
     put_sentence(f"{counted(doomed, 'trace')} would go.", is_strong=True)
     st.code(

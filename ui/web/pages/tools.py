@@ -6,19 +6,23 @@ from inspector.chain.metrics import FEWEST, estimate
 from inspector.chain.metrics_groups import GroupFigures, GroupKey
 from inspector.chain.metrics_measures import BY_NAME, Kind
 from inspector.checks.schema_complexity import SchemaComplexity
+from storage import TraceSummary, Violations
 from ui.views.palette import Style
 from ui.views.run import Line, Run
 from ui.views.stats_wording import code_title, value_text
 from ui.views.visible import visible_line
+from ui.web.charts import HIGH, LOW
 from ui.web.components import Cell, Column, Measured, Room, Row, listing
-from ui.web.figures import data_version, grouped, violated
+from ui.web.counter import Question
+from ui.web.figures import grouped, schemas_of, violated
 from ui.web.filter_bar import filter_bar, nothing_found
 from ui.web.filters import field, narrowed
 from ui.web.labels import label
 from ui.web.places import asked, go, keep
-from ui.web.serving import current
-from ui.web.stores import WHOLE_TEXTS, store
+from ui.web.sheets import Sheet, begin, sheet_of
+from ui.web.stores import store
 from ui.web.trace_listing import TRACE_COLUMNS, trace_rows
+from ui.web.waiting import answer_to, put_room, put_waiting
 
 _MOST = 200
 _EXAMPLES = 5
@@ -42,12 +46,31 @@ def show() -> None:
     wanted = filter_bar("tools")
     if wanted is None:
         return
-    groups = grouped(wanted, GroupKey.TOOL)
-    if not groups:
+    tool = asked("tool")
+    narrower = narrowed(wanted, field("tool", tool)) if tool else wanted
+    groups, violations = grouped(wanted, GroupKey.TOOL), violated(narrower)
+    begin(groups, violations)
+    examples = _examples(narrower)
+    if not examples and not tool:
         nothing_found(wanted)
         return
+    above = st.container()
+    _show_examples(examples)
+    sheet = sheet_of(groups, violations)
+    with above:
+        put_waiting(sheet)
+        _tools(sheet, groups, wanted, tool)
+        _violations(sheet, violations, wanted, tool)
+
+
+def _tools(sheet: Sheet, question: Question[tuple[GroupFigures, ...]], wanted: str, tool: str) -> None:
+    """Every tool with what its calls come to."""
+    if question not in sheet:
+        put_room(HIGH)
+        return
+    groups = sheet[question]
     shown = groups[:_MOST]
-    schemas = _schemas(current().where, tuple(group.keys[0] for group in shown), data_version())
+    schemas = answer_to(schemas_of([group.keys[0] for group in shown]))
     rows = [_row(group, schemas.get(group.keys[0])) for group in shown]
     done = listing(_COLUMNS, rows, key="weaklink_tools", selected=asked("tool"), label="Tools")
     left_out = f" These are the {_MOST} tools of the most traces, of {len(groups):,}." if len(groups) > _MOST else ""
@@ -56,17 +79,9 @@ def show() -> None:
         go("traces", filter=narrowed(wanted, field("tool", done.opened)))
     if done.picked is not None:
         keep(tool=done.picked)
-    tool = asked("tool")
     if tool and st.button(f"All tools, not {label(tool)} alone", icon=":material/close:"):
         keep(tool=None)
         st.rerun()
-    _violations(wanted, tool)
-    _examples(narrowed(wanted, field("tool", tool)) if tool else wanted)
-
-
-@st.cache_resource(show_spinner="Reading the schemas …", ttl=600, max_entries=32, hash_funcs=WHOLE_TEXTS)
-def _schemas(where: str | None, tools: tuple[str, ...], version: str) -> dict[str, SchemaComplexity]:
-    return store().schemas([tool for tool in tools if tool])
 
 
 def _row(group: GroupFigures, schema: SchemaComplexity | None) -> Row:
@@ -93,10 +108,12 @@ def _schema_words(schema: SchemaComplexity | None) -> Line:
     return (Run(", ".join([f"depth {schema.depth}, {schema.properties} properties", *filter(None, further)])),)
 
 
-def _violations(wanted: str, tool: str) -> None:
+def _violations(sheet: Sheet, question: Question[tuple[Violations, ...]], wanted: str, tool: str) -> None:
     st.subheader("Where schemas are broken", anchor=False)
-    everywhere = violated(narrowed(wanted, field("tool", tool)) if tool else wanted)
-    found = [one for one in everywhere if not tool or one.tool == tool]
+    if question not in sheet:
+        put_room(LOW)
+        return
+    found = [one for one in sheet[question] if not tool or one.tool == tool]
     if not found:
         st.caption("No call of the chosen tool broke its schema." if tool else "No call broke the schema of its tool.")
         return
@@ -120,12 +137,14 @@ def _violations(wanted: str, tool: str) -> None:
         go("traces", filter=narrowed(wanted, field("tool", one.tool), field("code", one.code)))
 
 
-def _examples(wanted: str) -> None:
-    """The newest traces that call it, those that broke first."""
+def _examples(wanted: str) -> list[TraceSummary]:
+    """The newest traces that a filter lets through, those that broke first."""
     broken = store().traces(narrowed(wanted, "status:broken"), limit=_EXAMPLES)
-    newest = store().traces(wanted, limit=_EXAMPLES)
     known = {one.id for one in broken}
-    found = [*broken, *(one for one in newest if one.id not in known)]
+    return [*broken, *(one for one in store().traces(wanted, limit=_EXAMPLES) if one.id not in known)]
+
+
+def _show_examples(found: list[TraceSummary]) -> None:
     st.subheader("Examples", anchor=False)
     done = listing(TRACE_COLUMNS, trace_rows(found), key="weaklink_examples", label="Examples", is_eager=True)
     if done.opened is not None:

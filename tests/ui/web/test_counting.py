@@ -1,0 +1,177 @@
+"""Pages whose figures are still being counted: they can be used, left and come back to, and show older figures."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from time import monotonic
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from storage import open_store
+from tests.ui.web.apps import field_of, said_in
+from tests.ui.web.apps import page as drawn_page
+from tests.ui.web.dashboards import running
+from tests.ui.web.gates import break_figures, gate_of, gated, lose_newest, mind
+from ui.web.figures import grouped
+from ui.web.serving import Serving, serve_from
+from ui.web.sheets import sheet_of
+
+_PATIENCE_MS = 60_000
+_MINDS = "from tests.ui.web.gates import mind; mind()"
+_NEAR_PX = 4
+_TOP = "(node) => node.getBoundingClientRect().top"
+_FOCUSED = """() => {
+    let here = document.activeElement;
+    while (here && here.shadowRoot && here.shadowRoot.activeElement) here = here.shadowRoot.activeElement;
+    return here.getAttribute('aria-label') || '';
+}"""
+
+
+@pytest.fixture
+def slow(demo_database: Path, tmp_path: Path) -> Iterator[Path]:
+    """A database whose gate is shut."""
+    database = gated(demo_database, tmp_path / "slow.db")
+    gate_of(database).touch()
+    yield database
+    gate_of(database).unlink(missing_ok=True)
+
+
+@pytest.fixture
+def slow_dashboard(slow: Path) -> Iterator[str]:
+    """A dashboard over it."""
+    with running(slow.parent, slow, first=_MINDS) as found:
+        yield found.address
+        gate_of(slow).unlink(missing_ok=True)
+
+
+def _count(database: Path, wanted: str) -> int:
+    with open_store(database, read_only=True) as store:
+        return len(store.traces(wanted, limit=1_000))
+
+
+def _aside(page: Page) -> Locator:
+    return page.locator(".wl-aside")
+
+
+def _newest(page: Page) -> Locator:
+    return page.locator('tbody[aria-label^="The newest traces;"]')
+
+
+def test_a_page_can_be_used_and_left_while_its_figures_are_counted(slow: Path, slow_dashboard: str, page: Page) -> None:
+    page.set_default_timeout(_PATIENCE_MS)
+    expect.set_options(timeout=_PATIENCE_MS)
+    broken = _count(slow, "status:broken")
+    page.goto(f"{slow_dashboard}?filter=status:broken")
+    expect(_aside(page)).to_contain_text("Counting what the filter lets through")
+    expect(_newest(page).locator("tr").first).to_be_visible()
+    expect(page.locator(".wl-room")).to_have_count(5)
+
+    page.get_by_role("link", name="Traces").click()
+    expect(page.locator('tbody[aria-label^="Traces;"] tr').first).to_be_visible()
+    page.get_by_role("link", name="What breaks").click()
+    expect(_aside(page)).to_contain_text("Counting what the filter lets through")
+
+    rows = _newest(page)
+    rows.focus()
+    rows.scroll_into_view_if_needed()
+    top = rows.evaluate(_TOP)
+    gate_of(slow).unlink()
+    expect(page.get_by_text(f"{broken} traces, {broken} broken (100 %)")).to_be_visible()
+    expect(page.locator(".wl-room, .wl-aside")).to_have_count(0)
+    expect(page).to_have_url(f"{slow_dashboard}?filter=status%3Abroken")
+    expect(page.get_by_label("Filter")).to_have_value("status:broken")
+    assert page.evaluate(_FOCUSED).startswith("The newest traces;")
+    assert abs(rows.evaluate(_TOP) - top) <= _NEAR_PX
+
+
+def test_older_figures_stand_until_the_new_ones_are_there(slow: Path, slow_dashboard: str, page: Page) -> None:
+    page.set_default_timeout(_PATIENCE_MS)
+    expect.set_options(timeout=_PATIENCE_MS)
+    gate_of(slow).unlink()
+    traces = _count(slow, "name:*")
+    page.goto(f"{slow_dashboard}?filter=name:*")
+    expect(page.get_by_text(f"{traces} traces, ")).to_be_visible()
+    expect(page.locator(".wl-room, .wl-aside")).to_have_count(0)
+
+    gate_of(slow).touch()
+    lose_newest(slow)
+    page.reload()
+    expect(_aside(page)).to_contain_text("counting anew")
+    expect(page.get_by_text(f"{traces} traces, ")).to_be_visible()
+    field = page.get_by_label("Filter")
+    field.press("End")
+    field.press_sequentially(" turns:>")
+    gate_of(slow).unlink()
+    expect(page.get_by_text(f"{traces - 1} traces, ")).to_be_visible()
+    expect(_aside(page)).to_have_count(0)
+    expect(field).to_have_value("name:* turns:>")
+    expect(field).to_be_focused()
+
+
+def test_a_database_that_vanishes_while_it_is_counted_is_a_sentence(
+    slow: Path, slow_dashboard: str, page: Page
+) -> None:
+    page.set_default_timeout(_PATIENCE_MS)
+    expect.set_options(timeout=_PATIENCE_MS)
+    page.goto(f"{slow_dashboard}?filter=status:broken")
+    expect(_aside(page)).to_contain_text("Counting")
+    slow.rename(slow.with_suffix(".gone"))
+    gate_of(slow).unlink()
+    expect(page.get_by_role("alert")).to_contain_text("there is no database")
+    expect(page.get_by_role("button", name="Try again")).to_be_visible()
+
+
+def test_what_the_database_refuses_while_it_is_counted_is_a_sentence(
+    slow: Path, slow_dashboard: str, page: Page
+) -> None:
+    page.set_default_timeout(_PATIENCE_MS)
+    expect.set_options(timeout=_PATIENCE_MS)
+    page.goto(f"{slow_dashboard}?filter=status:broken")
+    expect(_aside(page)).to_contain_text("Counting")
+    break_figures(slow)
+    gate_of(slow).unlink()
+    expect(page.get_by_role("alert")).to_contain_text("no such table")
+    expect(page.get_by_role("button", name="Try again")).to_be_visible()
+    expect(page.get_by_label("Filter")).to_have_value("status:broken")
+
+
+def test_home_has_an_address_of_its_name_too(demo_dashboard: str, page: Page) -> None:
+    page.goto(f"{demo_dashboard}triage?filter=status:broken&days=shares")
+    expect(page.get_by_role("heading", name="What breaks")).to_be_visible(timeout=_PATIENCE_MS)
+    expect(page).to_have_url(f"{demo_dashboard}?filter=status%3Abroken&days=shares", timeout=_PATIENCE_MS)
+    expect(page.get_by_label("Filter")).to_have_value("status:broken")
+
+
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [("triage", ""), ("tools", ""), ("compare", "groups")],
+)
+def test_a_page_over_a_slow_database_is_drawn_with_room_for_its_figures(slow: Path, name: str, what: str) -> None:
+    mind()
+    app = drawn_page(name, slow, 0.01, filter="status:broken", what=what)
+    assert "Counting what the filter lets through" in said_in(app)
+    assert "wl-room" in said_in(app)
+    assert field_of(app).value == "status:broken"
+    gate_of(slow).unlink()
+    app = drawn_page(name, slow, filter="status:broken", what=what)
+    assert "wl-aside" not in said_in(app)
+    assert "wl-room" not in said_in(app)
+
+
+def test_figures_of_a_database_that_is_being_filled_come_all_the_same(slow: Path) -> None:
+    mind()
+    serve_from(Serving(str(slow), patience_s=0.0))
+    question = grouped("status:broken")
+    begun = sheet_of(question)
+    assert question not in begun
+    lose_newest(slow)
+    assert question not in sheet_of(question)
+    gate_of(slow).unlink()
+    begun.wait(monotonic() + _PATIENCE_MS / 1_000)
+    assert begun.has_more()
+    found = sheet_of(question)
+    assert found.is_settled()
+    lose_newest(slow)
+    later = sheet_of(question)
+    assert later.as_of_s
+    assert later[question] == found[question]
