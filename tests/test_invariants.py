@@ -6,7 +6,7 @@ from functools import cache
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.facade import make_call
@@ -18,6 +18,7 @@ from inspector.model import Json, Role
 from inspector.segmentation import Segmentation, Segmenter, segment
 from inspector.segmenter.events import ParseEvent, SpanClosed, SpanExtended, SpanOpened
 from inspector.segmenter.machine import Machine
+from tests.examples import in_the_gate
 
 pytestmark = pytest.mark.invariants
 
@@ -61,9 +62,8 @@ PROMPTS = st.sampled_from(
         "<｜tool▁calls▁begin｜>",
     )
 )
-_PROFILE = settings()
 # There are many formats: before landing, each gets fewer texts than the readers that they share.
-FEW = settings(max_examples=min(150, _PROFILE.max_examples) if _PROFILE.derandomize else _PROFILE.max_examples)
+FEW = in_the_gate(150)
 FORMATS = pytest.mark.parametrize("dialect", formats(), ids=lambda dialect: dialect.name)
 
 

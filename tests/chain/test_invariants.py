@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from inspector.inspection import inspect_trace
 from inspector.model import Trace
 from tests.chain.building import chain_of, codes, inspection_of, outcomes
+from tests.examples import in_the_gate
 from tests.strategies import traces
 
 _CALLS = {"malformed": "f {'a'; 1", "other": "f {}"}
@@ -55,6 +56,7 @@ def test_a_story_told_is_a_story_read(story: list[Round], pending: int) -> None:
     assert not {"T402", "T403"} & set(codes(inspection))
 
 
+@in_the_gate(500)  # each draws a whole trace and analyses it
 @given(traces())
 def test_nothing_raises_and_links_lead_somewhere(trace: Trace) -> None:
     chain = inspect_trace(trace, format="hermes").chain

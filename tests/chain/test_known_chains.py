@@ -1,16 +1,16 @@
 """Known chains come back as they were planned: their edges, outcomes, recoveries, break, reaction and status."""
 
 import pytest
-from hypothesis import event, given, settings
+from hypothesis import event, given
 
 from inspector.inspection import Inspection, inspect_trace
 from tests.chain.building import codes
 from tests.chain.known_chains import Story, stories
 from tests.chain.telling import told
+from tests.examples import in_the_gate
 
-_PROFILE = settings()
 # Each draws a whole trace: some hundreds in the gate, all that were asked for in `make fuzz`.
-FEW = settings(max_examples=min(300, _PROFILE.max_examples) if _PROFILE.derandomize else _PROFILE.max_examples)
+FEW = in_the_gate(300)
 
 
 @pytest.mark.invariants
