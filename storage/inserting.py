@@ -78,7 +78,6 @@ def delete_traces(connection: sa.Connection, ids: Sequence[int]) -> None:
     """Delete traces with all that hangs on them, but the tools they were offered."""
     for group in in_groups(ids):
         forget(connection, group)
-        forget_sums(connection, group)
         delete_rows(connection, (*tables.RECORD, *tables.DERIVED, tables.search_pending, tables.mark), group)
         connection.execute(sa.delete(tables.trace).where(tables.trace.c.id.in_(group)))
 

@@ -17,7 +17,7 @@ def forget_sums(connection: sa.Connection, ids: Iterable[int]) -> None:
     """Delete the rollups of all blocks that hold these traces; to be called wherever rows of `SUMMED` are written."""
     now = connection.get_transaction()
     before, forgotten = connection.info.get(_FORGOTTEN, (None, frozenset()))
-    if before is not now:
+    if now is None or before is not now:
         forgotten = frozenset()
     level = {smallest(id_) for id_ in ids} - forgotten
     if not level:
