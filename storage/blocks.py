@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 SMALLEST = 4_096
 """Ids of a block of level 0: its traces are summed up in a tenth of a second."""
-_FAN = 8
+FAN = 8
+"""Blocks of one level that make one of the next."""
 LEVELS = 5
 """Beyond the last level, of 16 million ids, there are as many blocks side by side as it takes."""
 
@@ -20,6 +21,14 @@ class Ids:
 
     start: int
     end: int
+
+    def meets(self, other: "Ids") -> bool:
+        """Whether an id is in both."""
+        return self.start < other.end and other.start < self.end
+
+    def holds(self, other: "Ids") -> bool:
+        """Whether all ids of the other are in this one."""
+        return self.start <= other.start and other.end <= self.end
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -32,13 +41,19 @@ class Block:
     @property
     def ids(self) -> Ids:
         """The ids in it."""
-        size = SMALLEST * _FAN**self.level
+        size = SMALLEST * FAN**self.level
         return Ids(self.number * size, (self.number + 1) * size)
 
     @property
     def above(self) -> "Block":
         """The block of the next level that holds it."""
-        return Block(self.level + 1, self.number // _FAN)
+        return Block(self.level + 1, self.number // FAN)
+
+    @property
+    def below(self) -> "list[Block]":
+        """The blocks that make it, in their order; none of those of level 0."""
+        first = self.number * FAN
+        return [Block(self.level - 1, number) for number in range(first, first + FAN)] if self.level else []
 
 
 def smallest(id_: int) -> Block:
@@ -54,13 +69,12 @@ def up_to(id_: int) -> Ids:
     return Ids(0, top.ids.end)
 
 
-def tree(leaves: Iterable[Block]) -> list[Block]:
-    """These blocks of level 0, and above them those that it takes until one holds all, or levels end; lowest first."""
-    found = level = sorted(set(leaves))
-    while len(level) > 1 and level[0].level < LEVELS - 1:
-        level = sorted({block.above for block in level})
-        found = found + level
-    return found
+def around(first: int, last: int) -> list[Block]:
+    """The smallest block that holds both ids and all between them; or those of the last level that do."""
+    low, high = smallest(first), smallest(last)
+    while low != high and low.level < LEVELS - 1:
+        low, high = low.above, high.above
+    return [Block(low.level, number) for number in range(low.number, high.number + 1)]
 
 
 def cover(ids: Ids, kept: Iterable[Block]) -> tuple[list[Block], list[Ids]]:

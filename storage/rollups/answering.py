@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 
 from storage import tables
-from storage.blocks import Block, Ids, cover, up_to
+from storage.blocks import FAN, Block, Ids, cover, up_to
 from storage.groups import in_groups
 from storage.packing.blobs import from_blob
 from storage.packing.sums import Sums, added, unpack_sums
@@ -14,25 +14,34 @@ _rollup, _trace = tables.rollup.c, tables.trace.c
 
 def summed(connection: sa.Connection, question: AnyQuestion) -> Sums:
     """The sums over all traces, in one snapshot of the database."""
-    newest = connection.scalar(sa.select(sa.func.max(_trace.id))) if is_kept(question) else None
-    if newest is None:
+    there = ids_there(connection) if is_kept(question) else None
+    if there is None:
         return question.sums(connection)
-    return summed_within(connection, question, up_to(newest), newest)
+    return summed_within(connection, question, up_to(there.end - 1), there)
 
 
-def summed_within(connection: sa.Connection, question: AnyQuestion, ids: Ids, newest: int) -> Sums:
-    """The sums over the traces with these ids; `newest` is the highest id that there is."""
-    taken, left = cover(ids, kept_blocks(connection, question))
+def summed_within(connection: sa.Connection, question: AnyQuestion, ids: Ids, there: Ids) -> Sums:
+    """The sums over the traces with these ids; all that there are lie in `there`."""
+    taken, left = cover(ids, _outermost(connection, question))
     parts = _kept_sums(connection, question, taken)
-    if not parts and ids == up_to(newest):
-        return question.sums(connection)
-    parts += [question.sums(connection, (), some) for some in left if some.start <= newest]
+    parts += [question.sums(connection, (), None if some.holds(there) else some) for some in left if some.meets(there)]
     return added(parts)
 
 
-def kept_blocks(connection: sa.Connection, question: AnyQuestion) -> list[Block]:
-    """The blocks that there is a rollup of, for one question."""
-    wanted = sa.select(_rollup.level, _rollup.block).where(_rollup.question == kept_under(question))
+def ids_there(connection: sa.Connection) -> Ids | None:
+    """From the lowest id to the highest; None where there is no trace."""
+    ends = (sa.select(end(_trace.id)).scalar_subquery() for end in (sa.func.min, sa.func.max))  # one by one: no scan
+    first, last = connection.execute(sa.select(*ends)).one()
+    return None if first is None else Ids(first, last + 1)
+
+
+def _outermost(connection: sa.Connection, question: AnyQuestion) -> list[Block]:
+    """The blocks that there is a rollup of, but for those within the next larger one that has one too."""
+    larger = tables.rollup.alias("larger").c
+    is_within = sa.exists().where(
+        larger.question == _rollup.question, larger.level == _rollup.level + 1, larger.block == _rollup.block // FAN
+    )
+    wanted = sa.select(_rollup.level, _rollup.block).where(_rollup.question == kept_under(question), ~is_within)
     return [Block(level, number) for level, number in connection.execute(wanted)]
 
 

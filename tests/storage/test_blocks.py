@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.blocks import LEVELS, Block, Ids, cover, smallest, tree, up_to
+from storage.blocks import FAN, LEVELS, SMALLEST, Block, Ids, around, cover, smallest, up_to
 
 _BLOCKS = st.builds(Block, st.integers(0, LEVELS - 1), st.integers(0, 40))
 
@@ -39,12 +39,19 @@ def test_no_block_that_could_be_taken_is_left_out(kept: list[Block], newest: int
         assert not any(some.start < block.ids.end and block.ids.start < some.end for some in left if within)
 
 
-def test_blocks_are_put_together_until_one_holds_all() -> None:
-    assert tree([]) == []
-    assert tree([Block(0, 0)]) == [Block(0, 0)]
-    assert tree([Block(0, 7), Block(0, 3)]) == [Block(0, 3), Block(0, 7), Block(1, 0)]
-    assert tree([Block(0, 1), Block(0, 9)])[2:] == [Block(1, 0), Block(1, 1), Block(2, 0)]
-    assert len(tree([Block(0, 0), Block(0, 10**6)])) == 2 * LEVELS
+def test_the_smallest_block_is_found_that_holds_two_ids() -> None:
+    assert around(1, SMALLEST - 1) == [Block(0, 0)]
+    assert around(SMALLEST * 9, SMALLEST * 15) == [Block(1, 1)]
+    assert around(0, SMALLEST * FAN) == [Block(2, 0)]
+    last = FAN ** (LEVELS - 1)
+    assert around(0, SMALLEST * last * 2) == [Block(LEVELS - 1, number) for number in range(3)]
+
+
+def test_a_block_is_made_of_those_below_it() -> None:
+    for block in (Block(1, 0), Block(3, 5)):
+        assert [below.above for below in block.below] == [block] * FAN
+        assert (block.below[0].ids.start, block.below[-1].ids.end) == (block.ids.start, block.ids.end)
+    assert Block(0, 3).below == []
 
 
 def test_where_no_block_is_kept_all_is_left() -> None:
