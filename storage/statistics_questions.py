@@ -54,7 +54,7 @@ def key_columns(by: Sequence[GroupKey]) -> list[sa.Label[Any]]:
     return [_column(key).label(f"key_{at}") for at, key in enumerate(by)]
 
 
-def sums_of(rows: Iterable[sa.Row[Any]], by: Sequence[GroupKey], *, texts: int = 0) -> Sums:
+def sums_of(rows: Iterable[Sequence[Any]], by: Sequence[GroupKey], *, texts: int = 0) -> Sums:
     """Rows as sums: values of the keys, so many texts, and whole numbers; days that no calendar has are one."""
     keys = len(by) + texts
     return added(
