@@ -33,7 +33,7 @@ def made_store(traces: int, folder: Path) -> Path:
 
 
 def fill(where: str, traces: int) -> None:
-    """Put so many traces into a new store, its text index filled and its statistics those of a store in use."""
+    """Put so many traces into a new store, indexed, summed up, and with the database's statistics of a store in use."""
     with open_store(where) as store:
         store.save((one, inspect_trace(one)) for one in originals(traces))
         store.index_pending()
@@ -46,7 +46,7 @@ def fill(where: str, traces: int) -> None:
     engine.dispose()
     with open_store(where) as store:
         store.save((one, inspect_trace(one)) for one in rare(traces))
-        store.index_pending()
+        store.catch_up()
 
 
 def _copy(connection: sa.Connection, times: int) -> None:

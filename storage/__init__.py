@@ -8,7 +8,7 @@ from storage.marks import Mark
 from storage.paging import Listed, Order, Paging, Pulse, Stretch
 from storage.running.following import Following
 from storage.schema import NoDatabaseYetError
-from storage.statistics import Violations
+from storage.statistics_breaks import Violations
 from storage.statistics_keys import Prompt
 from storage.store import Store, open_store
 from storage.summaries import Cursor, TraceSummary

@@ -89,8 +89,11 @@ def writing(engine: sa.Engine) -> Iterator[sa.Connection]:
     StoreError where the engine is one that only reads.
     """
     _refuse_reader(engine)
-    with engine.connect().execution_options(**{_WRITES: True}) as connection, connection.begin():
-        if engine.dialect.name == "postgresql":
+    is_postgresql = engine.dialect.name == "postgresql"
+    # Whatever a server is set to: each statement must see what the writer that was waited for has committed.
+    options = {"isolation_level": "READ COMMITTED"} if is_postgresql else {}
+    with engine.connect().execution_options(**{_WRITES: True}, **options) as connection, connection.begin():
+        if is_postgresql:
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_WRITERS_LOCK)))
         yield connection
 

@@ -1,4 +1,7 @@
-"""Rows into the tables, and out of them again: a statement a table and batch, never one a row."""
+"""Rows into the tables, and out of them again: a statement a table and batch, never one a row.
+
+Rows that are summed are written here alone, so that the rollups of their blocks go with the first change.
+"""
 
 from collections.abc import Iterable, Sequence
 
@@ -9,6 +12,7 @@ from storage.derived_rows import DerivedRows
 from storage.drafts import Draft
 from storage.groups import in_groups
 from storage.record_rows import RecordRows
+from storage.rollups import SUMMED, forget_sums
 from storage.rows import Row
 from storage.search import forget
 from storage.toolsets import intern_toolsets
@@ -29,7 +33,9 @@ def insert_traces(connection: sa.Connection, drafts: dict[bytes, Draft], now_s: 
     inserted = connection.execute(
         sa.insert(trace).returning(trace.c.identity, trace.c.id, sort_by_parameter_order=True), rows
     )
-    return {bytes(identity): id_ for identity, id_ in inserted}
+    ids = {bytes(identity): id_ for identity, id_ in inserted}
+    forget_sums(connection, ids.values())
+    return ids
 
 
 def insert_records(connection: sa.Connection, records: Sequence[tuple[int, RecordRows]]) -> None:
@@ -79,6 +85,7 @@ def delete_traces(connection: sa.Connection, ids: Sequence[int]) -> None:
 def update_traces(connection: sa.Connection, rows: Sequence[Row]) -> None:
     """Set columns of traces, the same in every row; `trace_id` says which trace."""
     if rows:
+        forget_sums(connection, (row["trace_id"] for row in rows))
         columns = [name for name in rows[0] if name != "trace_id"]
         statement = sa.update(tables.trace).where(tables.trace.c.id == sa.bindparam("trace_id"))
         connection.execute(statement.values({name: sa.bindparam(name) for name in columns}), rows)
@@ -87,6 +94,8 @@ def update_traces(connection: sa.Connection, rows: Sequence[Row]) -> None:
 def delete_rows(connection: sa.Connection, some: Iterable[sa.Table], ids: Sequence[int]) -> None:
     """Delete from these tables what belongs to these traces."""
     for table in some:
+        if table in SUMMED:
+            forget_sums(connection, ids)
         for group in in_groups(ids):
             connection.execute(sa.delete(table).where(table.c.trace_id.in_(group)))
 
@@ -94,5 +103,7 @@ def delete_rows(connection: sa.Connection, some: Iterable[sa.Table], ids: Sequen
 def insert_rows(connection: sa.Connection, table: sa.Table, rows: Iterable[tuple[int, Sequence[Row]]]) -> None:
     """Rows of traces, each with the trace's id, into one table."""
     whole = [row | {"trace_id": id_} for id_, some in rows for row in some]
+    if whole and table in SUMMED:
+        forget_sums(connection, (row["trace_id"] for row in whole))
     if whole:
         connection.execute(sa.insert(table), whole)

@@ -106,6 +106,16 @@ class Store(AsksStatistics, KeepsMarks, SearchesTexts, KeptUp):
                 saved += write(connection, group, now_s)
         return saved
 
+    def catch_up(self, *, limit: int | None = None) -> int:
+        """Do what waits after traces were saved: `index_pending`, and once nothing is left of that `sum_pending`.
+
+        All of it, or at most `limit` traces or one block; how many traces and blocks, 0 when all is done.
+        """
+        done = self.index_pending(limit=limit)
+        if limit is not None and done:
+            return done
+        return done + self.sum_pending(limit=None if limit is None else 1)
+
     def make_again_if_gone(self) -> bool:
         """Make a new database where the file of this one was moved away, deleted or replaced; whether it was."""
         if not self.is_gone():

@@ -12,6 +12,7 @@ in rows besides: `call` (with what became of it) and `diagnostic`; and `trace_to
 per trace and clustered by name (and value) and time, so that the newest traces with a tool, a code or an argument's
 value are a walk along one index. `figures` holds the counts of each trace that metrics are made of, `trace_tool` those
 over the calls of each tool, `violation` which places of a tool's schema were broken: metrics are sums over them.
+`rollup` keeps what such a sum comes to over a whole block of traces, until one of them changes (`storage.rollups`).
 
 While a trace is recorded it has a row in `live`, with its recorder and when that last gave a sign of life; what came
 of its open turns lies in `live_piece`, in the order it arrived. Both go when it ends.
@@ -269,6 +270,16 @@ violation = sa.Table(
     sa.Column("code", sa.Text, primary_key=True),
     _count("times"),
     sqlite_with_rowid=False,
+)
+
+rollup = sa.Table(
+    "rollup",
+    metadata,
+    sa.Column("question", sa.Text, primary_key=True),
+    _number("level"),
+    _number("block"),
+    _blob("body"),
+    sa.Index(None, "level", "block"),
 )
 
 argument = sa.Table(

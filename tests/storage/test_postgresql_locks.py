@@ -8,7 +8,7 @@ import pytest
 
 from inspector.errors import StoreError
 from storage import Store, StoreSink, open_store
-from storage.engine import _WRITERS_LOCK
+from storage.engine import _WRITERS_LOCK, writing
 from tests.storage.samples import inspected, trace
 from tests.storage.test_live import WHOLE, events_of
 
@@ -102,6 +102,15 @@ def test_a_reader_of_a_locked_table_is_told(store: Store, other: psycopg.Connect
     other.execute("LOCK TABLE trace IN ACCESS EXCLUSIVE MODE")
     with pytest.raises(StoreError, match=_SENTENCE):
         store.traces()
+
+
+def test_a_writer_sees_what_the_one_before_it_wrote_whatever_the_server_is_set_to(
+    other: psycopg.Connection, postgresql_database: str
+) -> None:
+    other.execute(f'ALTER DATABASE "{other.info.dbname}" SET default_transaction_isolation = serializable'.encode())
+    other.commit()
+    with open_store(postgresql_database) as opened, writing(opened._engine) as connection:
+        assert connection.exec_driver_sql("SHOW transaction_isolation").scalar_one() == "read committed"
 
 
 def _until(condition: Callable[[], object]) -> None:

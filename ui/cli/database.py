@@ -67,6 +67,7 @@ def prune(ctx: click.Context, before: datetime, where: str | None, *, keep_broke
         if not yes and not _agreed(store, before, keep_broken=keep_broken):
             ctx.exit(0)
         gone = store.prune(before_s=before.timestamp(), keep_broken=keep_broken)
+        store.sum_pending()
     sys.stdout.write(f"{counted(gone, 'trace')} deleted\n")
 
 

@@ -40,7 +40,7 @@ def demo(where: str | None, color: str) -> None:
     place = where or str(_fresh(user_cache_path("weaklink") / "demo.db"))
     with open_store(place) as store:
         _import_samples(store)
-        store.index_pending()
+        store.catch_up()
         summaries = sorted(store.traces(limit=_MOST), key=lambda summary: summary.id)
         width = screen_width()
         put(trace_table(summaries, width=width, minimaps=minimaps(store, summaries, width // 5)), color=color)

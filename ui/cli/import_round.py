@@ -37,7 +37,7 @@ def import_round(
                 done(PlacedFile(path), _counted_with(path, report))
         if store is not None:
             progress.begin("text index")
-            store.index_pending()
+            store.catch_up()
 
 
 def _counted_with(path: str, first: FileReport) -> FileReport:

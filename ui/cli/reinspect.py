@@ -28,6 +28,7 @@ def reinspect(ids: tuple[str, ...], where: str | None) -> None:
         numbers = list(dict.fromkeys(store.summary(id).id for id in ids)) if ids else None
         total = store.stats().traces if numbers is None else len(numbers)
         done = _reinspected(store, numbers, total)
+        store.sum_pending()
     sys.stdout.write(f"{counted(done, 'trace')} inspected again by weaklink {__version__}\n")
 
 

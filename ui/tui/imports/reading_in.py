@@ -49,7 +49,7 @@ def read_in(where: str | None, path: str, progress: Progress, wake: Callable[[],
             progress.done += 1
             wake()
         progress.is_indexing = True
-        _index(store.index_pending, progress)
+        _index(store.catch_up, progress)
 
 
 def _index(index: Callable[..., int], progress: Progress) -> None:

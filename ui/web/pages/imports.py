@@ -60,5 +60,5 @@ def _imported(name: str, file: IO[bytes]) -> FileReport:
         kept.flush()
         with open_store(current().where) as opened:
             done = save_file(opened, read_file(PlacedFile(kept.name, called=name), None, Redactor()))
-            opened.index_pending()
+            opened.catch_up()
             return done
