@@ -23,86 +23,67 @@ Text columns hold escaped text (`packing.escapes`), those with an index its boun
 
 import sqlalchemy as sa
 
-from inspector.chain.metrics_figures import TOOL_NUMBERS, TRACE_NUMBERS
-
-metadata = sa.MetaData(
-    naming_convention={
-        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
-        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
-        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
-        "pk": "pk_%(table_name)s",
-    }
+from storage.columns import blob, count, metadata, number, of_trace, text
+from storage.derived_tables import (
+    argument,
+    call,
+    diagnostic,
+    figures,
+    inspection,
+    rollup,
+    trace_code,
+    trace_tool,
+    violation,
 )
-
-
-def _of_trace(*, key: bool = True) -> sa.Column[int]:
-    return sa.Column("trace_id", sa.ForeignKey("trace.id", ondelete="CASCADE"), primary_key=key, nullable=False)
-
-
-def _number(name: str = "number") -> sa.Column[int]:
-    return sa.Column(name, sa.Integer, primary_key=True, autoincrement=False)
-
-
-def _text(name: str, *, nullable: bool = False) -> sa.Column[str]:
-    return sa.Column(name, sa.Text, nullable=nullable)
-
-
-def _count(name: str, *, nullable: bool = False) -> sa.Column[int]:
-    return sa.Column(name, sa.BigInteger, nullable=nullable)
-
-
-def _blob(name: str, *, nullable: bool = False) -> sa.Column[bytes]:
-    return sa.Column(name, sa.LargeBinary, nullable=nullable)
-
 
 trace = sa.Table(
     "trace",
     metadata,
     sa.Column("id", sa.Integer, primary_key=True),
-    _blob("identity"),
-    _blob("fingerprint"),
-    _text("name"),
-    _text("source"),
-    _text("file"),
-    _text("record"),
-    _text("model"),
+    blob("identity"),
+    blob("fingerprint"),
+    text("name"),
+    text("source"),
+    text("file"),
+    text("record"),
+    text("model"),
     sa.Column("started_at_s", sa.Double),
     sa.Column("imported_at_s", sa.Double, nullable=False),
     sa.Column("sort_at_s", sa.Double, nullable=False),
     sa.Column("duration_s", sa.Double),
-    _count("turns"),
-    _count("characters"),
-    _count("chunks"),
-    _count("input_tokens", nullable=True),
-    _count("output_tokens", nullable=True),
-    _count("tokens", nullable=True),
+    count("turns"),
+    count("characters"),
+    count("chunks"),
+    count("input_tokens", nullable=True),
+    count("output_tokens", nullable=True),
+    count("tokens", nullable=True),
     sa.Column("first_token_s", sa.Double),
     sa.Column("max_gap_s", sa.Double),
-    _text("prompt_hash"),
-    _blob("facts"),
-    _blob("provenance"),
+    text("prompt_hash"),
+    blob("facts"),
+    blob("provenance"),
     # derived
-    _text("inspector_version"),
-    _text("format"),
-    _text("status"),
-    _text("abort_reason", nullable=True),
-    _count("tool_calls"),
-    _count("errors"),
-    _count("warnings"),
-    _count("infos"),
-    _text("kinds"),
-    _text("reasoning"),
-    _count("steps"),
-    _count("steps_ok"),
-    _count("steps_failed"),
-    _count("steps_recovered"),
-    _count("break_step", nullable=True),
-    _count("break_turn", nullable=True),
-    _text("break_tool", nullable=True),
-    _text("break_outcome", nullable=True),
-    _text("break_code", nullable=True),
-    _text("break_message", nullable=True),
-    _text("break_reaction", nullable=True),
+    text("inspector_version"),
+    text("format"),
+    text("status"),
+    text("abort_reason", nullable=True),
+    count("tool_calls"),
+    count("errors"),
+    count("warnings"),
+    count("infos"),
+    text("kinds"),
+    text("reasoning"),
+    count("steps"),
+    count("steps_ok"),
+    count("steps_failed"),
+    count("steps_recovered"),
+    count("break_step", nullable=True),
+    count("break_turn", nullable=True),
+    text("break_tool", nullable=True),
+    text("break_outcome", nullable=True),
+    text("break_code", nullable=True),
+    text("break_message", nullable=True),
+    text("break_reaction", nullable=True),
     sa.UniqueConstraint("identity"),
     sqlite_autoincrement=True,  # an id that was once shown never comes to mean another trace
 )
@@ -124,35 +105,35 @@ mark = sa.Table(
     metadata,
     sa.Column("id", sa.Integer, primary_key=True),
     sa.Column("trace_id", sa.ForeignKey("trace.id", ondelete="CASCADE"), nullable=False, index=True),
-    _count("turn", nullable=True),
-    _count("step", nullable=True),
-    _text("note"),
-    _text("folded"),
+    count("turn", nullable=True),
+    count("step", nullable=True),
+    text("note"),
+    text("folded"),
     sa.Column("marked_at_s", sa.Double, nullable=False),
 )
 
 external_id = sa.Table(
     "external_id",
     metadata,
-    _of_trace(),
-    _number(),
-    _text("name"),
-    _text("value"),
+    of_trace(),
+    number(),
+    text("name"),
+    text("value"),
     sa.Index(None, "value", "trace_id"),
     sqlite_with_rowid=False,
 )
 
 toolset = sa.Table(
-    "toolset", metadata, sa.Column("id", sa.Integer, primary_key=True), _blob("hash"), sa.UniqueConstraint("hash")
+    "toolset", metadata, sa.Column("id", sa.Integer, primary_key=True), blob("hash"), sa.UniqueConstraint("hash")
 )
 
 tool = sa.Table(
     "tool",
     metadata,
     sa.Column("id", sa.Integer, primary_key=True),
-    _blob("hash"),
-    _text("name"),
-    _blob("body"),
+    blob("hash"),
+    text("name"),
+    blob("body"),
     sa.UniqueConstraint("hash"),
     sa.Index(None, "name"),
 )
@@ -161,7 +142,7 @@ toolset_tool = sa.Table(
     "toolset_tool",
     metadata,
     sa.Column("toolset_id", sa.ForeignKey("toolset.id", ondelete="CASCADE"), primary_key=True),
-    _number(),
+    number(),
     sa.Column("tool_id", sa.ForeignKey("tool.id"), nullable=False, index=True),
     sqlite_with_rowid=False,
 )
@@ -169,147 +150,67 @@ toolset_tool = sa.Table(
 turn = sa.Table(
     "turn",
     metadata,
-    _of_trace(),
-    _number(),
-    _text("role"),
-    _text("requested_model"),
-    _text("answered_model"),
-    _text("finish", nullable=True),
+    of_trace(),
+    number(),
+    text("role"),
+    text("requested_model"),
+    text("answered_model"),
+    text("finish", nullable=True),
     sa.Column("started_at_s", sa.Double),
     sa.Column("ended_at_s", sa.Double),
-    _count("input_tokens", nullable=True),
-    _count("output_tokens", nullable=True),
+    count("input_tokens", nullable=True),
+    count("output_tokens", nullable=True),
     sa.Column("toolset_id", sa.ForeignKey("toolset.id"), index=True),
-    _blob("facts"),
+    blob("facts"),
 )
 
 part = sa.Table(
     "part",
     metadata,
-    _of_trace(),
-    _number("turn"),
-    _number(),
-    _text("name"),
-    _count("characters"),
-    _count("chunk_count", nullable=True),
-    _blob("text"),
-    _blob("chunks", nullable=True),
+    of_trace(),
+    number("turn"),
+    number(),
+    text("name"),
+    count("characters"),
+    count("chunk_count", nullable=True),
+    blob("text"),
+    blob("chunks", nullable=True),
 )
 
-inspection = sa.Table("inspection", metadata, _of_trace(), _blob("digest"), _blob("body"))
+search_pending = sa.Table("search_pending", metadata, of_trace())
 
-call = sa.Table(
-    "call",
-    metadata,
-    _of_trace(),
-    _number(),
-    _count("turn"),
-    _text("part"),
-    _count("start"),
-    _count("end"),
-    _text("name", nullable=True),
-    sa.Column("valid", sa.Boolean, nullable=False),
-    sa.Column("recovered", sa.Boolean, nullable=False),
-    _text("outcome", nullable=True),
-    _text("certainty", nullable=True),
-    _count("step", nullable=True),
-    _text("recovery", nullable=True),
-    _count("recovered_by", nullable=True),
-    sqlite_with_rowid=False,
-)
+live = sa.Table("live", metadata, of_trace(), text("owner"), sa.Column("beat_at_s", sa.Double, nullable=False))
 
-diagnostic = sa.Table(
-    "diagnostic",
-    metadata,
-    _of_trace(),
-    _number(),
-    _count("turn"),
-    _text("part"),
-    _count("start"),
-    _count("end"),
-    _text("code"),
-    _text("severity"),
-    sqlite_with_rowid=False,
-)
-
-trace_tool = sa.Table(
-    "trace_tool",
-    metadata,
-    sa.Column("name", sa.Text, primary_key=True),
-    sa.Column("sort_at_s", sa.Double, primary_key=True, autoincrement=False),
-    _of_trace(),
-    *(_count(name) for name in TOOL_NUMBERS),
-    sa.Index(None, "trace_id"),
-    sqlite_with_rowid=False,
-)
-
-trace_code = sa.Table(
-    "trace_code",
-    metadata,
-    sa.Column("code", sa.Text, primary_key=True),
-    sa.Column("sort_at_s", sa.Double, primary_key=True, autoincrement=False),
-    _of_trace(),
-    _count("diagnostics"),
-    sa.Index(None, "trace_id"),
-    sqlite_with_rowid=False,
-)
-
-figures = sa.Table(
-    "figures",
-    metadata,
-    _of_trace(),
-    *(_count(name) for name in TRACE_NUMBERS),
-)
-
-violation = sa.Table(
-    "violation",
-    metadata,
-    _of_trace(),
-    sa.Column("tool", sa.Text, primary_key=True),
-    sa.Column("path", sa.Text, primary_key=True),
-    sa.Column("code", sa.Text, primary_key=True),
-    _count("times"),
-    sqlite_with_rowid=False,
-)
-
-rollup = sa.Table(
-    "rollup",
-    metadata,
-    sa.Column("question", sa.Text, primary_key=True),
-    _number("level"),
-    _number("block"),
-    _blob("body"),
-    sa.Index(None, "level", "block"),
-)
-
-argument = sa.Table(
-    "argument",
-    metadata,
-    sa.Column("name", sa.Text, primary_key=True),
-    sa.Column("value", sa.Text, primary_key=True),
-    sa.Column("sort_at_s", sa.Double, primary_key=True, autoincrement=False),
-    _of_trace(),
-    sa.Column("path", sa.Text, primary_key=True),
-    sa.Column("number", sa.Double),
-    sa.Index(None, "trace_id"),
-    sa.Index(
-        None,
-        "name",
-        "number",
-        sqlite_where=sa.text("number IS NOT NULL"),
-        postgresql_where=sa.text("number IS NOT NULL"),
-    ),
-    sqlite_with_rowid=False,
-)
-
-search_pending = sa.Table("search_pending", metadata, _of_trace())
-
-live = sa.Table("live", metadata, _of_trace(), _text("owner"), sa.Column("beat_at_s", sa.Double, nullable=False))
-
-live_piece = sa.Table("live_piece", metadata, _of_trace(), _number("turn"), _number(), _blob("body"))
+live_piece = sa.Table("live_piece", metadata, of_trace(), number("turn"), number(), blob("body"))
 
 RECORD = (external_id, turn, part)
 """What goes when a trace is replaced; `search_pending` says which traces the text index has yet to read."""
 
 DERIVED = (inspection, call, diagnostic, trace_tool, trace_code, argument, figures, violation)
 """What goes when a trace is inspected again."""
+
+__all__ = [
+    "DERIVED",
+    "RECORD",
+    "argument",
+    "call",
+    "diagnostic",
+    "external_id",
+    "figures",
+    "inspection",
+    "live",
+    "live_piece",
+    "mark",
+    "metadata",
+    "part",
+    "rollup",
+    "search_pending",
+    "tool",
+    "toolset",
+    "toolset_tool",
+    "trace",
+    "trace_code",
+    "trace_tool",
+    "turn",
+    "violation",
+]

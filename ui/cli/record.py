@@ -4,6 +4,7 @@ import asyncio
 import signal
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 
 import click
 
@@ -12,7 +13,7 @@ from inspector.capture.events_wire import EVENTS_PATH
 from inspector.capture.proxy import BoundAddress, ProxyConfig, parse_upstream, run_proxy
 from inspector.capture.proxy.config import DEFAULT_PORT, TOKEN_PREFIX
 from inspector.capture.recorder import Recorder
-from inspector.errors import WeaklinkError
+from inspector.errors import StoreError, WeaklinkError
 from storage import StoreSink, open_store
 from ui.cli.options import color_option, database_option
 from ui.cli.paint import put, screen_width
@@ -24,6 +25,7 @@ from ui.views.visible import visible_line
 from ui.views.wording import counted
 
 _SWITCH_S = 0.001  # what any read or write of a stream may wait for while other threads make the record; else 5 ms
+_SUMMED = 16  # blocks of traces; a tenth of a second each
 _LOOK_S = 1.0  # how often the sink is asked for its troubles
 
 
@@ -94,6 +96,8 @@ def record(
             sink.close()
             said = farewell(lines.requests, lines.others, redacts.count, lost=list(_lost(recorder, sink)))
             put(said, color=color, stream=sys.stderr)
+        with suppress(StoreError):  # it only makes reading faster, and whatever imports next does it
+            store.sum_pending(limit=_SUMMED)
 
 
 async def _serve(
