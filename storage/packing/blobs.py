@@ -80,7 +80,7 @@ def _unpacked(pieces: Iterable[bytes]) -> Iterator[bytes]:
         raise DamagedBlobError("a packed column begins with an unknown mark")
     unpacking = zstd.ZstdDecompressor()
     try:
-        for piece in chain((begun,), rest):
+        for piece in chain((begun,), filter(None, rest)):
             yield unpacking.decompress(piece, _LEAST)
             while not unpacking.eof and not unpacking.needs_input:
                 yield unpacking.decompress(b"", _LEAST)
