@@ -12,7 +12,7 @@ else:
 
 _PLAIN, _ZSTD = b"\0", b"\1"
 _SMALL = 64  # below it a frame costs more than it saves
-_LEAST, _SHARE = 1 << 20, 8  # a text grows by so many bytes, and by an eighth, at a time
+_AT_ONCE, _SHARE = 1 << 20, 16  # a long text grows by so many bytes, and by a sixteenth, at a time
 _compressor = zstd.ZstdCompressor()  # shared: making one costs four times as much as a small frame; it locks itself
 
 
@@ -46,14 +46,9 @@ def text_from_pieces(pieces: Iterable[bytes]) -> str:
 
     DamagedBlobError for a blob that `to_blob` never made.
     """
-    text, held = "", b""
-    for raw in _unpacked(pieces):
-        held += raw
-        if len(held) > _LEAST + len(text) // _SHARE:  # so that a long text is not copied too often as it grows
-            whole = _whole(held)
-            text += text_from_bytes(held[:whole])
-            held = held[whole:]
-    text += text_from_bytes(held)
+    text = ""
+    for grown in _growing(_unpacked(pieces)):
+        text += grown  # the one place where it grows: CPython learns to do that without a second copy
     return text
 
 
@@ -81,13 +76,29 @@ def _unpacked(pieces: Iterable[bytes]) -> Iterator[bytes]:
     unpacking = zstd.ZstdDecompressor()
     try:
         for piece in chain((begun,), filter(None, rest)):
-            yield unpacking.decompress(piece, _LEAST)
+            yield unpacking.decompress(piece, _AT_ONCE)
             while not unpacking.eof and not unpacking.needs_input:
-                yield unpacking.decompress(b"", _LEAST)
+                yield unpacking.decompress(b"", _AT_ONCE)
     except (zstd.ZstdError, EOFError) as error:
         raise DamagedBlobError(f"a packed column cannot be unpacked: {error}") from error
     if not unpacking.eof:
         raise DamagedBlobError("a packed column cannot be unpacked: it ends too early")
+
+
+def _growing(pieces: Iterable[bytes]) -> Iterator[str]:
+    """Text in pieces of whole characters, each a fixed share of what came before, so that few have to be added up."""
+    held: list[bytes] = []
+    came = waiting = 0
+    for piece in pieces:
+        held.append(piece)
+        waiting += len(piece)
+        if waiting >= _AT_ONCE + came // _SHARE:
+            raw = b"".join(held)
+            whole = _whole(raw)
+            held, came, waiting = [raw[whole:]], came + whole, len(raw) - whole
+            raw = raw[:whole]
+            yield text_from_bytes(raw)
+    yield text_from_bytes(b"".join(held))
 
 
 def _whole(raw: bytes) -> int:
