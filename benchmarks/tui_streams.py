@@ -105,7 +105,7 @@ async def _measured(path: str) -> _Measured:
 async def _settled(pilot: Pilot[None]) -> None:
     await pilot.pause()
     while any(not worker.is_finished for worker in pilot.app.workers):
-        await asyncio.sleep(0.001)
+        await asyncio.sleep(0.01)  # looking more often would cost more than what is measured
     await pilot.pause()
 
 

@@ -18,7 +18,7 @@ from inspector.errors import StoreError
 from storage.location import Place
 
 _BUSY_TIMEOUT_S = 10.0
-_PIECE = 1 << 20  # bytes of a large value that are read at a time
+_PIECE = 1 << 18  # bytes of a large value that are read at a time
 _WRITES, _BARE = "weaklink_writes", "weaklink_bare"  # marks on a connection: BEGIN IMMEDIATE, no BEGIN at all
 _ONLY_READS = "weaklink_only_reads"  # a mark on an engine
 _WRITERS_LOCK = 0x7765616B  # "weak": writers of one PostgreSQL database wait for each other, as SQLite's do
@@ -104,7 +104,7 @@ def insert_new(connection: sa.Connection, table: sa.Table, rows: Sequence[Mappin
 
 
 def blob_pieces(connection: sa.Connection, column: sa.Column[bytes], *where: sa.ColumnElement[bool]) -> Iterator[bytes]:
-    """The bytes of one row's column, a megabyte at a time: neither we nor the driver hold them all at once."""
+    """The bytes of one row's column, a quarter of a megabyte at a time: nobody holds them all at once."""
     if connection.dialect.name == "sqlite":
         row = connection.scalar(sa.select(sa.literal_column("rowid")).select_from(column.table).where(*where))
         raw: Any = connection.connection.driver_connection

@@ -93,6 +93,7 @@ def _inspect(trace: Trace) -> Inspection:
 def _parts(connection: sa.Connection, id_: int, after: int) -> dict[int, list[Part]]:
     part = tables.part.c
     found: dict[int, list[Part]] = defaultdict(list)
+    spool = Spool()
     wanted = sa.select(part.turn, part.number, part.name, *map(_unless_long, (part.text, part.chunks)))
     begun = wanted.add_columns(part.chunk_count).where(part.trace_id == id_, part.turn > after)
     for turn, number, name, text, chunks, count in connection.execute(begun.order_by(part.turn, part.number)).all():
@@ -100,7 +101,7 @@ def _parts(connection: sa.Connection, id_: int, after: int) -> dict[int, list[Pa
         words = text_from_pieces(pieces(part.text)) if text is None else text_from_bytes(from_blob(text))
         columns = None
         if count is not None:
-            columns = _long_chunks(pieces(part.chunks)) if chunks is None else chunks_from_blob(chunks)
+            columns = _long_chunks(pieces(part.chunks), spool) if chunks is None else chunks_from_blob(chunks)
         found[turn].append(Part(unescaped(name), words, columns))
     return found
 
@@ -115,8 +116,8 @@ def _pieces(connection: sa.Connection, key_: tuple[int, int, int], column: sa.Co
     return blob_pieces(connection, column, *(name == value for name, value in zip(columns, key_, strict=True)))
 
 
-def _long_chunks(pieces: Iterator[bytes]) -> Chunks:
-    """The chunks of a long part, which stay on the disk until somebody looks at some of them."""
+def _long_chunks(pieces: Iterator[bytes], spool: Spool) -> Chunks:
+    """The chunks of a long part, which stay packed in the spool until somebody looks at some of them."""
     first = next(pieces)
     rest = chain((first,), pieces)
-    return read_windows(Spool(checked(rest)).read) if is_windowed(first) else chunks_from_blob(b"".join(rest))
+    return read_windows(spool.add(checked(rest))) if is_windowed(first) else chunks_from_blob(b"".join(rest))

@@ -12,7 +12,8 @@ else:
 
 _PLAIN, _ZSTD = b"\0", b"\1"
 _SMALL = 64  # below it a frame costs more than it saves
-_AT_ONCE, _SHARE = 1 << 20, 16  # a long text grows by so many bytes, and by a sixteenth, at a time
+_AT_ONCE = 1 << 18  # bytes that are unpacked at a time
+_GROWS, _SHARE = 1 << 20, 16  # a long text grows by so many bytes, and by a sixteenth, at a time
 _compressor = zstd.ZstdCompressor()  # shared: making one costs four times as much as a small frame; it locks itself
 
 
@@ -92,7 +93,7 @@ def _growing(pieces: Iterable[bytes]) -> Iterator[str]:
     for piece in pieces:
         held.append(piece)
         waiting += len(piece)
-        if waiting >= _AT_ONCE + came // _SHARE:
+        if waiting >= _GROWS + came // _SHARE:
             raw = b"".join(held)
             whole = _whole(raw)
             held, came, waiting = [raw[whole:]], came + whole, len(raw) - whole

@@ -1,67 +1,76 @@
-"""Bytes that shall take no memory: in a file without a name, which goes with the last who reads in it."""
+"""Bytes that shall take little memory: beyond some megabytes in a file without a name, which its last reader ends."""
 
 import io
-from collections.abc import Iterable
+import math
+from collections.abc import Callable, Iterable
+from functools import partial
 from tempfile import TemporaryFile
 from threading import Lock
-from typing import BinaryIO, cast
+from typing import BinaryIO
 from weakref import finalize
+
+_ROOM = 16 << 20
+
+Read = Callable[[int, int], bytes]
+"""Gives the bytes from an offset on, so many of them or as many as there are."""
 
 
 class Spool:
-    """Holds the bytes of some pieces; may be read from several threads. Where no disk takes them, memory must."""
+    """Holds bytes for random reading, in memory up to `room` of them; several threads may read.
 
-    def __init__(self, pieces: Iterable[bytes]) -> None:
+    All of them stay in memory where no disk takes them.
+    """
+
+    def __init__(self, room: int = _ROOM) -> None:
         self._lock = Lock()
-        self._file = _filled(pieces)
-        finalize(self, self._file.close)
+        self._file: BinaryIO = io.BytesIO()
+        self._room: float = room
+        self._size = 0
 
-    def read(self, start: int, size: int) -> bytes:
-        """The bytes from an offset on, so many of them or as many as there are."""
+    def add(self, pieces: Iterable[bytes]) -> Read:
+        """Take the bytes of some pieces, and read in them alone. What the pieces raise comes through."""
+        begin = self._size
+        for piece in pieces:
+            if self._size + len(piece) > self._room:
+                self._room = math.inf  # one disk is asked once
+                self._move(TemporaryFile)
+            self._append(piece)
+        return partial(self._read, begin)
+
+    def _read(self, begin: int, start: int, size: int) -> bytes:
         with self._lock:
-            self._file.seek(start)
+            self._file.seek(begin + start)
             return self._file.read(size)
 
+    def _append(self, piece: bytes) -> None:
+        self._file.seek(self._size)
+        try:
+            _write(self._file, piece)
+        except OSError:
+            self._move(lambda **_: io.BytesIO())
+            self._file.seek(self._size)
+            self._file.write(piece)
+        self._size += len(piece)
 
-def _filled(pieces: Iterable[bytes]) -> BinaryIO:
-    file = _new_file()
-    try:
-        for piece in pieces:
-            file = _with(file, piece)
-    except BaseException:
-        file.close()
-        raise
-    return file
-
-
-def _with(file: BinaryIO, piece: bytes) -> BinaryIO:
-    """A file with a piece at its end: another one where the disk does not take it."""
-    begin = file.tell()
-    try:
-        _write(file, piece)
-    except OSError:
-        file = _in_memory(file, begin)
-        file.write(piece)
-    return file
-
-
-def _new_file() -> BinaryIO:
-    try:
-        return cast(BinaryIO, TemporaryFile(buffering=0))
-    except OSError:
-        return io.BytesIO()
+    def _move(self, new: Callable[..., BinaryIO]) -> None:
+        """Hold what there is in another file; where that cannot be, go on with this one."""
+        with self._lock:
+            try:
+                file = new(buffering=0)
+            except OSError:
+                return
+            self._file.seek(0)
+            try:
+                _write(file, self._file.read(self._size))
+            except OSError:
+                file.close()
+                return
+            self._file.close()
+            self._file = file
+            finalize(self, file.close)
 
 
 def _write(file: BinaryIO, piece: bytes) -> None:
     rest = memoryview(piece)
     while rest:  # a file without a buffer may take less than it is given
         rest = rest[file.write(rest) :]
-
-
-def _in_memory(file: BinaryIO, size: int) -> BinaryIO:
-    """The first bytes of a file in memory instead."""
-    with file:
-        file.seek(0)
-        kept = io.BytesIO(file.read(size))
-    kept.seek(size)
-    return kept

@@ -4,7 +4,7 @@ A window's numbers are 100 KB or so, those of a stream of ten million tokens a q
 windows stands a table with their sizes and the last `end` of each, so that a place in the text leads to its window.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 from itertools import accumulate
 from struct import Struct
@@ -16,6 +16,7 @@ from inspector.model.columns import Ascending, Windowed
 from storage.packing.blobs import DamagedBlobError, from_blob, to_blob
 from storage.packing.chunks import pack_chunks, unpack_chunks
 from storage.packing.numbers import pack_integers, pack_steps, unpack_integers, unpack_steps
+from storage.packing.spool import Read
 from storage.packing.values import pack, unpack
 
 WINDOW = 4096
@@ -25,9 +26,6 @@ _MARK = b"\2"
 _HEAD = Struct("<cII")  # the mark, the checksum of all that follows, and the size of the table
 _KEPT = 16  # windows that are kept unpacked: those that a screen shows, and a few that a search came by
 _COLUMNS = ("offsets_s", "token_ids", "logprobs")
-
-Read = Callable[[int, int], bytes]
-"""Gives the bytes of a blob from an offset on, so many of them."""
 
 
 class _Table(NamedTuple):

@@ -3,10 +3,10 @@
 import errno
 import io
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pytest
 import sqlalchemy as sa
@@ -163,9 +163,12 @@ def test_a_damaged_stream_is_told_when_the_trace_is_read(tmp_path: Path) -> None
             store.trace(1)
 
 
-def test_a_spool_gives_its_bytes_in_any_order() -> None:
-    kept = Spool((b"abc", b"", b"defgh"))
-    assert [kept.read(*wanted) for wanted in ((5, 2), (0, 4), (7, 9), (20, 1))] == [b"fg", b"abcd", b"h", b""]
+@pytest.mark.parametrize("room", [0, 4, 99], ids=["on the disk", "on both", "in memory"])
+def test_a_spool_gives_its_bytes_in_any_order(room: int) -> None:
+    kept = Spool(room)
+    letters, digits = kept.add((b"abc", b"", b"defgh")), kept.add((b"123",))
+    assert [letters(*wanted) for wanted in ((5, 2), (0, 4), (5, 3))] == [b"fg", b"abcd", b"fgh"]
+    assert [digits(*wanted) for wanted in ((0, 3), (1, 9), (7, 1))] == [b"123", b"23", b""]
 
 
 class _FullDisk(io.BytesIO):
@@ -178,11 +181,15 @@ class _FullDisk(io.BytesIO):
         return super().write(bytes(piece)[:room])
 
 
-def test_where_no_disk_takes_it_memory_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    def pieces() -> Iterator[bytes]:
-        yield b"abc"
-        yield b"defgh"
-        yield b"ij"
-
+@pytest.mark.parametrize("room", [0, 4, 7])
+def test_where_no_disk_takes_it_memory_does(monkeypatch: pytest.MonkeyPatch, room: int) -> None:
     monkeypatch.setattr(spool, "TemporaryFile", lambda **_: _FullDisk())
-    assert Spool(pieces()).read(0, 99) == b"abcdefghij"
+    assert Spool(room).add((b"abc", b"defgh", b"ij"))(0, 99) == b"abcdefghij"
+
+
+def test_where_no_file_can_be_made_memory_takes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuses(**_: Any) -> BinaryIO:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr(spool, "TemporaryFile", refuses)
+    assert Spool(2).add((b"abc", b"defgh"))(1, 3) == b"bcd"
