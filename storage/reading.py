@@ -95,13 +95,13 @@ def _parts(connection: sa.Connection, id_: int, after: int) -> dict[int, list[Pa
     found: dict[int, list[Part]] = defaultdict(list)
     spool = Spool()
     wanted = sa.select(part.turn, part.number, part.name, *map(_unless_long, (part.text, part.chunks)))
-    begun = wanted.add_columns(part.chunk_count).where(part.trace_id == id_, part.turn > after)
-    for turn, number, name, text, chunks, count in connection.execute(begun.order_by(part.turn, part.number)).all():
+    begun = wanted.add_columns(sa.func.length(part.chunks)).where(part.trace_id == id_, part.turn > after)
+    for turn, number, name, text, chunks, size in connection.execute(begun.order_by(part.turn, part.number)).all():
         pieces = partial(_pieces, connection, (id_, turn, number))
         words = text_from_pieces(pieces(part.text)) if text is None else text_from_bytes(from_blob(text))
         columns = None
-        if count is not None:
-            columns = _long_chunks(pieces(part.chunks), spool) if chunks is None else chunks_from_blob(chunks)
+        if size is not None:
+            columns = _long_chunks(pieces(part.chunks), size, spool) if chunks is None else chunks_from_blob(chunks)
         found[turn].append(Part(unescaped(name), words, columns))
     return found
 
@@ -116,8 +116,8 @@ def _pieces(connection: sa.Connection, key_: tuple[int, int, int], column: sa.Co
     return blob_pieces(connection, column, *(name == value for name, value in zip(columns, key_, strict=True)))
 
 
-def _long_chunks(pieces: Iterator[bytes], spool: Spool) -> Chunks:
+def _long_chunks(pieces: Iterator[bytes], size: int, spool: Spool) -> Chunks:
     """The chunks of a long part, which stay packed in the spool until somebody looks at some of them."""
     first = next(pieces)
     rest = chain((first,), pieces)
-    return read_windows(spool.add(checked(rest))) if is_windowed(first) else chunks_from_blob(b"".join(rest))
+    return read_windows(spool.add(checked(rest), size)) if is_windowed(first) else chunks_from_blob(b"".join(rest))

@@ -10,6 +10,7 @@ from typing import BinaryIO
 from weakref import finalize
 
 _ROOM = 16 << 20
+_PIECE = 1 << 18
 
 Read = Callable[[int, int], bytes]
 """Gives the bytes from an offset on, so many of them or as many as there are."""
@@ -27,13 +28,13 @@ class Spool:
         self._room: float = room
         self._size = 0
 
-    def add(self, pieces: Iterable[bytes]) -> Read:
-        """Take the bytes of some pieces, and read in them alone. What the pieces raise comes through."""
+    def add(self, pieces: Iterable[bytes], size: int) -> Read:
+        """Take so many bytes, in pieces, and read in them alone. What the pieces raise comes through."""
         begin = self._size
+        if begin + size > self._room:
+            self._room = math.inf  # the disk is asked once
+            self._move(TemporaryFile)
         for piece in pieces:
-            if self._size + len(piece) > self._room:
-                self._room = math.inf  # one disk is asked once
-                self._move(TemporaryFile)
             self._append(piece)
         return partial(self._read, begin)
 
@@ -61,7 +62,8 @@ class Spool:
                 return
             self._file.seek(0)
             try:
-                _write(file, self._file.read(self._size))
+                for at in range(0, self._size, _PIECE):
+                    _write(file, self._file.read(min(_PIECE, self._size - at)))
             except OSError:
                 file.close()
                 return

@@ -163,10 +163,10 @@ def test_a_damaged_stream_is_told_when_the_trace_is_read(tmp_path: Path) -> None
             store.trace(1)
 
 
-@pytest.mark.parametrize("room", [0, 4, 99], ids=["on the disk", "on both", "in memory"])
+@pytest.mark.parametrize("room", [0, 9, 99], ids=["on the disk", "moved there", "in memory"])
 def test_a_spool_gives_its_bytes_in_any_order(room: int) -> None:
     kept = Spool(room)
-    letters, digits = kept.add((b"abc", b"", b"defgh")), kept.add((b"123",))
+    letters, digits = kept.add((b"abc", b"", b"defgh"), 8), kept.add((b"123",), 3)
     assert [letters(*wanted) for wanted in ((5, 2), (0, 4), (5, 3))] == [b"fg", b"abcd", b"fgh"]
     assert [digits(*wanted) for wanted in ((0, 3), (1, 9), (7, 1))] == [b"123", b"23", b""]
 
@@ -181,10 +181,16 @@ class _FullDisk(io.BytesIO):
         return super().write(bytes(piece)[:room])
 
 
-@pytest.mark.parametrize("room", [0, 4, 7])
-def test_where_no_disk_takes_it_memory_does(monkeypatch: pytest.MonkeyPatch, room: int) -> None:
+def test_where_no_disk_takes_it_memory_does(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spool, "TemporaryFile", lambda **_: _FullDisk())
-    assert Spool(room).add((b"abc", b"defgh", b"ij"))(0, 99) == b"abcdefghij"
+    assert Spool(0).add((b"abc", b"defgh", b"ij"), 10)(0, 99) == b"abcdefghij"
+
+
+def test_what_lies_in_memory_stays_there_where_the_disk_does_not_take_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spool, "TemporaryFile", lambda **_: _FullDisk())
+    kept = Spool(9)
+    letters, digits = kept.add((b"abcdefgh",), 8), kept.add((b"123",), 3)
+    assert (letters(0, 9)[:8], digits(0, 9)) == (b"abcdefgh", b"123")
 
 
 def test_where_no_file_can_be_made_memory_takes_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -192,4 +198,4 @@ def test_where_no_file_can_be_made_memory_takes_it(monkeypatch: pytest.MonkeyPat
         raise OSError(errno.EROFS, "Read-only file system")
 
     monkeypatch.setattr(spool, "TemporaryFile", refuses)
-    assert Spool(2).add((b"abc", b"defgh"))(1, 3) == b"bcd"
+    assert Spool(2).add((b"abc", b"defgh"), 8)(1, 3) == b"bcd"
