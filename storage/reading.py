@@ -96,7 +96,8 @@ def _parts(connection: sa.Connection, id_: int, after: int) -> dict[int, list[Pa
     spool = Spool()
     wanted = sa.select(part.turn, part.number, part.name, *map(_unless_long, (part.text, part.chunks)))
     begun = wanted.add_columns(sa.func.length(part.chunks)).where(part.trace_id == id_, part.turn > after)
-    for turn, number, name, text, chunks, size in connection.execute(begun.order_by(part.turn, part.number)).all():
+    for row in connection.execute(begun.order_by(part.turn, part.number)).all():
+        turn, number, name, text, chunks, size = tuple(row)
         pieces = partial(_pieces, connection, (id_, turn, number))
         words = text_from_pieces(pieces(part.text)) if text is None else text_from_bytes(from_blob(text))
         columns = None
