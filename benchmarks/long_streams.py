@@ -18,7 +18,7 @@ from inspector.model import (
 )
 from storage import open_store, upgrade_store
 
-_MAKE = 1
+_MAKE = 2
 """Which stores these are: to be raised with every change of what is put into them."""
 
 _CALLS, _BROKEN = 8, 4

@@ -20,6 +20,7 @@ from benchmarks.tui_streams import streams
 from storage import open_store
 from ui.tui.app import WeaklinkApp
 from ui.tui.chains.screen import ChainsScreen
+from ui.tui.footprint import settle
 
 _ROUNDS = 5
 _KEYS = 200
@@ -71,6 +72,7 @@ def _empty(folder: Path) -> Path:
 
 
 async def _measured(path: str, began_s: float) -> _Measured:
+    settle()
     app = WeaklinkApp(path, theme="dark")
     async with app.run_test(size=(120, 40)) as pilot:
         home = app.screen

@@ -18,6 +18,7 @@ from inspector.errors import StoreError
 from storage.location import Place
 
 _BUSY_TIMEOUT_S = 10.0
+_PIECE = 1 << 18  # bytes of a large value that are read at a time
 _WRITES, _BARE = "weaklink_writes", "weaklink_bare"  # marks on a connection: BEGIN IMMEDIATE, no BEGIN at all
 _ONLY_READS = "weaklink_only_reads"  # a mark on an engine
 _WRITERS_LOCK = 0x7765616B  # "weak": writers of one PostgreSQL database wait for each other, as SQLite's do
@@ -103,6 +104,21 @@ def insert_new(connection: sa.Connection, table: sa.Table, rows: Sequence[Mappin
     new = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
     if rows:
         connection.execute(new(table).on_conflict_do_nothing(), rows)
+
+
+def blob_pieces(connection: sa.Connection, column: sa.Column[bytes], *where: sa.ColumnElement[bool]) -> Iterator[bytes]:
+    """The bytes of one row's column, a quarter of a megabyte at a time: nobody holds them all at once."""
+    if connection.dialect.name == "sqlite":
+        row = connection.scalar(sa.select(sa.literal_column("rowid")).select_from(column.table).where(*where))
+        raw: Any = connection.connection.driver_connection
+        with raw.blobopen(column.table.name, column.name, row, readonly=True) as blob:
+            while piece := blob.read(_PIECE):
+                yield piece
+        return
+    at = 1  # as databases count
+    while piece := connection.scalar(sa.select(sa.func.substr(column, at, _PIECE)).where(*where)):
+        yield bytes(piece)
+        at += _PIECE
 
 
 def vacuum(engine: sa.Engine) -> None:

@@ -1,21 +1,28 @@
 """Traces and inspections out of the database, equal to what went in."""
 
-from collections import defaultdict, deque
+from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
+from itertools import chain
 
 import sqlalchemy as sa
 
 from inspector.errors import StoreError
 from inspector.inspection import Inspection, inspect_trace
-from inspector.model import Part, Trace, Turn
+from inspector.model import Chunks, Part, Trace, Turn
 from storage import tables
-from storage.packing.blobs import from_blob, text_from_bytes
-from storage.packing.chunks import unpack_chunks
+from storage.engine import blob_pieces
+from storage.packing.blobs import from_blob, text_from_bytes, text_from_pieces
 from storage.packing.escapes import key, unescaped
 from storage.packing.inspections import texts_of, unpack_inspection
 from storage.packing.records import trace_from, turn_from
+from storage.packing.spool import Spool
 from storage.packing.values import unpack
+from storage.packing.windows import checked, chunks_from_blob, is_windowed, read_windows
 from storage.toolsets import load_toolsets
+
+_LONG = 1 << 20  # bytes of a column that are not fetched in one piece
 
 NOT_INSPECTED = "\x1a"
 """What stands for the inspector's version in a trace that is being recorded and has turns that were not inspected.
@@ -86,11 +93,32 @@ def _inspect(trace: Trace) -> Inspection:
 def _parts(connection: sa.Connection, id_: int, after: int) -> dict[int, list[Part]]:
     part = tables.part.c
     found: dict[int, list[Part]] = defaultdict(list)
-    wanted = sa.select(part.turn, part.name, part.text, part.chunks).where(part.trace_id == id_, part.turn > after)
-    rows = deque(connection.execute(wanted.order_by(part.turn, part.number)).all())
-    while rows:  # what was unpacked is let go of, here and in the database's driver: a long stream takes much room
-        turn, name, text, chunks = rows.popleft()
-        words = text_from_bytes(from_blob(text))
-        columns = None if chunks is None else unpack_chunks(from_blob(chunks))
+    spool = Spool()
+    wanted = sa.select(part.turn, part.number, part.name, *map(_unless_long, (part.text, part.chunks)))
+    begun = wanted.add_columns(sa.func.length(part.chunks)).where(part.trace_id == id_, part.turn > after)
+    for row in connection.execute(begun.order_by(part.turn, part.number)).all():
+        turn, number, name, text, chunks, size = tuple(row)
+        pieces = partial(_pieces, connection, (id_, turn, number))
+        words = text_from_pieces(pieces(part.text)) if text is None else text_from_bytes(from_blob(text))
+        columns = None
+        if size is not None:
+            columns = _long_chunks(pieces(part.chunks), size, spool) if chunks is None else chunks_from_blob(chunks)
         found[turn].append(Part(unescaped(name), words, columns))
     return found
+
+
+def _unless_long(column: sa.Column[bytes]) -> sa.ColumnElement[bytes | None]:
+    return sa.case((sa.func.length(column) <= _LONG, column))
+
+
+def _pieces(connection: sa.Connection, key_: tuple[int, int, int], column: sa.Column[bytes]) -> Iterator[bytes]:
+    part = tables.part.c
+    columns = (part.trace_id, part.turn, part.number)
+    return blob_pieces(connection, column, *(name == value for name, value in zip(columns, key_, strict=True)))
+
+
+def _long_chunks(pieces: Iterator[bytes], size: int, spool: Spool) -> Chunks:
+    """The chunks of a long part, which stay packed in the spool until somebody looks at some of them."""
+    first = next(pieces)
+    rest = chain((first,), pieces)
+    return read_windows(spool.add(checked(rest), size)) if is_windowed(first) else chunks_from_blob(b"".join(rest))

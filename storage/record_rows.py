@@ -11,6 +11,7 @@ from storage.packing.chunks import pack_chunks
 from storage.packing.escapes import escaped, key
 from storage.packing.records import provenance_facts, trace_facts, turn_facts
 from storage.packing.values import pack
+from storage.packing.windows import chunks_blob
 from storage.rows import Row, Toolset
 from storage.totals import NOTHING, Totals, at_s, sum_of, totals_of
 
@@ -128,5 +129,5 @@ def _part_columns(part: Part, text: bytes, chunks: bytes | None) -> Row:
         "characters": len(part.text),
         "chunk_count": None if part.chunks is None else len(part.chunks),
         "text": to_blob(text),
-        "chunks": None if chunks is None else to_blob(chunks),
+        "chunks": None if part.chunks is None or chunks is None else chunks_blob(part.chunks, chunks),
     }

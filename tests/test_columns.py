@@ -6,7 +6,19 @@ from typing import Any, TypeAlias
 import pytest
 
 from inspector.model import Chunks
-from inspector.model.columns import Column, Entries, Numbers, Ragged, Seconds, Singles, Sparse, Sums
+from inspector.model.columns import (
+    Ascending,
+    Column,
+    Entries,
+    Numbers,
+    Ragged,
+    Seconds,
+    Singles,
+    Sparse,
+    Sums,
+    Windowed,
+    first_above,
+)
 
 _LONG = tuple(range(1, 1001))
 _Pair: TypeAlias = tuple[Column[Any], tuple[Any, ...]]
@@ -21,7 +33,13 @@ _COLUMNS: dict[str, _Pair] = {
     "several numbers each": (Ragged(b"\2\0\1", array("f", (0.5, 1.5, 2.5))), ((0.5, 1.5), (), (2.5,))),
     "gaps": (Sparse(b"\1\0\1", Singles((7, 8))), ((7,), None, (8,))),
     "many gaps": (Sparse(b"\0\1" * 500, Numbers(range(500))), tuple(x for n in range(500) for x in (None, n))),
+    "sums from a start": (Sums(b"\0\1\2", 500), (500, 501, 503)),
+    "seconds from a start": (Seconds(array("i", (0, 250_000)), 10**12), (1e6, 1000000.25)),
+    "windows": (Windowed(5, 2, lambda number: ("ab", "cd", "e")[number]), tuple("abcde")),
+    "full windows": (Windowed(4, 2, lambda number: ("ab", "cd")[number]), tuple("abcd")),
+    "ascending windows": (Ascending((3, 3, 4), 5, 2, lambda number: ((1, 3), (3, 3), (4,))[number]), (1, 3, 3, 3, 4)),
     "nothing": (Sums(b""), ()),
+    "no windows": (Windowed(0, 2, lambda number: ()), ()),
 }
 
 
@@ -76,3 +94,11 @@ def test_chunks_are_equal_however_their_columns_are_kept() -> None:
     assert hash(packed) == hash(plain)
     with pytest.raises(ValueError, match="2 chunks, but a column of 3"):
         Chunks(ends, Numbers(range(3)))
+
+
+@pytest.mark.parametrize("value", range(-1, 8))
+@pytest.mark.parametrize("ends", [(0, 1, 3, 3, 3, 3, 6), (2,), ()])
+def test_the_first_entry_above_a_value_is_the_same_in_windows(ends: tuple[int, ...], value: int) -> None:
+    windows = [ends[at : at + 2] for at in range(0, len(ends), 2)]
+    ascending = Ascending([window[-1] for window in windows], len(ends), 2, windows.__getitem__)
+    assert first_above(ascending, value) == first_above(ends, value) == sum(end <= value for end in ends)

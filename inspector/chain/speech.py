@@ -14,7 +14,8 @@ class Speech:
     text: str
 
 
-_LONGEST = 20_000
+HEARD = 20_000
+"""How many code points of a speech are looked at, from its beginning."""
 _TROUBLE = r"(?:errors?|problems?|issues?|trouble|failures?)"
 # "No errors", "I fixed the issue" and "let me know if you have any trouble" admit nothing.
 _NO_TROUBLE = re.compile(
@@ -48,7 +49,7 @@ def admission(text: str) -> str | None:
     place = _place(text)
     if place is None:
         return None
-    head = text[:_LONGEST]
+    head = text[:HEARD]
     start = max((end.end() for end in _SENTENCE_END.finditer(head, 0, place)), default=0)
     end = _SENTENCE_END.search(head, place)
     return head[start : end.end() if end else len(head)].strip()
@@ -56,6 +57,6 @@ def admission(text: str) -> str | None:
 
 def _place(text: str) -> int | None:
     """Where the first words of an admission stand."""
-    head = _NO_TROUBLE.sub(lambda found: " " * len(found[0]), text[:_LONGEST])
+    head = _NO_TROUBLE.sub(lambda found: " " * len(found[0]), text[:HEARD])
     found = (pattern.search(head) for pattern in (_ADMISSION, *ADMISSIONS))
     return min((match.start() for match in found if match is not None), default=None)

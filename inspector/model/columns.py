@@ -4,8 +4,9 @@ They are made by whoever has packed numbers already, such as the store, without 
 when they are asked for. A column never changes, is equal to a tuple of the same entries, and has its hash.
 """
 
-from collections.abc import Iterator, Sequence
-from itertools import accumulate, islice, repeat
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate, chain, islice, repeat
 from operator import eq, truediv
 from typing import TypeAlias, TypeVar, overload
 
@@ -73,19 +74,19 @@ class Numbers(Column[_Number]):
 
 
 class Sums(Column[int]):
-    """Integers as what each adds to the one before it, the first to 0."""
+    """Integers as what each adds to the one before it, the first to `start`."""
 
     __slots__ = ("_before", "added")
 
-    def __init__(self, added: Sequence[int]) -> None:
+    def __init__(self, added: Sequence[int], start: int = 0) -> None:
         self.added = added
-        self._before = [0]
+        self._before = [start]
 
     def __len__(self) -> int:
         return len(self.added)
 
     def __iter__(self) -> Iterator[int]:
-        return accumulate(self.added)
+        return islice(accumulate(self.added, initial=self._before[0]), 1, None)
 
     def _at(self, index: int) -> int:
         kept, before = index // _APART, self._before
@@ -97,12 +98,12 @@ class Sums(Column[int]):
 
 
 class Seconds(Column[float]):
-    """Seconds that are whole microseconds, as the microseconds that each adds to the one before it."""
+    """Seconds that are whole microseconds, as the microseconds that each adds to the one before, or to `start`."""
 
     __slots__ = ("_microseconds",)
 
-    def __init__(self, added: Sequence[int]) -> None:
-        self._microseconds = Sums(added)
+    def __init__(self, added: Sequence[int], start: int = 0) -> None:
+        self._microseconds = Sums(added, start)
 
     def __len__(self) -> int:
         return len(self._microseconds)
@@ -175,3 +176,49 @@ class Sparse(Column[_Entry | None]):
 
     def _at(self, index: int) -> _Entry | None:
         return self._entries[self._numbers[index] - 1] if self._there[index] else None
+
+
+class Windowed(Column[_Entry]):
+    """Entries of which a window at a time is unpacked: `window` gives the one with a number, from 0.
+
+    Each window holds `size` entries, the last one what is left of `length`. `window` is asked again and again, so it
+    keeps those that it gave last; what it raises comes out of the column.
+    """
+
+    __slots__ = ("_length", "_size", "_window")
+
+    def __init__(self, length: int, size: int, window: Callable[[int], Sequence[_Entry]]) -> None:
+        self._length, self._size, self._window = length, size, window
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __iter__(self) -> Iterator[_Entry]:
+        return chain.from_iterable(map(self._window, range(-(-self._length // self._size))))
+
+    def _at(self, index: int) -> _Entry:
+        return self._window(index // self._size)[index % self._size]
+
+
+class Ascending(Windowed[int]):
+    """Integers that never descend, in windows whose last entries are known: `lasts`, one for each."""
+
+    __slots__ = ("_lasts",)
+
+    def __init__(self, lasts: Sequence[int], length: int, size: int, window: Callable[[int], Sequence[int]]) -> None:
+        super().__init__(length, size, window)
+        self._lasts = lasts
+
+    def around(self, value: int) -> tuple[int, int]:
+        """Where the window of the first entry above a value begins and ends; both the length where there is none."""
+        number = bisect_right(self._lasts, value)
+        return min(number * self._size, self._length), min((number + 1) * self._size, self._length)
+
+
+def first_above(ascending: Entries[int], value: int) -> int:
+    """The index of the first entry above a value, of integers that never descend; how many there are where none is.
+
+    Of a long column it unpacks one window, where a search of all of it would unpack many.
+    """
+    low, high = ascending.around(value) if isinstance(ascending, Ascending) else (0, len(ascending))
+    return bisect_right(ascending, value, low, high)

@@ -7,7 +7,7 @@ from itertools import repeat
 
 import msgspec
 
-from inspector.model.columns import Entries
+from inspector.model.columns import Entries, first_above
 from inspector.model.generation import Generation
 
 
@@ -59,6 +59,10 @@ class Chunks:
 
     def __len__(self) -> int:
         return len(self.ends)
+
+    def at(self, offset: int) -> int:
+        """The index of the chunk that brings the character at `offset`; how many chunks there are where none does."""
+        return first_above(self.ends, offset)
 
 
 class Grade(StrEnum):

@@ -1,6 +1,7 @@
 """The chunks of a part as one packed value: columns of numbers beside the text, never a row per chunk."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import chain
 from typing import Any, TypeVar
 
@@ -35,13 +36,13 @@ _columns = msgspec.msgpack.Decoder(
 _IS_THERE = bytes(length != _NO_LENGTH[0] for length in range(256))
 
 
-def pack_chunks(chunks: Chunks) -> bytes:
-    """Chunks as bytes."""
+def pack_chunks(chunks: Chunks, *, apart: bool = False) -> bytes:
+    """Chunks as bytes; `apart` for those from the middle of a stream, whose first numbers are large."""
     return pack(
         [
-            pack_steps(chunks.ends),
-            pack_steps(chunks.sequences),
-            _sparse(chunks.offsets_s, pack_floats),
+            pack_steps(chunks.ends, apart=apart),
+            pack_steps(chunks.sequences, apart=apart),
+            _sparse(chunks.offsets_s, partial(pack_floats, apart=apart)),
             _nested(chunks.token_ids, pack_integers),
             _nested(chunks.logprobs, pack_floats),
         ]

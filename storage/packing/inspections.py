@@ -19,10 +19,13 @@ from storage.packing.readings import (
     result_facts,
     result_from,
 )
-from storage.packing.values import pack, unpack
+from storage.packing.values import pack, unpack, unpack_list
 
 Texts = Mapping[tuple[int, str], str]
 """The text of each part of a trace, by turn (from 1) and name."""
+
+Once = dict[str, str]
+"""Words that were met, so that equal ones are kept once."""
 
 
 def texts_of(trace: Trace) -> Texts:
@@ -52,23 +55,27 @@ def pack_inspection(inspection: Inspection, texts: Texts) -> bytes:
 
 
 def unpack_inspection(raw: bytes, texts: Texts) -> Inspection:
-    """The inspection that `pack_inspection` was given with the same texts."""
-    version, name, parts, steps, status, broken, abort_reason, rules, diagnostics, *later = unpack(raw)
-    read = tuple(part_from(part, texts.get((part[0], part[1]), "")) for part in parts)
+    """The inspection that `pack_inspection` was given with the same texts.
+
+    It may say a hundred thousand things: each is unpacked by itself, and equal words are kept once.
+    """
+    version, name, parts, steps, status, broken, abort_reason, rules, diagnostics, *later = unpack_list(raw)
+    read = tuple(part_from(part, texts) for part in unpack_list(parts))
     placed = _placed(read)
-    by_code = {code: _rule(code, *said) for code, said in rules.items()}
+    by_code = {code: _rule(code, *said) for code, said in unpack(rules).items()}
+    once: Once = {}
     return Inspection(
-        version,
-        name,
+        unpack(version),
+        unpack(name),
         read,
         Chain(
-            tuple(_step_from(step, placed, texts) for step in steps),
-            Status(status),
-            _break_from(broken),
-            abort_reason,
-            tuple(later[0]) if later else (),  # an inspection from before a break told what it caused
+            tuple(_step_from(unpack(step), placed, texts, once) for step in unpack_list(steps)),
+            Status(unpack(status)),
+            _break_from(unpack(broken)),
+            unpack(abort_reason),
+            tuple(unpack(later[0])) if later else (),  # an inspection from before a break told what it caused
         ),
-        tuple(_diagnostic_from(diagnostic, by_code) for diagnostic in diagnostics),
+        tuple(_diagnostic_from(unpack(diagnostic), by_code, once) for diagnostic in unpack_list(diagnostics)),
     )
 
 
@@ -103,10 +110,10 @@ def _step_result(result: ToolResult, there: Location | None, places: Mapping[int
     return places[id(result)] if id(result) in places else result_facts(result, _text(texts, there))
 
 
-def _step_from(facts: list[Any], placed: list[Any], texts: Texts) -> Step:
+def _step_from(facts: list[Any], placed: list[Any], texts: Texts, once: Once) -> Step:
     number, call, at, outcome, result, there, certainty, retry_of, depends_on, recovered_by, recovery, *later = facts
-    location = _location_from(at)
-    result_location = None if there is None else _location_from(there)
+    location = _location_from(at, once)
+    result_location = None if there is None else _location_from(there, once)
     if isinstance(result, list):
         result = result_from(result, _text(texts, result_location))
     elif result is not None:
@@ -135,8 +142,9 @@ def _location(location: Location) -> list[Any]:
     return [location.turn, location.part, location.range.start, location.range.end]
 
 
-def _location_from(facts: list[Any]) -> Location:
-    return Location(facts[0], facts[1], Range(facts[2], facts[3]))
+def _location_from(facts: list[Any], once: Once) -> Location:
+    turn, part, start, end = facts
+    return Location(turn, once.setdefault(part, part), Range(start, end))
 
 
 def _break(broken: Break | None) -> list[Any] | None:
@@ -162,16 +170,16 @@ def _diagnostic(diagnostic: Diagnostic) -> list[Any]:
     return [fault.rule.code, place, moved, fault.message, fault.hint, fix, fault.path, related]
 
 
-def _diagnostic_from(facts: list[Any], rules: Mapping[str, Rule]) -> Diagnostic:
+def _diagnostic_from(facts: list[Any], rules: Mapping[str, Rule], once: Once) -> Diagnostic:
     code, place, moved, message, hint, fix, path, related = facts
-    location = _location_from(place)
+    location = _location_from(place, once)
     fault = Fault(
         rules[code],
         Range(*moved) if moved else location.range,
-        message,
-        hint,
+        once.setdefault(message, message),
+        hint and once.setdefault(hint, hint),
         Fix(tuple(Edit(Range(start, end), text) for start, end, text in fix[1]), fix[0]) if fix else None,
-        path,
+        path and once.setdefault(path, path),
         tuple(Related(Range(start, end), text) for start, end, text in related),
     )
     return Diagnostic(location, fault)

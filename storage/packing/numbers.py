@@ -12,6 +12,7 @@ from storage.packing.values import pack, unpack
 
 _MICROSECONDS = "u"
 _ANY = "?"
+_FROM, _FROM_BYTES = "^", 8  # steps from a first integer that stands before them
 BYTES = "b"
 """The kind of array whose numbers are a byte each."""
 
@@ -39,26 +40,34 @@ def unpack_integers(packed: Packed) -> Sequence[int]:
     return unpack(raw) if code == _ANY else _numbers(code, raw)
 
 
-def pack_steps(values: Sequence[int]) -> Packed:
-    """Integers that mostly ascend by little: kept as differences."""
-    return pack_integers(list(map(sub, values, chain((0,), values))))
+def pack_steps(values: Sequence[int], *, apart: bool = False) -> Packed:
+    """Integers that mostly ascend by little: kept as differences; `apart` keeps a first one that may be large."""
+    steps = list(map(sub, values, chain((0,), values)))
+    if not apart or not steps or not -(2**63) <= steps[0] < 2**63:
+        return pack_integers(steps)
+    first, steps[0] = steps[0], 0
+    code, raw = pack_integers(steps)
+    return _FROM + code, first.to_bytes(_FROM_BYTES, "little", signed=True) + raw
 
 
 def unpack_steps(packed: Packed) -> Column[int]:
     """The integers that `pack_steps` was given."""
+    steps, first = _steps(packed)
     code, raw = packed
-    steps = unpack_integers(packed)
-    if code == BYTES and bytes(raw).count(1, 1) == len(raw) - 1:  # numbered without a gap, as chunks mostly are
-        return Numbers(range(steps[0], steps[0] + len(steps)))
-    return Sums(steps)
+    if code.endswith(BYTES) and bytes(raw).count(1, len(raw) - len(steps) + 1) == len(steps) - 1:
+        return Numbers(range(first + steps[0], first + steps[0] + len(steps)))  # without a gap, as chunks mostly are
+    return Sums(steps, first)
 
 
-def pack_floats(values: Sequence[float]) -> Packed:
-    """Floats, to the last bit; whole microseconds and single precision, where they are just that, take less room."""
+def pack_floats(values: Sequence[float], *, apart: bool = False) -> Packed:
+    """Floats, to the last bit; whole microseconds and single precision, where they are just that, take less room.
+
+    `apart` keeps a first one that may be large, of those that mostly ascend by little.
+    """
     doubles = array("d", values)
     steps = _as_microseconds(doubles)
     if steps and _same(_from_microseconds(steps), doubles):
-        code, raw = pack_steps(steps)
+        code, raw = pack_steps(steps, apart=apart)
         return _MICROSECONDS + code, raw
     singles = _as_singles(doubles)
     if singles is not None and _same(array("d", singles), doubles):
@@ -70,8 +79,17 @@ def unpack_floats(packed: Packed) -> Column[float]:
     """The floats that `pack_floats` was given."""
     code, raw = packed
     if code.startswith(_MICROSECONDS):
-        return Seconds(unpack_integers((code[1:], raw)))
+        return Seconds(*_steps((code.removeprefix(_MICROSECONDS), raw)))
     return Numbers(_numbers(code, raw))
+
+
+def _steps(packed: Packed) -> tuple[Sequence[int], int]:
+    """Steps as they were packed, and what the first one is from."""
+    code, raw = packed
+    if not code.startswith(_FROM):
+        return unpack_integers(packed), 0
+    behind = memoryview(raw)[_FROM_BYTES:]
+    return unpack_integers((code.removeprefix(_FROM), behind)), int.from_bytes(raw[:_FROM_BYTES], "little", signed=True)
 
 
 def _as_microseconds(values: Sequence[float]) -> list[int]:

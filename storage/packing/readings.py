@@ -4,7 +4,7 @@ A text that the part's own text holds at a known range (a call's raw arguments, 
 nor is an argument value that its raw text gives back exactly.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -13,7 +13,7 @@ from inspector.inspection import PartInspection
 from inspector.model import Json, Parameter, Span, SpanKind, ToolCall, ToolResult
 from inspector.text import Range
 from storage.packing.records import tool_facts, tool_from
-from storage.packing.values import packable
+from storage.packing.values import packable, unpack, unpack_list
 
 _KINDS = tuple(SpanKind)
 _NUMBER = {kind: number for number, kind in enumerate(_KINDS)}
@@ -38,17 +38,19 @@ def part_reading(part: PartInspection, text: str) -> list[Any]:
     ]
 
 
-def part_from(facts: list[Any], text: str) -> PartInspection:
-    """The part that `part_reading` was given with the same text."""
-    turn, part, name, spans, labels, calls, results, definitions = facts
+def part_from(packed: msgspec.Raw, texts: Mapping[tuple[int, str], str]) -> PartInspection:
+    """The part that `part_reading` was given with the same text, which is one of these by turn and name."""
+    turn, part, name, spans, labels, calls, results, definitions = unpack_list(packed)
+    number, named = unpack(turn), unpack(part)
+    text = texts.get((number, named), "")
     return PartInspection(
-        turn,
-        part,
-        name,
-        _spans_from(iter(spans), labels, -1),
-        tuple(call_from(call, text) for call in calls),
-        tuple(result_from(result, text) for result in results),
-        tuple(tool_from(tool) for tool in definitions),
+        number,
+        named,
+        unpack(name),
+        _spans_from(iter(unpack(spans)), unpack(labels), -1),
+        tuple(call_from(unpack(call), text) for call in unpack_list(calls)),
+        tuple(result_from(unpack(result), text) for result in unpack_list(results)),
+        tuple(tool_from(tool) for tool in unpack(definitions)),
     )
 
 

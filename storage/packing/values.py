@@ -37,9 +37,17 @@ def packable(value: Any) -> Any:
         return Ext(_DEEP, _encode(_flat(value)))
 
 
-def unpack(raw: bytes | memoryview) -> Any:
+def unpack(raw: bytes | memoryview | msgspec.Raw) -> Any:
     """The value that `pack` was given; msgspec.MsgspecError or another ValueError for bytes that it never made."""
     return _decode(raw)
+
+
+def unpack_list(raw: bytes | memoryview | msgspec.Raw) -> list[msgspec.Raw]:
+    """The items of a list that `pack` was given, each still packed: `unpack` them one by one where they are many."""
+    try:
+        return _items(raw)
+    except msgspec.ValidationError:  # one that is nested so deep that it is packed as something else
+        return [msgspec.Raw(pack(packable(item))) for item in unpack(raw)]
 
 
 def _is_plain(value: Any) -> bool:
@@ -139,3 +147,4 @@ def _extension(code: int, raw: memoryview) -> Any:
 
 
 _decode = msgspec.msgpack.Decoder(ext_hook=_extension).decode
+_items = msgspec.msgpack.Decoder(list[msgspec.Raw]).decode

@@ -30,6 +30,7 @@ from inspector.model import (
 from inspector.rules.catalogue import RULES
 from inspector.text import Range
 from storage import Store, open_store
+from storage.packing.values import pack, unpack, unpack_list
 from tests.storage.samples import BAD_CALL, GOOD_CALL, TOOLS, inspected, trace
 from tests.strategies import json_values, texts, tool_definitions, traces
 
@@ -238,3 +239,12 @@ def test_tools_that_every_turn_repeats_are_kept_once(store: Store) -> None:
     assert store.stats().tools == 2
     generations = [turn.generation for turn in store.trace(1).turns if turn.generation is not None]
     assert [one.tools for one in generations] == [TOOLS, TOOLS]
+
+
+@pytest.mark.parametrize("depth", [3, 95, 400])
+def test_the_items_of_a_list_come_back_one_by_one_however_deep_they_are(depth: int) -> None:
+    deep: Any = "\ud800"
+    for _ in range(depth):
+        deep = [deep]
+    items = [1, deep, "words", None, {"a": 2**80}]
+    assert [unpack(item) for item in unpack_list(pack(items))] == items

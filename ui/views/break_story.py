@@ -1,13 +1,13 @@
 """The break of a trace as a good compiler tells an error: what broke, where, why, what helps, and what came of it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from inspector.chain.endings import cut_words
-from inspector.chain.speech import admission
+from inspector.chain.speech import HEARD, admission
 from inspector.chain.steps import Break, Chain, Reaction, Status, Step, StepOutcome
 from inspector.diagnostics import Diagnostic, Location
 from inspector.inspection import Inspection
-from inspector.model import Role, SpanKind, Trace
+from inspector.model import Role, Span, SpanKind, Trace
 from inspector.text import LineIndex
 from ui.views.diagnostic import place_words
 from ui.views.excerpt import Excerpt
@@ -146,21 +146,34 @@ def _words_on(trace: Trace, inspection: Inspection, broken: Break) -> tuple[int,
     """The turn and the words in which the agent owned up to the break, or else its last words after it."""
     step = inspection.chain.steps[broken.step - 1]
     known = (step.result_location or step.location).turn
-    spoken = [said for said in _speeches(trace, inspection) if said[0] > known]
+    spoken = list(_speeches(trace, inspection, known))
     if broken.reaction is not Reaction.REPORTED:
         return spoken[-1] if spoken and broken.reaction is not None else None
     admitted = ((turn, words) for turn, text in (*spoken[-1:], *spoken) if (words := admission(text)) is not None)
     return next(admitted, None)
 
 
-def _speeches(trace: Trace, inspection: Inspection) -> Iterator[tuple[int, str]]:
+def _speeches(trace: Trace, inspection: Inspection, after: int) -> Iterator[tuple[int, str]]:
+    """What the agent said behind a turn: the turn, and how its words begin."""
     for found in inspection.parts:
         turn = trace.turns[found.turn - 1]
-        part = turn.part(found.part) if turn.role is Role.ASSISTANT and found.part == "text" else None
+        is_said = found.turn > after and turn.role is Role.ASSISTANT and found.part == "text"
+        part = turn.part(found.part) if is_said else None
         if part is not None:
-            said = "".join(span.inner.of(part.text) for span in found.spans if span.kind is SpanKind.TEXT)
+            said = _beginning(part.text, found.spans)
             if said.strip():
                 yield found.turn, said
+
+
+def _beginning(text: str, spans: Iterable[Span]) -> str:
+    """The first words of some spans, as many as anybody looks at: a text may have millions."""
+    said: list[str] = []
+    room = HEARD
+    for span in spans:
+        if span.kind is SpanKind.TEXT and room > 0:
+            said.append(text[span.inner.start : min(span.inner.end, span.inner.start + room)])
+            room -= len(said[-1])
+    return "".join(said)
 
 
 def _same(diagnostic: Diagnostic, place: Location) -> bool:

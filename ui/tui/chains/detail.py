@@ -17,7 +17,7 @@ from ui.views.visible import visible_runs
 from ui.views.wording import quoted, wrapped
 
 _PATIENCE_S = 0.06  # a cursor that runs over a trace does not make it be read
-_LONGEST = 4_000_000  # characters of a trace that is read just to be glanced at
+_LONGEST, _MOST = 4_000_000, 5_000  # characters, turns and calls of a trace that is read just to be glanced at
 _KEPT = 64
 _GLANCE = 400
 
@@ -73,7 +73,7 @@ def _said(summary: TraceSummary) -> tuple[Line, ...]:
 
 def _looked_up(store: Store, *, summary: TraceSummary, wanted: str, width: int) -> list[Line]:
     lines: list[Line] = []
-    if summary.characters <= _LONGEST:
+    if summary.characters <= _LONGEST and summary.turns + summary.tool_calls <= _MOST:
         lines.append(minimap(*store.inspected(summary.id), width))
     else:
         lines.append((Run("a long trace; open it to see its map", Style.DIM),))

@@ -9,6 +9,9 @@ from ui.views.dissect.dissection import Dissection
 from ui.views.dissect.verdict import landing
 from ui.views.open_turns import continued
 
+_LONG = 1_000_000
+_OF_A_TURN = _OF_A_FAULT = 1_000  # characters that take as much memory as what is known of one
+
 
 @dataclass(frozen=True, slots=True)
 class Opened:
@@ -23,6 +26,15 @@ class Opened:
     def id(self) -> int:
         """The trace's number in the database."""
         return self.summary.id
+
+    @property
+    def is_long(self) -> bool:
+        """Whether it takes so much memory that it is let go of before another trace is read."""
+        said = self.summary
+        return (
+            said.characters + _OF_A_TURN * (said.turns + said.tool_calls) + _OF_A_FAULT * (said.errors + said.warnings)
+            > _LONG
+        )
 
     def landing(self, step: int | None) -> Location | None:
         """Where to begin to look: the step that is named, else the break, the first fault, or the end."""

@@ -172,6 +172,8 @@ class DissectorScreen(TraceMoves):
     async def _read(self, id: int, step: int | None) -> None:
         status = self.query_one(StatusLine)
         status.said, status.working = Said(("chains", f"trace {id}")), "reading the trace"
+        if self._opened is not None and self._opened.is_long:
+            self._show_nothing()  # two long traces at once would take twice the memory
         try:
             found = await self.access.ask(partial(opened, id=id))
         except WeaklinkError as error:

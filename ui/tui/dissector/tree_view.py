@@ -35,7 +35,7 @@ class TreeView(LineView, inherit_bindings=False):
     @property
     def row(self) -> TreeRow | None:
         """The row under the cursor."""
-        return self._tree.rows[self.cursor] if self._tree is not None and self._tree.count else None
+        return self._tree.row(self.cursor) if self._tree is not None and self._tree.count else None
 
     def show_tree(self, tree: Tree) -> None:
         """Show a tree, from its beginning."""
@@ -59,7 +59,7 @@ class TreeView(LineView, inherit_bindings=False):
             self.renew()
         with self.prevent(LineView.Moved):
             self.move_to(index, centred=True)
-        return self._tree.rows[index]
+        return self._tree.row(index)
 
     def action_turn_over(self) -> None:
         """Show what lies in the row, or hide it."""
@@ -123,6 +123,6 @@ class TreeView(LineView, inherit_bindings=False):
             self.app.call_from_thread(self._show_read, tree, row)
 
     def _show_read(self, tree: Tree, row: TreeRow) -> None:
-        index = next((at for at, one in enumerate(tree.rows) if one.key == row.key), None)
+        index = tree.find(row.key)
         if tree is self._tree and index is not None and tree.expand(index):
             self.renew()

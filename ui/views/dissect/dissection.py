@@ -1,9 +1,13 @@
 """A trace and its inspection, looked up by place: what the tree, the stream and the side views share."""
 
+from array import array
 from bisect import bisect_left
 from collections import defaultdict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
+from typing import overload
 
 from inspector.diagnostics import Diagnostic, Location
 from inspector.inspection import Inspection, PartInspection
@@ -17,8 +21,24 @@ _SEVERITIES = tuple(Severity)
 Order = tuple[int, int, int, int]
 """Where a place stands among all: turn, part, beginning, end; before a turn's parts what lies in none."""
 
-Ordered = tuple[tuple[Order, int], ...]
-"""Places in order, each with its index in the list that it comes from."""
+
+class Ordered(Sequence[Order]):
+    """Where things stand, in order; `indices` say which of them each is in the list that they come from."""
+
+    def __init__(self, indices: Sequence[int], order_of: Callable[[int], Order]) -> None:
+        self.indices, self._order_of = indices, order_of
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    @overload
+    def __getitem__(self, at: int) -> Order: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Order]: ...
+    def __getitem__(self, at: int | slice) -> Order | Sequence[Order]:
+        if isinstance(at, slice):
+            return [self._order_of(index) for index in self.indices[at]]
+        return self._order_of(self.indices[at])
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,17 +131,29 @@ class Dissection:
         part = self.part(location.turn, location.part)
         return location.turn, part.index if part else -1, location.range.start, location.range.end
 
-    @cached_property
+    @property
     def fault_orders(self) -> Ordered:
         """The diagnostics in the order of their places."""
-        found = self.inspection.diagnostics
-        return tuple(sorted((self.order_of(one.location), index) for index, one in enumerate(found)))
+        return Ordered(self._fault_indices, self._order_of_fault)
 
-    @cached_property
+    @property
     def step_orders(self) -> Ordered:
         """The steps in the order in which their calls begin."""
-        begun = ((*self.order_of(step.location)[:3], 0) for step in self.inspection.chain.steps)
-        return tuple(sorted((order, index) for index, order in enumerate(begun)))
+        return Ordered(self._step_indices, self._order_of_step)
+
+    @cached_property
+    def _fault_indices(self) -> Sequence[int]:
+        return _sorted(len(self.inspection.diagnostics), self._order_of_fault)
+
+    @cached_property
+    def _step_indices(self) -> Sequence[int]:
+        return _sorted(len(self.inspection.chain.steps), self._order_of_step)
+
+    def _order_of_fault(self, index: int) -> Order:
+        return self.order_of(self.inspection.diagnostics[index].location)
+
+    def _order_of_step(self, index: int) -> Order:
+        return *self.order_of(self.inspection.chain.steps[index].location)[:3], 0
 
     @cached_property
     def _by_part(self) -> dict[tuple[int, str], list[Diagnostic]]:
@@ -136,6 +168,14 @@ class Dissection:
         for one in self.inspection.diagnostics:
             grouped[one.location.turn].append(one)
         return grouped
+
+
+def _sorted(count: int, order_of: Callable[[int], Order]) -> Sequence[int]:
+    """The indices of things in the order of their places; nothing else is kept of those, which may be many."""
+    indices = array("Q", range(count))
+    if all(before <= later for before, later in pairwise(map(order_of, indices))):
+        return indices
+    return array("Q", sorted(indices, key=order_of))
 
 
 def worst_of(diagnostics: tuple[Diagnostic, ...] | list[Diagnostic]) -> Severity | None:

@@ -1,6 +1,5 @@
 """The lanes below a row of the stream: the chunks that it arrived in, their token ids and log probabilities."""
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TypeAlias
@@ -25,8 +24,8 @@ def lane_lines(part: Part, place: Range, cells: Sequence[int], options: StreamOp
     chunks = part.chunks
     if chunks is None or not (options.chunks or options.ids or options.logprobs) or not len(place):
         return
-    first = bisect_right(chunks.ends, place.start) if place.start else 0
-    last = bisect_left(chunks.ends, place.end)
+    first = chunks.at(place.start) if place.start else 0
+    last = chunks.at(place.end - 1)
     if options.chunks:
         drawn = _boundaries(chunks, place, cells, range(first, min(last + 1, len(chunks))), room)
         if drawn:
@@ -45,7 +44,7 @@ def chunk_words(part: Part, offset: int) -> str:
     chunks = part.chunks
     if chunks is None or not len(chunks):
         return "text only"
-    index = min(bisect_right(chunks.ends, offset), len(chunks) - 1)
+    index = min(chunks.at(offset), len(chunks) - 1)
     said = [f"chunk {chunks.sequences[index]}"]
     at_s = chunks.offsets_s[index] if chunks.offsets_s else None
     if at_s is not None:

@@ -33,9 +33,9 @@ def next_step(dissection: Dissection, location: Location, *, back: bool = False)
     """The nearest step whose call stands behind a place, or before it; None at the end."""
     steps, orders = dissection.inspection.chain.steps, dissection.step_orders
     here = (*dissection.order_of(location)[:3], 0)
-    at = bisect_right(orders, here, key=_order) - 1
-    if at >= 0 and _is_in(location, steps[orders[at][1]].location):
-        here = orders[at][0]
+    at = bisect_right(orders, here) - 1
+    if at >= 0 and _is_in(location, steps[orders.indices[at]].location):
+        here = orders[at]
     index = _beside(orders, here, back=back)
     return None if index is None else steps[index]
 
@@ -73,12 +73,8 @@ def _last(pattern: re.Pattern[str], text: str, before: int | None) -> Range | No
 
 
 def _beside(ordered: Ordered, here: Order, *, back: bool) -> int | None:
-    at = bisect_left(ordered, here, key=_order) - 1 if back else bisect_right(ordered, here, key=_order)
-    return ordered[at][1] if 0 <= at < len(ordered) else None
-
-
-def _order(one: tuple[Order, int]) -> Order:
-    return one[0]
+    at = bisect_left(ordered, here) - 1 if back else bisect_right(ordered, here)
+    return ordered.indices[at] if 0 <= at < len(ordered) else None
 
 
 def _is_in(inner: Location, outer: Location) -> bool:

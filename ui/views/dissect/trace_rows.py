@@ -26,10 +26,11 @@ _Found = TypeVar("_Found", ToolCall, ToolResult)
 def turn_rows(dissection: Dissection) -> Iterator[TreeRow]:
     """A row for each turn."""
     for number in range(1, len(dissection.trace.turns) + 1):
-        yield _turn(dissection, number)
+        yield turn_row(dissection, number)
 
 
-def _turn(dissection: Dissection, number: int) -> TreeRow:
+def turn_row(dissection: Dissection, number: int) -> TreeRow:
+    """The row of a turn, by its number from 1."""
     turn = dissection.trace.turns[number - 1]
     parts = dissection.parts_of(number)
     wrong = tuple(dissection.wrong_in_turn(number))

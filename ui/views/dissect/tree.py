@@ -1,10 +1,12 @@
 """The tree of a trace as the rows of a screen: what is expanded, and which row a place belongs to."""
 
+from bisect import bisect_left
 from collections.abc import Iterable
+from typing import TypeAlias
 
 from inspector.diagnostics import Location
 from ui.views.dissect.dissection import Dissection
-from ui.views.dissect.trace_rows import turn_rows
+from ui.views.dissect.trace_rows import turn_row
 from ui.views.dissect.tree_row import TreeRow
 from ui.views.palette import Style
 from ui.views.run import Line, Run, clipped
@@ -13,24 +15,44 @@ HEAVY = 400_000
 """How many characters of JSON are read at once without being asked for: more take longer than a key should."""
 
 Key = tuple[str | int, ...]
+_Row: TypeAlias = TreeRow | int
+"""A row, or the number of a turn whose row nobody has looked at yet."""
 
 
 class Tree:
-    """The visible rows of a trace, in order. Nothing is made of what lies in a row before it is expanded."""
+    """The visible rows of a trace, in order. None is made before it is looked at, nor what lies in it."""
 
     def __init__(self, dissection: Dissection) -> None:
-        self.rows: list[TreeRow] = list(turn_rows(dissection))
+        self._dissection = dissection
+        self._rows: list[_Row] = list(range(1, len(dissection.trace.turns) + 1))
         self._grown: dict[Key, list[TreeRow]] = {}
         self._open: set[Key] = set()
 
     @property
     def count(self) -> int:
         """How many rows are visible."""
-        return len(self.rows)
+        return len(self._rows)
+
+    @property
+    def rows(self) -> list[TreeRow]:
+        """All of them, which takes a while where they are many."""
+        return [self.row(index) for index in range(self.count)]
+
+    def row(self, index: int) -> TreeRow:
+        """A visible row."""
+        row = self._rows[index]
+        if isinstance(row, int):
+            self._rows[index] = row = turn_row(self._dissection, row)
+        return row
+
+    def find(self, key: Key) -> int | None:
+        """The index of the visible row with this key."""
+        first = bisect_left(self._rows, key[0], key=_turn)
+        return next((at for at in range(first, self.count) if self._key(at) == key), None)
 
     def line(self, index: int, width: int) -> Line:
         """A row as a line: its depth, whether it can be expanded, and its label."""
-        row = self.rows[index]
+        row = self.row(index)
         sign = " " if not row.expandable else "▾" if self.is_open(row) else "▸"
         return clipped((Run("  " * min(row.depth, 12)), Run(f"{sign} ", Style.GUTTER), *row.label), width)
 
@@ -50,52 +72,65 @@ class Tree:
 
     def expand(self, index: int) -> bool:
         """Show what lies in a row; whether that changed anything."""
-        row = self.rows[index]
+        row = self.row(index)
         if not row.expandable or self.is_open(row):
             return False
         self._open.add(row.key)
-        self.rows[index + 1 : index + 1] = self._visible(self.grow(row))
+        self._rows[index + 1 : index + 1] = self._visible(self.grow(row))
         return True
 
     def collapse(self, index: int) -> bool:
         """Hide what lies in a row; whether that changed anything."""
-        row = self.rows[index]
+        row = self.row(index)
         if not self.is_open(row):
             return False
         self._open.discard(row.key)
         end = index + 1
-        while end < len(self.rows) and self.rows[end].depth > row.depth:
+        while end < self.count and _depth(self._rows[end]) > row.depth:
             end += 1
-        del self.rows[index + 1 : end]
+        del self._rows[index + 1 : end]
         return True
 
     def parent(self, index: int) -> int | None:
         """The index of the row that a row lies in; None for a turn."""
-        depth = self.rows[index].depth
-        return next((at for at in range(index - 1, -1, -1) if self.rows[at].depth < depth), None)
+        depth = _depth(self._rows[index])
+        return next((at for at in range(index - 1, -1, -1) if _depth(self._rows[at]) < depth), None)
 
     def reveal(self, location: Location) -> int | None:
         """Expand what is needed to see the innermost row that holds a place, and say which it is; None without one.
 
         What would take a while to expand stays as it is: the row that holds it is the answer then.
         """
-        index = next((at for at, row in enumerate(self.rows) if row.key == (location.turn,)), None)
-        while index is not None and self.rows[index].expandable and not self.is_heavy(self.rows[index]):
-            inside = _holding(self.grow(self.rows[index]), location)
+        index = self.find((location.turn,))
+        while index is not None and self.row(index).expandable and not self.is_heavy(self.row(index)):
+            inside = _holding(self.grow(self.row(index)), location)
             if inside is None:
                 break
             self.expand(index)
-            index = next(at for at in range(index + 1, len(self.rows)) if self.rows[at] is inside)
+            index = next(at for at in range(index + 1, self.count) if self._rows[at] is inside)
         return index
 
-    def _visible(self, rows: Iterable[TreeRow]) -> list[TreeRow]:
+    def _key(self, index: int) -> Key:
+        row = self._rows[index]
+        return (row,) if isinstance(row, int) else row.key
+
+    def _visible(self, rows: Iterable[TreeRow]) -> list[_Row]:
         """Rows with what lies in those that were open when they were last seen."""
-        shown: list[TreeRow] = []
+        shown: list[_Row] = []
         for row in rows:
             shown.append(row)
             if self.is_open(row):
                 shown += self._visible(self.grow(row))
         return shown
+
+
+def _turn(row: _Row) -> str | int:
+    """The turn that a row lies in: its key begins with it."""
+    return row if isinstance(row, int) else row.key[0]
+
+
+def _depth(row: _Row) -> int:
+    return 0 if isinstance(row, int) else row.depth
 
 
 def _holding(rows: Iterable[TreeRow], location: Location) -> TreeRow | None:

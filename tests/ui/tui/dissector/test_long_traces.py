@@ -1,0 +1,65 @@
+"""A long trace is let go of before another one is read; the screen says that it reads, and can be left."""
+
+import asyncio
+import gc
+import threading
+import weakref
+from pathlib import Path
+
+import pytest
+
+from inspector.inspection import inspect_trace
+from inspector.model import Part, Role, Trace, Turn
+from storage import Store, open_store
+from tests.ui.tui.apps import at_home, running, settled, shown
+from tests.ui.tui.dissector.stage import WIDE, Stage
+
+_AT_ONCE = 6  # questions that the store is asked at a time
+
+
+def _stored(path: Path, characters: int) -> str:
+    with open_store(path) as store:
+        for number in range(2):
+            words = f"trace {number} " + "words " * (characters // 6)
+            trace = Trace((Turn(Role.USER, (Part("text", words),)),), name=f"run {number}", format="hermes")
+            store.save([(trace, inspect_trace(trace))])
+    return str(path)
+
+
+@pytest.mark.parametrize("key", ["ctrl+r", "}", "{"])
+@pytest.mark.parametrize("characters", [1_200_000, 6_000], ids=["long", "short"])
+async def test_a_trace_that_is_long_is_gone_while_another_is_read(tmp_path: Path, key: str, characters: int) -> None:
+    where = _stored(tmp_path / "runs.db", characters)
+    async with running(where, size=WIDE, named="1" if key == "{" else "2") as (app, pilot):
+        stage, go_on = Stage(app, pilot), threading.Event()
+        assert stage.screen.found is not None
+        before = weakref.ref(stage.screen.found.dissection)
+
+        def wait(_: Store) -> None:
+            go_on.wait(20)
+
+        waiting = [asyncio.create_task(stage.screen.access.ask(wait)) for _ in range(_AT_ONCE)]
+        await asyncio.sleep(0.05)
+        await pilot.press(key)
+        await asyncio.sleep(0.2)
+        gc.collect()
+        is_kept = before() is not None
+        said = shown(app)
+        go_on.set()
+        await asyncio.gather(*waiting)
+        await settled(pilot)
+        assert is_kept == (characters < 1_000_000)
+        assert "reading the trace" in said
+        assert stage.screen.found is not None
+
+
+async def test_a_reading_can_be_left(tmp_path: Path) -> None:
+    async with running(_stored(tmp_path / "runs.db", 1_200_000), size=WIDE, named="1") as (app, pilot):
+        stage, go_on = Stage(app, pilot), threading.Event()
+        waiting = [asyncio.create_task(stage.screen.access.ask(lambda _: go_on.wait(20))) for _ in range(_AT_ONCE)]
+        await asyncio.sleep(0.05)
+        await pilot.press("ctrl+r")
+        await pilot.press("e", "]", "j", "G", "escape")
+        assert at_home(app)
+        go_on.set()
+        await asyncio.gather(*waiting)
