@@ -98,9 +98,15 @@ class WeaklinkApp(App[None]):
         timeout: float | None = None,
         markup: bool = False,
     ) -> None:
-        """Say something for a moment, as it is written, whoever says it: much of it quotes a trace."""
-        shown = settled(visible_line(message))
-        super().notify(shown, title=visible_line(title), severity=severity, timeout=timeout, markup=False)
+        """Say something for a moment, as it is written, whoever says it: much of it quotes a trace.
+
+        What still stands there is said anew, not twice.
+        """
+        shown, head = settled(visible_line(message)), visible_line(title)
+        for one in list(self._notifications):
+            if (one.message, one.title, one.severity) == (shown, head, severity):
+                self._unnotify(one, refresh=False)
+        super().notify(shown, title=head, severity=severity, timeout=timeout, markup=False)
 
     def action_commands(self) -> None:
         """List what can be done here."""

@@ -19,7 +19,7 @@ from ui.tui.line_view import LineView, settled
 from ui.views.palette import Style
 from ui.views.run import Line, Run, clipped, padded
 from ui.views.visible import visible_line, visible_runs
-from ui.views.wording import quoted
+from ui.views.wording import quoted, wrapped
 
 _NAME = 16
 
@@ -116,9 +116,9 @@ class LineDialog(ModalScreen[str | None]):
     ) -> None:
         super().__init__()
         self._title = title
-        self._about = about
         self._typed = typed
         self._wrong = wrong
+        self._said: Line = quoted(about, Style.DIM)
 
     def compose(self) -> ComposeResult:
         """The line, and a sentence below it."""
@@ -129,9 +129,12 @@ class LineDialog(ModalScreen[str | None]):
             yield LineBar()
 
     def on_mount(self) -> None:
-        """Say what it is about."""
-        self.query_one(LineBar).say([quoted(self._about, Style.DIM)])
+        """Begin to type."""
         self.query_one(Input).focus()
+
+    def on_resize(self) -> None:
+        """Sentences are wrapped at the box's edge."""
+        self.call_after_refresh(self._say)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Take it, if nothing is wrong with it."""
@@ -139,7 +142,8 @@ class LineDialog(ModalScreen[str | None]):
         if wrong is None:
             self.dismiss(event.value)
         else:
-            self.query_one(LineBar).say([(Run("✖ ", Style.ERROR), *quoted(wrong))])
+            self._said = (Run("✖ ", Style.ERROR), *quoted(wrong))
+            self._say()
 
     async def action_accept(self) -> None:
         """Take what was typed."""
@@ -148,3 +152,9 @@ class LineDialog(ModalScreen[str | None]):
     def action_close(self) -> None:
         """Take nothing."""
         self.dismiss(None)
+
+    def _say(self) -> None:
+        for bar in self.query(LineBar):  # none while the dialog goes
+            lines = list(wrapped(self._said, max(bar.size.width, 20)))
+            bar.styles.height = max(len(lines), 1)
+            bar.say(lines)

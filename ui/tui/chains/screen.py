@@ -29,6 +29,7 @@ from ui.views.run import Line, Run
 from ui.views.visible import visible_line
 from ui.views.wording import counted
 
+_OF_RUNNING = frozenset({"chains.live"})
 _INDEXED = 100  # traces that are read into the text index at a time
 
 
@@ -254,7 +255,9 @@ class ChainsScreen(OpeningChains):
             self.failed(error)
 
     def _look(self) -> None:
-        self.query_one(ChainDetail).look_at(self.chains.current, self.chains.wanted)
+        current = self.chains.current
+        self.query_one(ChainDetail).look_at(current, self.chains.wanted)
+        self.query_one(KeyFooter).besides = _OF_RUNNING if current is not None and current.running else frozenset()
 
     def say_all(self) -> None:
         """Say everything that the lines above the list say."""

@@ -98,6 +98,7 @@ class SidePane(Vertical):
         self.kind = SideKind.VERDICT
         self.flow: DataFlow | None = None
         self.marks: tuple[Mark, ...] = ()
+        self.grows = False
         self._dissection: Dissection | None = None
         self._place: Location | None = None
         self._source: SideSource | None = None
@@ -222,7 +223,7 @@ class SidePane(Vertical):
         place = self._place
         match self.kind:
             case SideKind.VERDICT:
-                return verdict(dissection, width)
+                return verdict(dissection, width, is_running=self.grows)
             case SideKind.DIAGNOSTICS:
                 return diagnostic_list(dissection)
             case SideKind.STEPS:
