@@ -1,11 +1,15 @@
 """The terminal debugger as an application: its themes, its keys, and which screen is opened by what."""
 
+from collections.abc import Mapping
 from functools import partial
 from typing import ClassVar
 
+from textual.actions import ActionParseResult
 from textual.app import App
 from textual.binding import BindingType
+from textual.dom import DOMNode
 from textual.notifications import SeverityLevel
+from textual.screen import Screen
 
 from inspector.errors import WeaklinkError
 from ui.tui.chains.chain_list import ChainList
@@ -107,6 +111,19 @@ class WeaklinkApp(App[None]):
             if (one.message, one.title, one.severity) == (shown, head, severity):
                 self._unnotify(one, refresh=False)
         super().notify(shown, title=head, severity=severity, timeout=timeout, markup=False)
+
+    async def run_action(
+        self,
+        action: "str | ActionParseResult",
+        default_namespace: DOMNode | None = None,
+        namespaces: Mapping[str, DOMNode] | None = None,
+    ) -> bool:
+        """Do what a key says; where its screen is still being made, once it is there: fast fingers lose no key."""
+        screen = default_namespace
+        if isinstance(screen, Screen) and not screen.is_mounted:
+            screen.call_later(super().run_action, action, screen, namespaces)
+            return True
+        return await super().run_action(action, default_namespace, namespaces)
 
     def action_commands(self) -> None:
         """List what can be done here."""

@@ -13,6 +13,7 @@ from textual.widgets import Input
 
 from ui.tui.commands import Command, bindings
 from ui.tui.help_screen import CLOSE
+from ui.tui.leaving import LeftOnce
 from ui.tui.line_bar import LineBar
 from ui.tui.line_input import LineInput
 from ui.tui.line_view import LineView, settled
@@ -33,7 +34,7 @@ class Choice:
     value: str
 
 
-class ChoiceDialog(ModalScreen[str | None]):
+class ChoiceDialog(LeftOnce[str | None], ModalScreen[str | None]):
     """Gives the value of what was chosen, or None."""
 
     ACTIONS: ClassVar[tuple[Command, ...]] = (CLOSE,)
@@ -93,7 +94,7 @@ class _Choices:
         return clipped((*name, Run(" "), *visible_runs(one.about[:400])), width)
 
 
-class LineDialog(ModalScreen[str | None]):
+class LineDialog(LeftOnce[str | None], ModalScreen[str | None]):
     """Gives the line that was typed, or None; `wrong` says what is wrong with a line in a sentence, or None."""
 
     ACTIONS: ClassVar[tuple[Command, ...]] = (

@@ -64,6 +64,7 @@ class KeyFooter(Widget):
     def on_resize(self) -> None:
         """Another width holds other labels, also while a dialog lies above."""
         self._rows = _laid_out(self._shown, self.size.width)
+        self.refresh()
 
     def render_line(self, y: int) -> Strip:
         """One of the two lines."""

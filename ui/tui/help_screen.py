@@ -11,6 +11,7 @@ from textual.widgets import Static
 
 from ui.tui.commands import Command, bindings
 from ui.tui.keymap import keymap_path
+from ui.tui.leaving import LeftOnce
 from ui.tui.line_view import Lines, LineView
 from ui.views.palette import Style
 from ui.views.run import Line, Run, padded
@@ -39,7 +40,7 @@ def help_lines(commands: Iterable[Command], keys: Mapping[str, tuple[str, ...]],
         yield line
 
 
-class HelpScreen(ModalScreen[None]):
+class HelpScreen(LeftOnce[None], ModalScreen[None]):
     """Shows help over the screen it is about."""
 
     ACTIONS: ClassVar[tuple[Command, ...]] = (CLOSE,)

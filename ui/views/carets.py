@@ -28,29 +28,30 @@ class Under:
 def caret_lines(places: Sequence[Under], room: int) -> Iterator[Line]:
     """Carets under the places of one row, right below it, then what is said of each in at most `room` cells.
 
-    Where more than one is spoken of they bear numbers, so that no words part carets from their text. A single
-    fault's first line stands beside its carets where it fits.
+    Where more than one is spoken of they bear numbers, so that no words part carets from their text; the words of
+    one alone follow its carets, beside them where they fit.
     """
-    if len(places) == 1:
-        yield from _alone(places[0], room)
-        return
     spoken = [place for place in places if place.said]
-    numbers = {id(place): number for number, place in enumerate(spoken, 1)} if len(spoken) > 1 else {}
-    yield from _drawn([_Caret(place, numbers.get(id(place)), room) for place in places])
+    if len(spoken) <= 1:
+        yield from _drawn([_Caret(place, "", room) for place in places if not place.said])
+        for place in spoken:
+            yield from _alone(place, room)
+        return
+    numbers = {id(place): str(number) for number, place in enumerate(spoken, 1)}
+    yield from _drawn([_Caret(place, numbers.get(id(place), ""), room) for place in places])
     for place in spoken:
-        lead = f"{numbers[id(place)]} " if numbers else ""
+        lead = f"{numbers[id(place)]} "
         for words in place.said:
             for index, line in enumerate(words):
-                begins = (Run(lead if index == 0 else " " * len(lead), place.style), *line) if lead else line
-                yield from _wrapped(begins, room, len(lead))
+                begins = Run(" " * len(lead) if index else lead, place.style)
+                yield from _wrapped((begins, *line), room, len(lead))
 
 
 class _Caret:
     """Carets with their number, and the cells that both take: it stands behind, or before where the row ends."""
 
-    def __init__(self, place: Under, number: int | None, room: int) -> None:
+    def __init__(self, place: Under, label: str, room: int) -> None:
         self.place = place
-        label = "" if number is None else str(number)
         self.behind = f" {label}" if label and place.before + place.cells + len(label) < room else ""
         self.ahead = f"{label} " if label and not self.behind and place.before > len(label) else ""
         self.start = place.before - len(self.ahead)

@@ -162,7 +162,7 @@ class DissectorScreen(TraceMoves):
         """Show all panes again, or go back to the list."""
         if self.panes.is_zoomed:
             self.panes.zoom()
-        else:
+        elif self.is_active:
             self._show_nothing()  # a long trace is let go of before another one is opened
             self.app.pop_screen()
 

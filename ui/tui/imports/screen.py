@@ -20,6 +20,7 @@ from ui.tui.commands import Command, bindings
 from ui.tui.imports.commands import IMPORT_COMMANDS
 from ui.tui.imports.paths import common_start, completions, names_in_rows
 from ui.tui.imports.reading_in import Progress, read_in
+from ui.tui.leaving import LeftOnce
 from ui.tui.line_bar import LineBar
 from ui.tui.line_view import Lines, LineView
 from ui.tui.store_access import sentence
@@ -45,7 +46,7 @@ class PathInput(Input):
     BINDINGS: ClassVar[list[BindingType]] = []
 
 
-class ImportScreen(ModalScreen[None]):
+class ImportScreen(LeftOnce[None], ModalScreen[None]):
     """Imports into the database `where`; `imported` is called when traces came in."""
 
     ACTIONS: ClassVar[tuple[Command, ...]] = IMPORT_COMMANDS
@@ -217,7 +218,7 @@ class ImportScreen(ModalScreen[None]):
     def _say_report(self) -> None:
         """The sum above, which long reports have at their end, and all that was found in each file."""
         for view in self.query("#report").results(LineView):  # none while the dialog goes
-            width = max(self.query_one("#progress").size.width, 40)
+            width = max(self.query_one("#progress").size.width - 1, 40)  # one cell for the scrollbar
             lead = [row for line in self._lead for row in wrapped(line, width, indent=2)]
             lines = [*lead, *(import_lines(self._reports, width=width) if self._reports else ())]
             room = max(self.size.height * 9 // 10 - 5, 4)

@@ -144,7 +144,7 @@ class LiveScreen(UpperScreen):
                         self._begin_anew()
                     self._came(seen.events, is_first=seen.is_anew)
                     self._problem = ""
-                    if not seen.is_running and not self._is_paused:
+                    if not seen.is_running and not self._is_paused and self.is_active:
                         self._leave()
                         return
                 await asyncio.sleep(_EVERY_S)
@@ -193,7 +193,7 @@ class LiveScreen(UpperScreen):
         self._lay_out_anew()
 
     def _lay_out_anew(self) -> None:
-        self._lines = GrowingLines(self._growing, max(self.stream.scrollable_content_region.width, 40))
+        self._lines = GrowingLines(self._growing, max(self.stream.size.width - 1, 40))
         self._lines.update()
         self._events = [line for tell in self._told for line in tell(width=self._width)][-_MOST_EVENTS:]
         at = self.stream.cursor
@@ -222,7 +222,7 @@ class LiveScreen(UpperScreen):
 
     @property
     def _width(self) -> int:
-        return max(self.events.scrollable_content_region.width, 40)
+        return max(self.events.size.width - 1, 40)
 
     def _leave(self) -> None:
         self.dismiss(None)

@@ -4,6 +4,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import replace
 
+from inspector.chain.steps import Status
 from inspector.diagnostics import Location
 from inspector.inspection import Inspection, PartInspection
 from inspector.rules.rule import Severity
@@ -36,9 +37,10 @@ def _lines(dissection: Dissection, width: int, *, is_running: bool) -> Iterator[
     chain = inspection.chain
     status = status_run(chain.status, chain.broken.outcome if chain.broken else None)
     ended, yet = ("so far", " yet") if is_running else (ending(chain), "")
-    steps = "" if f"of {len(chain.steps)}" in ended else counted(len(chain.steps), "step")
+    steps = "" if f"of {len(chain.steps)}" in ended or not chain.steps else counted(len(chain.steps), "step")
     facts = [ended, steps, fault_counts(inspection) or f"no faults{yet}"]
     said = " · ".join(fact for fact in facts if fact)
+    said = f"· {said}" if chain.status is Status.OK and not is_running else said
     place = landing(inspection)
     yield SideLine((RUNNING if is_running else status, Run(f" {said}")), place)
     for line in break_lines(dissection.trace, inspection, width):
