@@ -73,7 +73,7 @@ class StatusLine(Widget):
         room = max(width - 2, 10)
         right = clipped(right, max(room - 12, room // 2))
         rest = max(room - width_of(right) - 1, 0)
-        left = clipped((Run(" "), *self._crumbs(rest - 1), Run("  "), *said.about), rest)
+        left = clipped((Run(" "), *self._crumbs(rest - 3), Run("  "), *said.about), rest)
         return (*padded(left, room - width_of(right)), Run(" "), *right, Run(" "))
 
     def _crumbs(self, room: int) -> Line:

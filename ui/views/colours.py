@@ -1,7 +1,7 @@
 """The colours of the palette of meanings, once for a dark and once for a light screen; every face takes them from here.
 
 Each stands out from its screen's background, surface and cursor line by 4.5:1 or more, as WCAG 2.2 (1.4.3) asks.
-The grounds are nearly grey, so that they stay so on a terminal of 256 colours.
+The dark grounds are nearly grey: a terminal of 256 colours would turn bluer ones into teal.
 """
 
 from collections.abc import Mapping
