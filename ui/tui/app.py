@@ -154,7 +154,7 @@ class WeaklinkApp(App[None]):
         """Go back to the list, with this filter; None only reads it anew."""
         while wanted is not None and self.screen is not self._chains:
             self.pop_screen()
-        self._chains.load(self._chains.chains.wanted if wanted is None else wanted)
+        self._chains.load(self._chains.wanted if wanted is None else wanted)
 
     async def _open_named(self, named: Link) -> None:
         try:

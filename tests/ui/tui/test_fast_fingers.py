@@ -79,3 +79,16 @@ async def test_of_a_way_that_is_too_long_the_name_of_the_screen_is_kept(tmp_path
         first = shown(app).splitlines()[0]
         assert first.startswith(" weaklink ▸ long-")
         assert "… ▸ chains" in first
+
+
+async def test_a_filter_that_is_still_being_read_is_not_lost_to_what_reads_the_list_anew(tmp_path: Path) -> None:
+    async with running(filled(tmp_path / "runs.db")) as (app, pilot):
+        home(app).action_broken()
+        home(app).action_reload()
+        await settled(pilot)
+        assert home(app).chains.wanted == "status:broken"
+        assert "4 of 6 chains" in shown(app)
+        home(app).action_clear()
+        home(app).action_reload()
+        await settled(pilot)
+        assert home(app).chains.wanted == ""
