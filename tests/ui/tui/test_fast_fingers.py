@@ -7,6 +7,7 @@ from textual.pilot import Pilot
 
 from tests.ui.tui.apps import at_home, filled, home, press, running, settled, shown, told
 from ui.tui.app import WeaklinkApp
+from ui.tui.chains.filter_bar import FilterInput
 from ui.tui.dialogs import Choice, ChoiceDialog, LineDialog
 from ui.tui.footer import KeyFooter
 
@@ -92,3 +93,14 @@ async def test_a_filter_that_is_still_being_read_is_not_lost_to_what_reads_the_l
         home(app).action_reload()
         await settled(pilot)
         assert home(app).chains.wanted == ""
+
+
+async def test_tab_completes_what_stands_there_by_then(tmp_path: Path) -> None:
+    async with running(filled(tmp_path / "runs.db")) as (app, pilot):
+        await press(pilot, "f")
+        line = app.screen.query_one(FilterInput)
+        line.value = "status:bro"
+        line.cursor_position = len(line.value)
+        line.action_complete()
+        await settled(pilot)
+        assert line.value.strip() == "status:broken"
