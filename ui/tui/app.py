@@ -146,6 +146,11 @@ class WeaklinkApp(App[None]):
         at = THEMES.index(self.theme) if self.theme in THEMES else 0
         self.theme = THEMES[(at + 1) % len(THEMES)]
 
+    def action_help_quit(self) -> None:
+        """Say how one gets out, to whoever expects ctrl+c to do it."""
+        (key, *_) = key_names(self.screen).get("app.leave", ("ctrl+q",))
+        self.notify(f"`{key}` ends weaklink from anywhere.")
+
     def action_leave(self) -> None:
         """End weaklink."""
         self.exit()

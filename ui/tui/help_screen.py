@@ -74,7 +74,7 @@ class HelpScreen(LeftOnce[None], ModalScreen[None]):
         """Sentences are wrapped at the box's edge."""
         view = self.query_one(LineView)
         self.call_after_refresh(
-            lambda: view.show(Lines(tuple(help_lines(self._commands, self._keys, max(view.size.width - 1, 40)))))
+            lambda: view.show(Lines(tuple(help_lines(self._commands, self._keys, max(view.size.width - 1, 30)))))
         )
 
     def action_close(self) -> None:

@@ -31,7 +31,7 @@ _SIXTEEN = MappingProxyType(
     {
         Style.DIM: RichStyle(dim=True),
         Style.KEY: RichStyle(color="cyan"),
-        Style.GUTTER: RichStyle(color="blue", dim=True),
+        Style.GUTTER: RichStyle(dim=True),
         Style.CONTROL: RichStyle(color="yellow"),
         Style.ERROR: RichStyle(color="red"),
         Style.WARNING: RichStyle(color="yellow"),
@@ -42,8 +42,8 @@ _SIXTEEN = MappingProxyType(
         Style.REMOVED: RichStyle(color="red"),
         Style.REASONING: RichStyle(color="magenta"),
         Style.TOOL_CALL: RichStyle(color="cyan"),
-        Style.TOOL_RESULT: RichStyle(color="blue"),
-        Style.TOOL_DEFINITIONS: RichStyle(color="blue"),
+        Style.TOOL_RESULT: RichStyle(color="bright_blue"),
+        Style.TOOL_DEFINITIONS: RichStyle(color="bright_blue"),
         Style.MARKUP: RichStyle(color="cyan", dim=True),
     }
 )

@@ -104,3 +104,10 @@ async def test_tab_completes_what_stands_there_by_then(tmp_path: Path) -> None:
         line.action_complete()
         await settled(pilot)
         assert line.value.strip() == "status:broken"
+
+
+async def test_ctrl_c_says_how_one_gets_out(tmp_path: Path) -> None:
+    async with running(filled(tmp_path / "runs.db")) as (app, pilot):
+        await press(pilot, "ctrl+c")
+        assert "`^q` ends weaklink from anywhere." in told(app)
+        assert not app._exit
