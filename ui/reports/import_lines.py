@@ -33,7 +33,7 @@ def import_lines(files: Sequence[FileReport], *, width: int) -> Iterator[Line]:
                 *quoted(why),
             )
             yield from wrapped(refused, width, indent=4)
-    yield from wrapped(_sum(files), width, indent=4)
+    yield from wrapped(sum_line(files), width, indent=4)
 
 
 def _row(file: FileReport) -> tuple[Line, ...]:
@@ -80,7 +80,8 @@ def _said_once(kind: str, said: Iterable[tuple[str, FileReport]], width: int) ->
         yield from wrapped((Run(kind, Style.INFO), Run(f"{whose}: "), *quoted(sentence)), width, indent=4)
 
 
-def _sum(files: Sequence[FileReport]) -> Line:
+def sum_line(files: Sequence[FileReport]) -> Line:
+    """How much all files held together, in one line."""
     total = sum((file.counts for file in files), Counts())
     refused = sum(file.refused is not None for file in files)
     skipped = sum(len(file.skipped) for file in files)

@@ -1,11 +1,15 @@
 """The terminal debugger as an application: its themes, its keys, and which screen is opened by what."""
 
+from collections.abc import Mapping
 from functools import partial
 from typing import ClassVar
 
+from textual.actions import ActionParseResult
 from textual.app import App
 from textual.binding import BindingType
+from textual.dom import DOMNode
 from textual.notifications import SeverityLevel
+from textual.screen import Screen
 
 from inspector.errors import WeaklinkError
 from ui.tui.chains.chain_list import ChainList
@@ -98,9 +102,28 @@ class WeaklinkApp(App[None]):
         timeout: float | None = None,
         markup: bool = False,
     ) -> None:
-        """Say something for a moment, as it is written, whoever says it: much of it quotes a trace."""
-        shown = settled(visible_line(message))
-        super().notify(shown, title=visible_line(title), severity=severity, timeout=timeout, markup=False)
+        """Say something for a moment, as it is written, whoever says it: much of it quotes a trace.
+
+        What still stands there is said anew, not twice.
+        """
+        shown, head = settled(visible_line(message)), visible_line(title)
+        for one in list(self._notifications):
+            if (one.message, one.title, one.severity) == (shown, head, severity):
+                self._unnotify(one, refresh=False)
+        super().notify(shown, title=head, severity=severity, timeout=timeout, markup=False)
+
+    async def run_action(
+        self,
+        action: "str | ActionParseResult",
+        default_namespace: DOMNode | None = None,
+        namespaces: Mapping[str, DOMNode] | None = None,
+    ) -> bool:
+        """Do what a key says; where its screen is still being made, once it is there: fast fingers lose no key."""
+        screen = default_namespace
+        if isinstance(screen, Screen) and not screen.is_mounted:
+            screen.call_later(super().run_action, action, screen, namespaces)
+            return True
+        return await super().run_action(action, default_namespace, namespaces)
 
     def action_commands(self) -> None:
         """List what can be done here."""
@@ -123,6 +146,11 @@ class WeaklinkApp(App[None]):
         at = THEMES.index(self.theme) if self.theme in THEMES else 0
         self.theme = THEMES[(at + 1) % len(THEMES)]
 
+    def action_help_quit(self) -> None:
+        """Say how one gets out, to whoever expects ctrl+c to do it."""
+        (key, *_) = key_names(self.screen).get("app.leave", ("ctrl+q",))
+        self.notify(f"`{key}` ends weaklink from anywhere.")
+
     def action_leave(self) -> None:
         """End weaklink."""
         self.exit()
@@ -131,7 +159,7 @@ class WeaklinkApp(App[None]):
         """Go back to the list, with this filter; None only reads it anew."""
         while wanted is not None and self.screen is not self._chains:
             self.pop_screen()
-        self._chains.load(self._chains.chains.wanted if wanted is None else wanted)
+        self._chains.load(self._chains.wanted if wanted is None else wanted)
 
     async def _open_named(self, named: Link) -> None:
         try:

@@ -13,13 +13,14 @@ from textual.widgets import Input
 
 from ui.tui.commands import Command, bindings
 from ui.tui.help_screen import CLOSE
+from ui.tui.leaving import LeftOnce
 from ui.tui.line_bar import LineBar
 from ui.tui.line_input import LineInput
 from ui.tui.line_view import LineView, settled
 from ui.views.palette import Style
 from ui.views.run import Line, Run, clipped, padded
 from ui.views.visible import visible_line, visible_runs
-from ui.views.wording import quoted
+from ui.views.wording import quoted, wrapped
 
 _NAME = 16
 
@@ -33,7 +34,7 @@ class Choice:
     value: str
 
 
-class ChoiceDialog(ModalScreen[str | None]):
+class ChoiceDialog(LeftOnce[str | None], ModalScreen[str | None]):
     """Gives the value of what was chosen, or None."""
 
     ACTIONS: ClassVar[tuple[Command, ...]] = (CLOSE,)
@@ -93,7 +94,7 @@ class _Choices:
         return clipped((*name, Run(" "), *visible_runs(one.about[:400])), width)
 
 
-class LineDialog(ModalScreen[str | None]):
+class LineDialog(LeftOnce[str | None], ModalScreen[str | None]):
     """Gives the line that was typed, or None; `wrong` says what is wrong with a line in a sentence, or None."""
 
     ACTIONS: ClassVar[tuple[Command, ...]] = (
@@ -116,9 +117,9 @@ class LineDialog(ModalScreen[str | None]):
     ) -> None:
         super().__init__()
         self._title = title
-        self._about = about
         self._typed = typed
         self._wrong = wrong
+        self._said: Line = quoted(about, Style.DIM)
 
     def compose(self) -> ComposeResult:
         """The line, and a sentence below it."""
@@ -129,9 +130,12 @@ class LineDialog(ModalScreen[str | None]):
             yield LineBar()
 
     def on_mount(self) -> None:
-        """Say what it is about."""
-        self.query_one(LineBar).say([quoted(self._about, Style.DIM)])
+        """Begin to type."""
         self.query_one(Input).focus()
+
+    def on_resize(self) -> None:
+        """Sentences are wrapped at the box's edge."""
+        self.call_after_refresh(self._say)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Take it, if nothing is wrong with it."""
@@ -139,7 +143,8 @@ class LineDialog(ModalScreen[str | None]):
         if wrong is None:
             self.dismiss(event.value)
         else:
-            self.query_one(LineBar).say([(Run("✖ ", Style.ERROR), *quoted(wrong))])
+            self._said = (Run("✖ ", Style.ERROR), *quoted(wrong))
+            self._say()
 
     async def action_accept(self) -> None:
         """Take what was typed."""
@@ -148,3 +153,9 @@ class LineDialog(ModalScreen[str | None]):
     def action_close(self) -> None:
         """Take nothing."""
         self.dismiss(None)
+
+    def _say(self) -> None:
+        for bar in self.query(LineBar):  # none while the dialog goes
+            lines = list(wrapped(self._said, max(bar.size.width, 20)))
+            bar.styles.height = max(len(lines), 1)
+            bar.say(lines)

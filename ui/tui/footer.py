@@ -1,6 +1,6 @@
 """The keys of this moment in two lines at the bottom; each can be clicked."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rich.segment import Segment
@@ -15,6 +15,7 @@ from ui.views.palette import Style
 
 _LINES = 2
 _GAP = 2
+_ALWAYS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,20 @@ class KeyFooter(Widget):
 
     def __init__(self) -> None:
         super().__init__()
+        self._besides: frozenset[str] = frozenset()
         self._rows: list[list[_Label]] = []
+        self._shown: list[tuple[str, Offered]] = []
+
+    @property
+    def besides(self) -> frozenset[str]:
+        """The ids of commands that are worth a place at the head of the footer for what is shown just now."""
+        return self._besides
+
+    @besides.setter
+    def besides(self, ids: frozenset[str]) -> None:
+        if ids != self._besides:
+            self._besides = ids
+            self._look(None)
 
     def on_mount(self) -> None:
         """Follow the focus."""
@@ -48,8 +62,9 @@ class KeyFooter(Widget):
         self._look(None)
 
     def on_resize(self) -> None:
-        """Another width holds other labels."""
-        self._look(None)
+        """Another width holds other labels, also while a dialog lies above."""
+        self._rows = _laid_out(self._shown, self.size.width)
+        self.refresh()
 
     def render_line(self, y: int) -> Strip:
         """One of the two lines."""
@@ -75,26 +90,36 @@ class KeyFooter(Widget):
     def _look(self, _: object) -> None:
         if not self.is_attached or self.app.screen is not self.screen:
             return
-        shown = (one for one in offered(self.screen) if one.command.in_footer)
-        self._rows = list(_laid_out(shown, key_names(self.screen), self.size.width))
+        keys = key_names(self.screen)
+        can = [one for one in offered(self.screen) if one.command.in_footer or one.command.id in self._besides]
+        can.sort(key=lambda one: one.command.id not in self._besides)
+        shown = [(keys.get(one.command.id), one) for one in can]
+        self._shown = [(reached[0], one) for reached, one in shown if reached]
+        self._rows = _laid_out(self._shown, self.size.width)
         self.refresh()
 
 
-def _laid_out(shown: Iterable[Offered], keys: Mapping[str, tuple[str, ...]], width: int) -> Iterator[list[_Label]]:
-    """The labels in rows of at most `width` cells; what fits into no row is left to help and palette."""
+def _laid_out(shown: Sequence[tuple[str, Offered]], width: int) -> list[list[_Label]]:
+    """The labels in two rows of `width` cells; what fits into neither is left to help and palette.
+
+    The last two, the way back and the help, always have their place.
+    """
+    always, rest = shown[-_ALWAYS:], list(shown[:-_ALWAYS])
+    rows = list(_rows((*rest, *always), width))
+    while len(rows) > _LINES and rest:
+        rest.pop()
+        rows = list(_rows((*rest, *always), width))
+    return rows[:_LINES]
+
+
+def _rows(shown: Sequence[tuple[str, Offered]], width: int) -> Iterator[list[_Label]]:
     row: list[_Label] = []
-    at, rows = 1, 0
-    for one in shown:
-        reached = keys.get(one.command.id)
-        if not reached:
-            continue
-        label = _Label(at, reached[0], one)
+    at = 1
+    for key, one in shown:
+        label = _Label(at, key, one)
         if at + label.width > width and row:
             yield row
-            rows += 1
-            if rows == _LINES:
-                return
-            row, label = [], _Label(1, reached[0], one)
+            row, label = [], _Label(1, key, one)
         row.append(label)
         at = label.start + label.width + _GAP
     yield row

@@ -11,6 +11,7 @@ from textual.widgets import Static
 
 from ui.tui.commands import Command, bindings
 from ui.tui.keymap import keymap_path
+from ui.tui.leaving import LeftOnce
 from ui.tui.line_view import Lines, LineView
 from ui.views.palette import Style
 from ui.views.run import Line, Run, padded
@@ -39,7 +40,7 @@ def help_lines(commands: Iterable[Command], keys: Mapping[str, tuple[str, ...]],
         yield line
 
 
-class HelpScreen(ModalScreen[None]):
+class HelpScreen(LeftOnce[None], ModalScreen[None]):
     """Shows help over the screen it is about."""
 
     ACTIONS: ClassVar[tuple[Command, ...]] = (CLOSE,)
@@ -73,7 +74,7 @@ class HelpScreen(ModalScreen[None]):
         """Sentences are wrapped at the box's edge."""
         view = self.query_one(LineView)
         self.call_after_refresh(
-            lambda: view.show(Lines(tuple(help_lines(self._commands, self._keys, max(view.size.width - 1, 40)))))
+            lambda: view.show(Lines(tuple(help_lines(self._commands, self._keys, max(view.size.width - 1, 30)))))
         )
 
     def action_close(self) -> None:

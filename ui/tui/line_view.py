@@ -287,8 +287,8 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
         """What is laid over a line: the cursor's line stands out, less so while another widget has the focus."""
         if index != self._cursor or not self._source.count:
             return _NOTHING
-        cursor = paint_of(self.app).cursor
-        return cursor if self.has_focus else RichStyle(bgcolor=cursor.bgcolor, underline=cursor.reverse)
+        paint = paint_of(self.app)
+        return paint.cursor if self.has_focus else paint.asleep
 
 
 def settled(text: str) -> str:

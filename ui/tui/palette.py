@@ -31,7 +31,7 @@ _SIXTEEN = MappingProxyType(
     {
         Style.DIM: RichStyle(dim=True),
         Style.KEY: RichStyle(color="cyan"),
-        Style.GUTTER: RichStyle(color="blue", dim=True),
+        Style.GUTTER: RichStyle(dim=True),
         Style.CONTROL: RichStyle(color="yellow"),
         Style.ERROR: RichStyle(color="red"),
         Style.WARNING: RichStyle(color="yellow"),
@@ -42,8 +42,8 @@ _SIXTEEN = MappingProxyType(
         Style.REMOVED: RichStyle(color="red"),
         Style.REASONING: RichStyle(color="magenta"),
         Style.TOOL_CALL: RichStyle(color="cyan"),
-        Style.TOOL_RESULT: RichStyle(color="blue"),
-        Style.TOOL_DEFINITIONS: RichStyle(color="blue"),
+        Style.TOOL_RESULT: RichStyle(color="bright_blue"),
+        Style.TOOL_DEFINITIONS: RichStyle(color="bright_blue"),
         Style.MARKUP: RichStyle(color="cyan", dim=True),
     }
 )
@@ -51,10 +51,14 @@ _SIXTEEN = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Paint:
-    """How meanings look: a style for each, and what is laid over the cursor's line and over lit characters."""
+    """How meanings look: a style for each, and what is laid over the cursor's line and over lit characters.
+
+    `asleep` lies over the cursor's line while another widget has the focus.
+    """
 
     of: Mapping[Style, RichStyle]
     cursor: RichStyle
+    asleep: RichStyle
     lit: RichStyle
 
 
@@ -90,12 +94,18 @@ def _paint(name: str) -> Paint:
     bare = RichStyle()
     if name == "ansi":
         every = {style: _SIXTEEN.get(style, bare) + _ATTRIBUTES.get(style, bare) for style in Style}
-        return Paint(every, cursor=RichStyle(reverse=True), lit=RichStyle(bold=True, underline=True))
+        return Paint(
+            every,
+            cursor=RichStyle(reverse=True),
+            asleep=RichStyle(underline=True),
+            lit=RichStyle(bold=True, underline=True),
+        )
     colours = LIGHT if name == "light" else DARK
     every = {style: RichStyle(color=colours.of[style]) + _ATTRIBUTES.get(style, bare) for style in Style}
     return Paint(
         every,
         cursor=RichStyle(bgcolor=colours.cursor, bold=True),
+        asleep=RichStyle(bgcolor=colours.asleep),
         lit=RichStyle(bgcolor=colours.lit, bold=True, underline=True),
     )
 

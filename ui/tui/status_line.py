@@ -16,6 +16,8 @@ from ui.views.visible import visible_line
 
 _FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _PERIOD_S = 0.12
+_BEHIND = Run(" ▸ ", Style.DIM)
+_SHORTEST = 4  # cells of a crumb that is cut
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,19 +70,24 @@ class StatusLine(Widget):
             right = (Run(f"{_FRAMES[self._frame]} {self.working}  ", Style.INFO), *right)
         if said.problem:
             right = (Run("✖ ", Style.ERROR), Run(visible_line(said.problem), Style.ERROR))
-        crumbs = [Run(" "), *self._crumbs()]
         room = max(width - 2, 10)
         right = clipped(right, max(room - 12, room // 2))
-        left = clipped((*crumbs, Run("  "), *said.about), max(room - width_of(right) - 1, 0))
+        rest = max(room - width_of(right) - 1, 0)
+        left = clipped((Run(" "), *self._crumbs(rest - 3), Run("  "), *said.about), rest)
         return (*padded(left, room - width_of(right)), Run(" "), *right, Run(" "))
 
-    def _crumbs(self) -> Line:
-        runs: list[Run] = []
-        for crumb in self.said.crumbs:
-            runs += (Run(" ▸ ", Style.DIM), Run(visible_line(crumb)))
-        if runs:
-            runs[-1] = Run(runs[-1].text, Style.STRONG)
-        return tuple(runs[1:])
+    def _crumbs(self, room: int) -> Line:
+        """The way here; where it is too long, its longest part is cut, for the last one says which screen this is."""
+        crumbs: list[Line] = [(Run(visible_line(crumb)),) for crumb in self.said.crumbs]
+        if not crumbs:
+            return ()
+        crumbs[-1] = (Run(crumbs[-1][0].text, Style.STRONG),)
+        widths = [width_of(crumb) for crumb in crumbs]
+        beyond = sum(widths) + len(_BEHIND.text) * (len(crumbs) - 1) - room
+        if beyond > 0:
+            longest = widths.index(max(widths))
+            crumbs[longest] = clipped(crumbs[longest], max(widths[longest] - beyond, _SHORTEST))
+        return tuple(run for crumb in crumbs for run in (_BEHIND, *crumb))[1:]
 
     def _turn(self) -> None:
         self._frame = (self._frame + 1) % len(_FRAMES)

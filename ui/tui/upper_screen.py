@@ -4,10 +4,9 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import TypeVar
 
-from textual.screen import Screen
-
 from inspector.errors import WeaklinkError
 from storage import Store
+from ui.tui.leaving import LeftOnce
 from ui.tui.status_line import Said, StatusLine
 from ui.tui.store_access import StoreAccess, sentence
 from ui.views.run import Line
@@ -16,7 +15,7 @@ from ui.views.visible import visible_line
 _Answer = TypeVar("_Answer")
 
 
-class UpperScreen(Screen[None]):
+class UpperScreen(LeftOnce[None]):
     """Its first widget is a `StatusLine`. `crumbs` are the way to it."""
 
     def __init__(self, access: StoreAccess, *crumbs: str) -> None:

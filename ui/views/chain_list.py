@@ -25,7 +25,7 @@ _LAYOUTS: tuple[tuple[int, Mapping[str, int | None]], ...] = (
     ),
     (110, {"st": 2, "time": 12, "name": None, "model": 16, "format": 8, "turns": 5, "calls": 7}),
     (90, {"st": 2, "time": 12, "name": None, "model": 14, "calls": 7}),
-    (70, {"st": 2, "time": 8, "name": None, "model": 12, "calls": 5}),
+    (70, {"st": 2, "time": 8, "name": None, "model": 12, "calls": 7}),
     (0, {"st": 2, "name": None}),
 )
 _BEHIND: tuple[tuple[int, Mapping[str, int | None]], ...] = (

@@ -1,6 +1,7 @@
 """The colours of the palette of meanings, once for a dark and once for a light screen; every face takes them from here.
 
 Each stands out from its screen's background, surface and cursor line by 4.5:1 or more, as WCAG 2.2 (1.4.3) asks.
+The dark grounds are nearly grey: a terminal of 256 colours would turn bluer ones into teal.
 """
 
 from collections.abc import Mapping
@@ -14,14 +15,15 @@ from ui.views.palette import Style
 class Colours:
     """The colours of one screen as `#rrggbb`: what lies behind the text, and the text by what it means.
 
-    `surface` is behind bars and dialogs, `cursor` behind the line that is pointed at, `lit` behind characters that
-    another pane points at, `edge` between panes, where no text stands.
+    `surface` is behind bars and dialogs, `cursor` behind the line that is pointed at, `asleep` behind that of a pane
+    without the focus, `lit` behind characters that another pane points at, `edge` between panes, where no text stands.
     """
 
     dark: bool
     background: str
     surface: str
     cursor: str
+    asleep: str
     lit: str
     edge: str
     of: Mapping[Style, str]
@@ -29,14 +31,15 @@ class Colours:
     @property
     def grounds(self) -> tuple[str, ...]:
         """Everything that text may stand on."""
-        return self.background, self.surface, self.cursor, self.lit
+        return self.background, self.surface, self.cursor, self.asleep, self.lit
 
 
 DARK = Colours(
     dark=True,
     background="#14161b",
     surface="#1d2027",
-    cursor="#2a303c",
+    cursor="#373d47",
+    asleep="#272b32",
     lit="#463a12",
     edge="#3a4150",
     of=MappingProxyType(
@@ -67,7 +70,8 @@ LIGHT = Colours(
     dark=False,
     background="#fcfcfa",
     surface="#eff0f3",
-    cursor="#dce6f5",
+    cursor="#cfdcf2",
+    asleep="#e6e8ec",
     lit="#ffe9a8",
     edge="#b8bfca",
     of=MappingProxyType(

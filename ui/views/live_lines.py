@@ -1,4 +1,7 @@
-"""What happens in a running trace, each thing in a line or two that say which trace and which turn it is of."""
+"""What happens in a running trace, each thing in a line or two that say which trace and which turn it is of.
+
+Where only one trace is told of, its `id` is empty, and lines say the turn alone.
+"""
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -92,7 +95,7 @@ def trace_ended_line(id: str, summary: TraceSummary | None, width: int) -> Line:
 
 def _place(id: str, turn: int | None = None) -> Line:
     """Which trace a line is of, and which of its turns: `12/3`."""
-    behind = "" if turn is None else f"/{turn}"
+    behind = "" if turn is None else f"/{turn}" if id else f" {turn}"
     room = max(_PLACE - len(id), len(behind) + 1)
     return Run(visible_line(id), Style.STRONG), Run(f"{behind:{room}}", Style.GUTTER)
 

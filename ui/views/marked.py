@@ -8,7 +8,7 @@ from itertools import groupby, pairwise
 from inspector.diagnostics import Fault
 from inspector.model import Span
 from inspector.text import LineIndex, Range
-from ui.views.carets import caret_lines
+from ui.views.carets import Under, caret_lines
 from ui.views.palette import Style, style_of
 from ui.views.rows import Folding, caret_place
 from ui.views.run import Line, Run
@@ -152,10 +152,13 @@ def _style_at(at: int, span: Span, faults: Sequence[Fault]) -> Style:
 
 def _below_all(text: str, row: Range, marks: Sequence[_Mark], lines: LineIndex, room: int) -> Iterator[Line]:
     """What stands below a row; faults of one place share their carets."""
+    places = []
     for place, group in groupby(marks, key=lambda mark: mark.fault.range):
         alike = list(group)
         said = [list(_said(mark, lines)) for mark in alike if mark.says]
-        yield from caret_lines(*caret_place(text, row, place), [mark.fault for mark in alike], said, room)
+        places.append(Under(*caret_place(text, row, place), [mark.fault for mark in alike], said))
+    if places:
+        yield from caret_lines(places, room)
 
 
 def _said(mark: _Mark, lines: LineIndex) -> Iterator[Line]:

@@ -71,7 +71,7 @@ def _unlike(gone: Sequence[Line], new: Sequence[Line], room: int) -> Iterator[Li
 
 
 def _side(sign: str, line: Line, style: Style, room: int) -> Line:
-    return padded((Run(sign, style), *line), room)
+    return padded((Run(sign[:1], style), Run(sign[1:]), *line), room)
 
 
 def _told(text: str, facts: ReadingFacts) -> list[tuple[object, Line]]:

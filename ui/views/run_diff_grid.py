@@ -121,7 +121,7 @@ def _row(row: AlignedRow, columns: Sequence[int], cell: int, *, is_first: bool) 
 def _cell(row: AlignedRow, run: int, room: int) -> Line:
     step = row.steps[run]
     if step is None:
-        return (Run("·", Style.DIM),)
+        return (Run("  ·", Style.DIM),)
     sign, style = _SIGNS[row.sameness[run]]
     is_stem = step is row.first
     mark = Run("  " if is_stem else f"{sign} ", style)

@@ -27,24 +27,25 @@ def under(screen: str, word: str) -> tuple[str, str]:
     return lines[at], lines[at + 1]
 
 
-def filter_by(screen: Terminal, words: str) -> None:
-    """Filter the list."""
+def filter_by(screen: Terminal, words: str, *shows: str, instead_of: str = "") -> None:
+    """Filter the list, and wait until it is that of the filter and has the keys again."""
     screen.press("f")
     screen.shows("tab Complete")
-    screen.press("C-u")
-    screen.shows("code:J104 words")  # what stands in an empty line
+    if instead_of:
+        screen.shows(f"filter {instead_of}")
+        screen.press("C-u")
+    screen.shows("code:J104 words")  # what stands in an empty line: letters would overtake a key that empties it
     screen.type(words)
     screen.shows(words)
     screen.press("Enter")
-    screen.shows(f"f: {words}", "⏎ Open")
+    screen.shows(f"f: {words}", "⏎ Open", *shows)
 
 
 @needs_tmux
 def test_from_the_list_to_the_broken_link_and_what_it_came_from(screen: Terminal) -> None:
     screen.shows("✖ 17 broken", "e Next break")
 
-    filter_by(screen, "model:sample-model-8b")
-    screen.shows("3 of 42 chains", "J121 missing-quote")
+    filter_by(screen, "model:sample-model-8b", "3 of 42 chains", "J121 missing-quote")
 
     screen.press("e")
     found = screen.shows("verdict", "error[J121]", "broken at step 1")
@@ -53,20 +54,24 @@ def test_from_the_list_to_the_broken_link_and_what_it_came_from(screen: Terminal
 
     screen.press("Escape")
     screen.shows("3 of 42 chains")
-    filter_by(screen, "code:S204")
-    screen.shows("1 of 42 chains", "S204 value-not-in")
+    filter_by(screen, "code:S204", "1 of 42 chains", "S204 value-not-in", instead_of="model:sample-model-8b")
     screen.press("Enter")
-    screen.shows("error[S204]")
-    screen.press("4", "4", "4")
+    screen.shows("error[S204]", "[verdict]")
+    screen.press("4")
+    screen.shows("[diagnostics 1]")
+    screen.press("4")
+    screen.shows("[steps 1]")
+    screen.press("4")
     screen.shows("[schema]", "S204")
 
     screen.press("Escape")
     screen.shows("1 of 42 chains")
-    filter_by(screen, "tool:track_shipment calls:3")
-    screen.shows("1 of 42 chains", "f: tool:track_shipment")
+    filter_by(screen, "tool:track_shipment calls:3", "1 of 42 chains", "good-multi-step", instead_of="code:S204")
     screen.press("Enter")
     screen.shows("steps 3", "✔ ok")
-    screen.press("2", "g")
+    screen.press("2")
+    screen.shows("] Next step")
+    screen.press("g")
     screen.shows("turn 1/9")
     screen.press("]")
     screen.shows("step 1/3")
@@ -87,8 +92,8 @@ def test_from_the_list_to_the_broken_link_and_what_it_came_from(screen: Terminal
 
     screen.press("Escape")
     screen.shows("e Next break")
-    filter_by(screen, "code:S204")
-    screen.shows("1 of 42 chains")
+    before = "tool:track_shipment calls:3"
+    filter_by(screen, "code:S204", "1 of 42 chains", "S204 value-not-in", instead_of=before)
     screen.press("Enter")
     screen.shows("error[S204]")
     screen.press("d")

@@ -1,6 +1,7 @@
 """The colours of the palette: there is one for every meaning, and each can be read."""
 
 import pytest
+from rich.color import Color, ColorSystem
 
 from ui.views.colours import DARK, LIGHT, Colours, contrast
 from ui.views.palette import Style
@@ -21,3 +22,10 @@ def test_every_meaning_can_be_read_on_everything_that_text_stands_on(colours: Co
         if contrast(colour, ground) < 4.5
     }
     assert not faint
+
+
+def test_dark_grounds_stay_grey_and_apart_where_there_are_256_colours() -> None:
+    grounds = (DARK.background, DARK.surface, DARK.asleep, DARK.cursor)
+    numbers = [Color.parse(ground).downgrade(ColorSystem.EIGHT_BIT).number or 0 for ground in grounds]
+    assert numbers == sorted(set(numbers))
+    assert all(232 <= number <= 255 for number in numbers)  # the greys of the 256

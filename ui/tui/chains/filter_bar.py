@@ -114,6 +114,7 @@ class FilterBar(Vertical):
         self._history: list[str] = []
         self._at = 0
         self._offered: Sequence[Completion] = ()
+        self._offered_for = ""
 
     def compose(self) -> ComposeResult:
         """The line, and what is said of it."""
@@ -166,7 +167,7 @@ class FilterBar(Vertical):
             case "leave":
                 self._leave(self._before)
             case "complete":
-                self._take(0)
+                begin(self, self._take_first, "complete")
             case "older":
                 self._recall(-1)
             case _:
@@ -197,7 +198,7 @@ class FilterBar(Vertical):
     async def _typed(self, text: str) -> None:
         line = self.query_one(FilterInput)
         offered = await self._complete(text, line.cursor_position)
-        self._offered = offered[:_OFFERED]
+        self._offered, self._offered_for = offered[:_OFFERED], text
         if self._offered:
             self._show_offered()
         await asyncio.sleep(_PATIENCE_S)
@@ -211,12 +212,21 @@ class FilterBar(Vertical):
         about = [Spot(_NOTHING, (Run(f"tab: {visible_line(first)}", Style.DIM),))] if first else []
         self.query_one(LineBar).offer([*about, *spots])
 
+    async def _take_first(self) -> None:
+        """Take what is offered first for what stands there by now, also where that is still being looked for."""
+        line = self.query_one(FilterInput)
+        while self._offered_for != line.value:
+            text = line.value
+            offered = await self._complete(text, line.cursor_position)
+            self._offered, self._offered_for = offered[:_OFFERED], text
+        self._take(0)
+
     def _take(self, number: int) -> None:
-        """Put one of the offered things in its place."""
-        if number >= len(self._offered):
+        """Put one of the offered things in its place; none where other things stand there than it was offered for."""
+        line = self.query_one(FilterInput)
+        if number >= len(self._offered) or self._offered_for != line.value:
             return
         one = self._offered[number]
-        line = self.query_one(FilterInput)
         typed = line.value
         line.value = typed[: one.start] + one.text + typed[one.end :]
         line.cursor_position = one.start + len(one.text)

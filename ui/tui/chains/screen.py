@@ -29,6 +29,7 @@ from ui.views.run import Line, Run
 from ui.views.visible import visible_line
 from ui.views.wording import counted
 
+_OF_RUNNING = frozenset({"chains.live"})
 _INDEXED = 100  # traces that are read into the text index at a time
 
 
@@ -96,13 +97,13 @@ class ChainsScreen(OpeningChains):
     def on_line_bar_pressed(self, event: LineBar.Pressed) -> None:
         """A status was clicked."""
         if event.name:
-            self.load(toggled(self.chains.wanted, event.name), keep=self.chains.current)
+            self.load(toggled(self.wanted, event.name), keep=self.chains.current)
 
     def on_filter_bar_wanted(self, event: FilterBar.Wanted) -> None:
         """Another filter is wanted."""
         if event.is_final:
             self.chains.focus()
-        if event.text.strip() != self.chains.wanted or self.problem:
+        if event.text.strip() != self.wanted or self.problem:
             self.load(event.text.strip(), keep=self.chains.current)
 
     async def beside(self, id: int, by: int) -> int | None:
@@ -129,11 +130,11 @@ class ChainsScreen(OpeningChains):
 
     def action_filter(self) -> None:
         """Open the filter bar."""
-        self.query_one(FilterBar).open(self.chains.wanted, before=self.chains.wanted)
+        self.query_one(FilterBar).open(self.wanted, before=self.wanted)
 
     def action_search(self) -> None:
         """Open the filter bar for words behind the filter there is."""
-        wanted = self.chains.wanted
+        wanted = self.wanted
         self.query_one(FilterBar).open(f"{wanted} " if wanted else "", before=wanted)
 
     def action_next_match(self) -> None:
@@ -146,11 +147,11 @@ class ChainsScreen(OpeningChains):
 
     def action_broken(self) -> None:
         """Show only broken chains, or all again."""
-        self.load(toggled(self.chains.wanted, "status:broken"), keep=self.chains.current)
+        self.load(toggled(self.wanted, "status:broken"), keep=self.chains.current)
 
     def action_clear(self) -> None:
         """Show all chains again."""
-        if self.chains.wanted:
+        if self.wanted:
             self.load("", keep=self.chains.current)
 
     def action_sort(self) -> None:
@@ -161,7 +162,7 @@ class ChainsScreen(OpeningChains):
     def action_reload(self) -> None:
         """Read the database anew."""
         self._access.forget()
-        self.load(self.chains.wanted, keep=self.chains.current)
+        self.load(self.wanted, keep=self.chains.current)
 
     def action_quit(self) -> None:
         """End weaklink."""
@@ -170,7 +171,7 @@ class ChainsScreen(OpeningChains):
     def _sort(self, order: str | None) -> None:
         if order is not None:
             self.order = Order(order)
-            self.load(self.chains.wanted)
+            self.load(self.wanted)
 
     def _open(self, summary: TraceSummary | None) -> None:
         if summary is not None:
@@ -180,6 +181,7 @@ class ChainsScreen(OpeningChains):
     def load(self, wanted: str, *, keep: TraceSummary | None = None, prefer_broken: bool = False) -> None:
         """Begin to read the list of a filter; what was being read before is left."""
         self.problem = None
+        self.wanted = wanted
         loading = partial(self._loaded, wanted, keep=keep, prefer_broken=prefer_broken)
         begin(self, loading, "load")
 
@@ -198,6 +200,7 @@ class ChainsScreen(OpeningChains):
             status.working = "" if self.chains.pages.is_complete else "counting"
             await self.chains.walk(keep=keep)
         except FilterError as error:
+            self.wanted = self.chains.wanted
             self.query_one(FilterBar).open(wanted, before=self.chains.wanted)
             self.query_one(FilterBar).say_wrong(error)
         except WeaklinkError as error:
@@ -254,7 +257,9 @@ class ChainsScreen(OpeningChains):
             self.failed(error)
 
     def _look(self) -> None:
-        self.query_one(ChainDetail).look_at(self.chains.current, self.chains.wanted)
+        current = self.chains.current
+        self.query_one(ChainDetail).look_at(current, self.chains.wanted)
+        self.query_one(KeyFooter).besides = _OF_RUNNING if current is not None and current.running else frozenset()
 
     def say_all(self) -> None:
         """Say everything that the lines above the list say."""

@@ -20,6 +20,7 @@ class WatchedChains(ChainDeeds):
     def __init__(self, access: StoreAccess) -> None:
         super().__init__(access)
         self.order = Order.TIME
+        self.wanted = ""  # the filter of the list, or of the one that is being read to take its place
         self.counts: dict[str, int] = {}
         self.pulse = Pulse(0, frozenset())
         self.problem: WeaklinkError | None = None
@@ -66,7 +67,7 @@ class WatchedChains(ChainDeeds):
         try:
             pulse = await self._access.ask(lambda store: store.paging().pulse())
             if self.problem is not None:
-                self.load(self.chains.wanted, keep=self.chains.current)
+                self.load(self.wanted, keep=self.chains.current)
             elif self._paused:
                 self._waiting = max(pulse.newest_id - self.pulse.newest_id, 0)
                 self.say_all()
@@ -88,11 +89,11 @@ class WatchedChains(ChainDeeds):
             return  # a list that is not by time is as it was when it was sorted
         new = await self.chains.refresh_head(stay_on_newest=self._follows)
         if came < 0:
-            self.load(self.chains.wanted, keep=self.chains.current)
+            self.load(self.wanted, keep=self.chains.current)
         elif came:
             self.counts = await self._access.ask(lambda store: store.paging().status_counts())
-            if not self.chains.pages.count or (new < came and not self.chains.wanted):
-                self.load(self.chains.wanted, keep=None if self._follows else self.chains.current)
+            if not self.chains.pages.count or (new < came and not self.wanted):
+                self.load(self.wanted, keep=None if self._follows else self.chains.current)
         self.say_all()
 
     async def _count(self, pulse: Pulse) -> None:
@@ -102,10 +103,10 @@ class WatchedChains(ChainDeeds):
             return
         counts = await self._access.ask(lambda store: store.paging().status_counts())
         changed, fewer = counts != self.counts, sum(counts.values()) < sum(self.counts.values())
-        moves = self._follows and (changed or pulse.running) and (self.chains.wanted or self.order is not Order.TIME)
+        moves = self._follows and (changed or pulse.running) and (self.wanted or self.order is not Order.TIME)
         self.counts = counts
         if fewer or moves:
-            self.load(self.chains.wanted, keep=None if self._follows else self.chains.current)
+            self.load(self.wanted, keep=None if self._follows else self.chains.current)
         elif changed:
             self.say_all()
 

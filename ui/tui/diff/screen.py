@@ -28,6 +28,7 @@ from ui.views.trace import title_of
 from ui.views.wording import counted, quoted, wrapped
 
 _PATIENCE_S = 0.06  # a cursor that runs over a row does not make its texts be compared
+_BROAD = 116  # cells: from there on the signs are explained
 _MOST_LINES = 20_000
 
 OpenTrace = Callable[[int, int | None], None]
@@ -225,7 +226,7 @@ class DiffScreen(UpperScreen):
             Run(f"row {self.grid.cursor + 1 if rows else 0:,}/{len(rows):,}", Style.STRONG),
             Run(f"  {counted(differ, 'row')} {'differs' if differ == 1 else 'differ'}"),
         )
-        self.say((Run(LEGEND, Style.DIM),) if self.size.width >= 140 else (), right)
+        self.say((Run(LEGEND, Style.DIM),) if self.size.width >= _BROAD else (), right)
 
     def _look(self) -> None:
         begin(self, self._compare, "texts")

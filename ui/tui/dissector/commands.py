@@ -37,7 +37,7 @@ DISSECTOR_COMMANDS = (
     Command("dissector.reread", "Read again", "Reads the stream with another format.", ("r",), in_footer=True),
     Command("dissector.rule", "Rule", "Explains the rule of the selected fault.", ("K",), in_footer=True),
     Command("dissector.export", "Export", "Writes this trace to a file.", ("x",), in_footer=True),
-    Command("dissector.follow", "Follow", "Stays at the end of a running trace, or lets it go.", ("F",)),
+    Command("dissector.follow", "Follow", "Watches a running trace at its end, as it grows.", ("F",)),
     Command("dissector.reload", "Reload", "Reads the trace anew.", ("ctrl+r",)),
     Command(
         "dissector.back", "Back", "Shows all panes again, or goes back to the list.", ("escape", "q"), in_footer=True

@@ -16,12 +16,14 @@ from ui.tui.dissector.copies import copies_of
 from ui.tui.dissector.opened import Opened
 from ui.tui.dissector.panes import Panes
 from ui.tui.exporting import FORMS, export_trace, proposed_name, wrong_with
+from ui.tui.status_line import StatusLine
 from ui.tui.store_access import StoreAccess, sentence
 from ui.tui.work import begin
 from ui.views.dissect.moving import fault_at
 from ui.views.dissect.selection import step_at
 from ui.views.visible import visible_line
 
+MARKING = "writing the mark"
 _ABOUT_NOTE = "The note stays with the trace; an empty one takes it away."
 
 
@@ -145,13 +147,17 @@ class TraceDeeds(Screen[None]):
             begin(self, partial(self._changed, partial(_noted, id, step, note.strip())), "mark", supersedes=False)
 
     async def _changed(self, question: Callable[[Store], tuple[str, tuple[Mark, ...]]]) -> None:
+        """Write it; another program may be writing too: then that takes some seconds, and can be left meanwhile."""
+        status = self.query_one(StatusLine)
+        status.working = status.working or MARKING
         try:
             said, marks = await self.access.ask(question)
-        except WeaklinkError as error:
-            self.tell(sentence(error, self.access.name), is_error=True)
-        else:
             self.panes.side.show_marks(marks)
             self.tell(said)
+        except WeaklinkError as error:
+            self.tell(sentence(error, self.access.name), is_error=True)
+        finally:
+            status.working = "" if status.working == MARKING else status.working
 
     def _export(self, id: int, path: str | None) -> None:
         if path is not None:

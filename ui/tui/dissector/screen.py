@@ -28,6 +28,7 @@ from ui.views.dissect.tree import Tree
 from ui.views.links import Link
 
 _BEAT_S = 1.0  # how often a running trace is asked whether it has grown
+_OF_RUNNING = frozenset({"dissector.follow"})
 
 
 class DissectorScreen(TraceMoves):
@@ -161,7 +162,7 @@ class DissectorScreen(TraceMoves):
         """Show all panes again, or go back to the list."""
         if self.panes.is_zoomed:
             self.panes.zoom()
-        else:
+        elif self.is_active:
             self._show_nothing()  # a long trace is let go of before another one is opened
             self.app.pop_screen()
 
@@ -197,11 +198,17 @@ class DissectorScreen(TraceMoves):
         self.panes.branches.show_tree(Tree(found.dissection))
         self.panes.stream.show(found.dissection)
         self.panes.side.marks = found.marks
+        self._show_running(found)
         self.panes.side.show(found.dissection)
         if landing is not None:
             self._go(landing)
         self.panes.side.refresh_view()
         self._say()
+
+    def _show_running(self, found: Opened) -> None:
+        """What a running trace offers besides: to be watched."""
+        self.panes.side.grows = found.summary.running
+        self.query_one(KeyFooter).besides = _OF_RUNNING if found.summary.running else frozenset()
 
     def _show_nothing(self) -> None:
         self._opened = self._place = None
@@ -240,6 +247,7 @@ class DissectorScreen(TraceMoves):
         tree = Tree(grown.dissection)
         self.panes.branches.show_tree(tree)
         self.panes.stream.grow(grown.dissection)
+        self._show_running(grown)
         self.panes.side.show(grown.dissection)
         place = grown.end() if self._follows else self._place
         if place is not None:

@@ -98,6 +98,7 @@ class SidePane(Vertical):
         self.kind = SideKind.VERDICT
         self.flow: DataFlow | None = None
         self.marks: tuple[Mark, ...] = ()
+        self.grows = False
         self._dissection: Dissection | None = None
         self._place: Location | None = None
         self._source: SideSource | None = None
@@ -206,7 +207,7 @@ class SidePane(Vertical):
     def _wanted(self) -> object:
         """What the view shows, as something that differs where the view does."""
         dissection, place = self._dissection, self._place
-        width = self.view.scrollable_content_region.width
+        width = self._room
         if dissection is None or place is None or self.kind in (*_LISTS, SideKind.NOTES):
             return self.kind, width, id(dissection), self.marks
         if self.kind is SideKind.RAW:
@@ -218,11 +219,11 @@ class SidePane(Vertical):
         return self.kind, width, id(dissection), step.number if step else None, id(self.flow)
 
     def _made(self, dissection: Dissection) -> SideSource:
-        width = max(self.view.scrollable_content_region.width, 20)
+        width = self._room
         place = self._place
         match self.kind:
             case SideKind.VERDICT:
-                return verdict(dissection, width)
+                return verdict(dissection, width, is_running=self.grows)
             case SideKind.DIAGNOSTICS:
                 return diagnostic_list(dissection)
             case SideKind.STEPS:
@@ -241,6 +242,11 @@ class SidePane(Vertical):
             self.post_message(self.FlowWanted())
             return SideLines([SideLine((Run("Looking where the values came from …", Style.DIM),))])
         return origins(self.flow, step_at(dissection, place))
+
+    @property
+    def _room(self) -> int:
+        """The cells of a line; one is kept for a scrollbar, which may come only when the lines are there."""
+        return max(self.view.size.width - 1, 20)
 
     def _beside(self) -> int | None:
         """The line that speaks of what is selected, None for none."""

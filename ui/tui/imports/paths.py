@@ -1,11 +1,16 @@
 """Completes paths as they are typed."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+
+from ui.views.palette import Style
+from ui.views.run import Line, Run, clipped, width_of
+from ui.views.visible import visible_line
 
 _MOST = 200
 _LOOKED_AT = 5_000
+_GAP = 2
 
 
 def completions(typed: str) -> list[str]:
@@ -22,6 +27,24 @@ def common_start(paths: list[str]) -> str:
     first, last = min(paths), max(paths)
     shorter = min(len(first), len(last))
     return first[: next((at for at in range(shorter) if first[at] != last[at]), shorter)]
+
+
+def names_in_rows(names: Sequence[str], width: int, rows: int) -> list[Line]:
+    """As many names as fit into so many rows of `width` cells, and how many more there are."""
+    cells = [clipped((Run(visible_line(name), Style.DIM),), width) for name in names]
+    lines: list[Line] = [()]
+    for number, cell in enumerate(cells):
+        last = lines[-1]
+        more = f"… {len(cells) - number:,} more"
+        room = width - (_GAP + len(more) if len(lines) == rows and number + 1 < len(cells) else 0)
+        if last and width_of(last) + _GAP + width_of(cell) > room:
+            if len(lines) == rows:
+                lines[-1] = clipped((*last, Run(" " * _GAP), Run(more, Style.DIM)), width)
+                return lines
+            lines.append(cell)
+        else:
+            lines[-1] = (*last, Run(" " * _GAP), *cell) if last else cell
+    return lines
 
 
 def _entries(place: Path, begun: str) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """The import dialog: a path is typed and completed, its files are read, and a report says what they held."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
@@ -14,23 +14,27 @@ from textual.widgets import Input
 
 from inspector.errors import WeaklinkError
 from ui.importing.file_places import files_below
-from ui.reports.import_lines import import_lines
+from ui.reports.import_lines import import_lines, sum_line
+from ui.reports.import_report import FileReport
 from ui.tui.commands import Command, bindings
 from ui.tui.imports.commands import IMPORT_COMMANDS
-from ui.tui.imports.paths import common_start, completions
+from ui.tui.imports.paths import common_start, completions, names_in_rows
 from ui.tui.imports.reading_in import Progress, read_in
+from ui.tui.leaving import LeftOnce
 from ui.tui.line_bar import LineBar
 from ui.tui.line_view import Lines, LineView
 from ui.tui.store_access import sentence
 from ui.tui.work import begin
 from ui.views.palette import Style
-from ui.views.run import Line, Run
+from ui.views.run import Line, Run, width_of
 from ui.views.stats_wording import bar
 from ui.views.visible import visible_line
 from ui.views.wording import counted, quoted, wrapped
 
 _EVERY_S = 0.1
 _BAR = 20
+_KEYS = "enter imports, tab completes, esc leaves"
+_HINTS = 3  # lines of them
 _ABOUT = (
     "A file, a folder, or a pattern like `logs/**/*.jsonl`. Keys and passwords are replaced before anything is kept."
 )
@@ -42,7 +46,7 @@ class PathInput(Input):
     BINDINGS: ClassVar[list[BindingType]] = []
 
 
-class ImportScreen(ModalScreen[None]):
+class ImportScreen(LeftOnce[None], ModalScreen[None]):
     """Imports into the database `where`; `imported` is called when traces came in."""
 
     ACTIONS: ClassVar[tuple[Command, ...]] = IMPORT_COMMANDS
@@ -56,7 +60,7 @@ class ImportScreen(ModalScreen[None]):
     }
     ImportScreen Input { border: none; height: 1; padding: 0; background: $background; }
     ImportScreen LineBar { background: $surface; }
-    ImportScreen #hints { height: 2; }
+    ImportScreen #hints { height: 3; }
     ImportScreen LineView { height: auto; background: $surface; display: none; }
     """
 
@@ -68,12 +72,15 @@ class ImportScreen(ModalScreen[None]):
         self._progress: Progress | None = None
         self._offered: list[str] = []
         self._at = 0
+        self._hinted: Line | list[str] = quoted(_ABOUT, Style.DIM)
+        self._lead: list[Line] = []
+        self._reports: Sequence[FileReport] = ()
 
     def compose(self) -> ComposeResult:
         """The path, what could stand there, how far it is, and the report."""
         with Vertical() as box:
+            box.border_subtitle = _KEYS
             box.border_title = f"import into {visible_line(self._place.rpartition('/')[2])}"
-            box.border_subtitle = "enter imports, tab completes, esc leaves"
             yield PathInput(compact=True, placeholder="path")
             yield LineBar(id="hints")
             yield LineBar(id="progress")
@@ -85,9 +92,12 @@ class ImportScreen(ModalScreen[None]):
         return self._progress is not None
 
     def on_mount(self) -> None:
-        """Say what it is about."""
-        self._hint([quoted(_ABOUT, Style.DIM)])
+        """Begin to type."""
         self.query_one(PathInput).focus()
+
+    def on_resize(self) -> None:
+        """Lines are made for a width."""
+        self.call_after_refresh(self._say_all)
 
     def on_unmount(self) -> None:
         """Stop behind the file in hand."""
@@ -98,7 +108,7 @@ class ImportScreen(ModalScreen[None]):
         """Other paths could stand there."""
         if self.query_one(PathInput).value not in self._offered:
             self._offered = []
-            self._hint([quoted(_ABOUT, Style.DIM)])
+            self._hint(quoted(_ABOUT, Style.DIM))
 
     def on_input_submitted(self) -> None:
         """Import."""
@@ -111,7 +121,7 @@ class ImportScreen(ModalScreen[None]):
             return
         wrong = _wrong_with(typed)
         if wrong is not None:
-            self._hint([(Run("✖ ", Style.ERROR), *quoted(wrong))])
+            self._hint((Run("✖ ", Style.ERROR), *quoted(wrong)))
         else:
             begin(self, partial(self._read, str(Path(typed).expanduser())), "import")
 
@@ -124,17 +134,14 @@ class ImportScreen(ModalScreen[None]):
             return
         found = await asyncio.to_thread(completions, line.value)
         if not found:
-            self._hint([(Run("✖ ", Style.ERROR), *quoted(f"No path begins with `{line.value}`."))])
+            self._hint((Run("✖ ", Style.ERROR), *quoted(f"No path begins with `{line.value}`.")))
             return
         common = common_start(found)
         if len(found) > 1:
             self._offered = [common, *found]
-            shown = "  ".join(
-                visible_line(one.rstrip("/").rpartition("/")[2] + "/" * one.endswith("/")) for one in found
-            )
-            self._hint([(Run(shown[:2_000], Style.DIM),)])
+            self._hint([_last(one) for one in found])
         else:
-            self._hint([quoted(_ABOUT, Style.DIM)])
+            self._hint(quoted(_ABOUT, Style.DIM))
         self._put(common)
 
     def action_leave(self) -> None:
@@ -152,14 +159,22 @@ class ImportScreen(ModalScreen[None]):
             line.value = path
         line.cursor_position = len(path)
 
-    def _hint(self, lines: list[Line]) -> None:
-        width = max(self.query_one("#hints").size.width, 20)
-        self.query_one("#hints", LineBar).say([one for line in lines for one in wrapped(line, width)])
+    def _hint(self, said: Line | list[str]) -> None:
+        """Say a sentence, or offer these names."""
+        self._hinted = said
+        self._say_hint()
+
+    def _say_hint(self) -> None:
+        for hints in self.query("#hints").results(LineBar):  # none while the dialog goes
+            width, said = max(hints.size.width, 20), self._hinted
+            hints.display = bool(said)
+            hints.say(names_in_rows(said, width, _HINTS) if isinstance(said, list) else list(wrapped(said, width)))
 
     async def _read(self, path: str) -> None:
         progress = self._progress = Progress()
         self.query_one(PathInput).disabled = True
-        self._hint([])
+        self._hint(())
+        self._say_keys("esc stops behind the file in hand")
         work = asyncio.create_task(asyncio.to_thread(read_in, self._where, path, progress))
         work.add_done_callback(lambda task: task.cancelled() or task.exception())  # also where nobody waits any more
         try:
@@ -179,23 +194,37 @@ class ImportScreen(ModalScreen[None]):
         line = self.query_one(PathInput)
         line.disabled = False
         line.focus()
+        self._say_keys(_KEYS)
         lead: list[Line] = []
-        width = max(self.query_one("#progress").size.width, 40)
         if error is not None:
-            lead = list(wrapped((Run("✖ ", Style.ERROR), *quoted(sentence(error, self._place))), width, indent=2))
+            lead.append((Run("✖ ", Style.ERROR), *quoted(sentence(error, self._place))))
         if progress.done < progress.files:
             kept = f"{counted(progress.done, 'file')} of {progress.files:,} read; of the others nothing was kept."
             lead.append((Run("… ", Style.WARNING), Run(kept)))
         if not progress.files and error is None:
             lead.append((Run("▲ ", Style.WARNING), Run("There are no files there.")))
-        lines = [*lead, *(import_lines(progress.reports, width=width) if progress.reports else ())]
-        self.query_one("#progress", LineBar).say([])
+        self._lead, self._reports = lead, progress.reports
         view = self.query_one("#report", LineView)
         view.display = True
-        view.styles.height = min(len(lines), max(self.size.height * 9 // 10 - 6, 4))
-        view.show(Lines(lines))
+        self._say_report()
         if progress.reports:
             view.focus()
+
+    def _say_all(self) -> None:
+        self._say_hint()
+        if self._lead or self._reports:
+            self._say_report()
+
+    def _say_report(self) -> None:
+        """The sum above, which long reports have at their end, and all that was found in each file."""
+        for view in self.query("#report").results(LineView):  # none while the dialog goes
+            width = max(self.query_one("#progress").size.width - 1, 40)  # one cell for the scrollbar
+            lead = [row for line in self._lead for row in wrapped(line, width, indent=2)]
+            lines = [*lead, *(import_lines(self._reports, width=width) if self._reports else ())]
+            room = max(self.size.height * 9 // 10 - 5, 4)
+            view.styles.height = min(len(lines), room)
+            view.show(Lines(lines), cursor=view.cursor)
+            self.query_one("#progress", LineBar).say([sum_line(self._reports)] if len(lines) > room else [])
 
     def _say_progress(self) -> None:
         progress = self._progress
@@ -204,8 +233,14 @@ class ImportScreen(ModalScreen[None]):
         share = progress.done / progress.files if progress.files else 0.0
         said = f"{bar(share, _BAR):<{_BAR}} {progress.done:,}/{progress.files:,}  {counted(progress.traces, 'trace')}  "
         what = "stopping behind " if progress.left.is_set() else "text index" if progress.is_indexing else ""
+        lead = (Run(said, Style.INFO), Run(what, Style.WARNING))
+        line = self.query_one("#progress", LineBar)
         name = "" if progress.is_indexing else visible_line(progress.path)
-        self.query_one("#progress", LineBar).say([(Run(said, Style.INFO), Run(what, Style.WARNING), Run(name))])
+        fits = width_of((*lead, Run(name))) <= line.size.width
+        line.say([(*lead, Run(name if fits else f"…/{_last(progress.path)}"))])
+
+    def _say_keys(self, said: str) -> None:
+        self.query_one(Vertical).border_subtitle = said
 
 
 def _last(path: str) -> str:

@@ -1,17 +1,19 @@
 """The grid of the lab: a row a format, a column a way of cutting."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from inspector.formats.format import Format
 from ui.tui.lab.cutting import Cut
 from ui.tui.lab.reading import Cell, Likeness
 from ui.views.palette import Style
-from ui.views.run import Line, Run, clipped, padded
+from ui.views.run import Line, Run, clipped, padded, width_of
+from ui.views.wording import counted
 
 Cells = dict[tuple[str, Cut], Cell]
 """What readings came to, by the format's name and the way of cutting."""
 
 _NAME, _SURE = 18, 5
+_WIDEST = 42
 _SIGNS = {
     Likeness.SAME: ("=", Style.OK),
     Likeness.DIFFERS: ("≠", Style.WARNING),
@@ -57,15 +59,27 @@ class LabGrid:
 
 
 def _room(width: int) -> int:
-    return min(max((width - _NAME - _SURE) // len(Cut) - 1, 8), 36)
+    return min(max((width - _NAME - _SURE) // len(Cut) - 1, 8), _WIDEST)
 
 
 def _cell(cell: Cell | None, room: int) -> Line:
     if cell is None:
         return (Run(" …", Style.DIM),)
     sign, style = _SIGNS[cell.likeness]
-    counts = f" {cell.spans:,}s {cell.calls:,}c {cell.diagnostics:,}d" if cell.likeness is Likeness.DIFFERS else ""
-    if cell.likeness is Likeness.DIFFERS and room >= 32:
-        counts = f"  {cell.spans:,} spans {cell.calls:,} calls {cell.diagnostics:,} diag."
-    word = cell.likeness.value if len(cell.likeness.value) + len(counts) + 4 <= room else ""
-    return (Run(f" {sign} {word}", style), Run(counts, Style.DIM))
+    if cell.likeness is Likeness.DIFFERS:
+        return (Run(f" {sign} ", style), *_fitting(cell, style, room - 4))
+    return (Run(f" {sign} {cell.likeness.value}" if len(cell.likeness.value) + 4 <= room else f" {sign}", style),)
+
+
+def _fitting(cell: Cell, style: Style, room: int) -> Line:
+    return next((said for said in _said(cell, style) if width_of(said) <= room), ())
+
+
+def _said(cell: Cell, style: Style) -> Iterator[Line]:
+    """What a reading that differs came to, in fewer and fewer words."""
+    word = Run(cell.likeness.value, style)
+    spans, calls = counted(cell.spans, "span"), counted(cell.calls, "call")
+    faults = counted(cell.diagnostics, "fault")
+    yield (word, Run(f"  {spans}, {calls}, {faults}", Style.DIM))
+    yield (Run(f"{calls}, {faults}", Style.DIM),)
+    yield (Run(calls, Style.DIM),)

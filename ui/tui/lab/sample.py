@@ -11,6 +11,7 @@ from inspector.inspection import Inspection, PartInspection
 from inspector.model import Part, Role, Trace, Turn
 from inspector.wire.events import PROMPT_PART
 from storage import Store
+from ui.views.trace import title_of
 
 _SAMPLE = 65_536
 TEXT = "text"
@@ -24,6 +25,7 @@ class Sample:
     """
 
     id: int
+    title: str
     turn: int
     part: Part
     role: Role
@@ -57,6 +59,7 @@ def sample_of(store: Store, *, id: int, place: Location | None) -> Sample | None
     wrong = [one for one in inspection.diagnostics if one.location.turn == number and one.location.part == TEXT]
     return Sample(
         id,
+        title_of(trace),
         number,
         part,
         turn.role,

@@ -31,6 +31,7 @@ from ui.tui.upper_screen import UpperScreen
 from ui.tui.work import begin
 from ui.views.palette import Style
 from ui.views.run import Run
+from ui.views.visible import visible_line
 from ui.views.wording import counted, quoted
 
 _PATIENCE_S = 0.06
@@ -182,6 +183,7 @@ class LabScreen(UpperScreen):
                 self.query_one("#sample", LineBar).say([(Run(" "), *quoted(said))])
             return
         self._sample, self._cells = sample, {}
+        self.crumbs = (f"{self._trace_id} {visible_line(sample.title)}".strip(), "lab")
         self._formats = await asyncio.to_thread(sample.candidates)
         own = self._formats[0][0]
         reading = await self._thread(partial(read, sample, own, Cut.WHOLE, self._seed, self._left.is_set))

@@ -1,20 +1,23 @@
 """A growing trace as lines: closed spans stay as they are, and the open end is laid out anew with each look."""
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 from inspector.diagnostics import Diagnostic
 from inspector.model import Role, SpanKind
 from inspector.text import Range
 from ui.tui.live.growing import GrowingPart, GrowingTrace, GrowingTurn, is_shown
-from ui.views.palette import GLYPHS, Style, style_of
+from ui.views.carets import Under, caret_lines
+from ui.views.palette import Style, style_of
 from ui.views.rows import caret_place, cut_rows
-from ui.views.run import Line, Run, clipped
-from ui.views.visible import visible_line, visible_runs
-from ui.views.wording import quoted, wrapped
+from ui.views.run import Line, Run
+from ui.views.visible import visible_runs
+from ui.views.wording import title
 
 _GUTTER = 18
 _OPEN_END = 4_000  # characters of what no span has closed yet; before them stands how many more there are
 _OPEN = "▸▸"
+_BAR = Run(f"{'│':>{_GUTTER - 1}} ", Style.GUTTER)
 
 
 class _PartLines:
@@ -112,16 +115,18 @@ class GrowingLines:
             yield from self._faults(text, row, [one for one in inside if _begins_in(one, row, place)])
 
     def _faults(self, text: str, row: Range, faults: Sequence[Diagnostic]) -> Iterator[Line]:
-        for one in faults:
-            before, under = caret_place(text, row, one.range)
-            severity = style_of(one.rule.severity)
-            code = f" {GLYPHS[one.rule.severity.value]} {one.rule.code}"
-            yield clipped((Run(" " * (_GUTTER + before)), Run("^" * under, severity), Run(code, severity)), self._width)
-            said = (Run(f"{visible_line(one.rule.name)}: ", Style.STRONG), *quoted(one.fault.message))
-            for line in wrapped(said, max(self._width - _GUTTER - 2, 20), indent=2):
-                yield (Run(" " * _GUTTER), *line)
+        places = []
+        for place, group in groupby(sorted(faults, key=_range), key=_range):
+            found = [one.fault for one in group]
+            places.append(Under(*caret_place(text, row, place), found, [[title(fault)] for fault in found]))
+        if places:
+            yield from ((_BAR, *line) for line in caret_lines(places, max(self._width - _GUTTER - 2, 20)))
 
 
 def _begins_in(one: Diagnostic, row: Range, place: Range) -> bool:
     start = one.range.start
     return row.start <= start < row.end or (start == row.end == place.end) or (start == row.end and len(row) == 0)
+
+
+def _range(one: Diagnostic) -> Range:
+    return one.range

@@ -2,8 +2,10 @@
 
 import asyncio
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from typing import ClassVar
+from functools import partial
+from typing import ClassVar, Protocol
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -35,7 +37,7 @@ from ui.views.wording import counted
 
 _EVERY_S = 0.2
 _AGAIN_S = 1.0  # after a store that did not answer
-_MOST_EVENTS = 2_000  # lines below the stream
+_MOST_EVENTS = 2_000  # things, and lines, below the stream
 _MOST_WAITING = 50_000  # chunks that wait while the view is held still; more are left in the database until then
 
 
@@ -58,6 +60,7 @@ class LiveScreen(UpperScreen):
         self._rate = Rate()
         self._growing = GrowingTrace(self._span_closed, self._fault_found)
         self._lines = GrowingLines(self._growing, 80)
+        self._told: deque[_Told] = deque(maxlen=_MOST_EVENTS)
         self._events: list[Line] = []
         self._waiting: list[RecordEvent] = []
         self._is_paused = False
@@ -141,7 +144,7 @@ class LiveScreen(UpperScreen):
                         self._begin_anew()
                     self._came(seen.events, is_first=seen.is_anew)
                     self._problem = ""
-                    if not seen.is_running and not self._is_paused:
+                    if not seen.is_running and not self._is_paused and self.is_active:
                         self._leave()
                         return
                 await asyncio.sleep(_EVERY_S)
@@ -164,7 +167,7 @@ class LiveScreen(UpperScreen):
             self._growing.take(event)
             if isinstance(event, TurnEnded):
                 model = model_of(self._growing.trace) if self._growing.trace is not None else ""
-                self._tell(live_lines.turn_lines(self._called, event.turn, event.value, width=self._width, model=model))
+                self._tell(partial(live_lines.turn_lines, "", event.turn, event.value, model=model))
         if events:
             self._show_grown()
         else:
@@ -185,12 +188,14 @@ class LiveScreen(UpperScreen):
 
     def _begin_anew(self) -> None:
         self._growing = GrowingTrace(self._span_closed, self._fault_found)
-        self._events, self._waiting = [], []
+        self._told.clear()
+        self._waiting = []
         self._lay_out_anew()
 
     def _lay_out_anew(self) -> None:
-        self._lines = GrowingLines(self._growing, max(self.stream.scrollable_content_region.width, 40))
+        self._lines = GrowingLines(self._growing, max(self.stream.size.width - 1, 40))
         self._lines.update()
+        self._events = [line for tell in self._told for line in tell(width=self._width)][-_MOST_EVENTS:]
         at = self.stream.cursor
         with self.prevent(LineView.Moved):
             self.stream.show(self._lines, cursor=self._lines.count - 1 if self._follows else at)
@@ -206,21 +211,18 @@ class LiveScreen(UpperScreen):
             view.reveal(view.cursor)
 
     def _span_closed(self, turn: int, span: Span, words: str, calls: Sequence[ToolCall]) -> None:
-        self._tell(live_lines.span_lines(self._called, turn, span, words, calls, width=self._width))
+        self._tell(partial(live_lines.span_lines, "", turn, span, words, calls))
 
     def _fault_found(self, diagnostic: Diagnostic) -> None:
-        self._tell(live_lines.fault_lines(self._called, diagnostic, width=self._width))
+        self._tell(partial(live_lines.fault_lines, "", diagnostic))
 
-    def _tell(self, lines: Iterable[Line]) -> None:
-        self._events += lines
-
-    @property
-    def _called(self) -> str:
-        return str(self._trace_id)
+    def _tell(self, tell: "_Told") -> None:
+        self._told.append(tell)
+        self._events += tell(width=self._width)
 
     @property
     def _width(self) -> int:
-        return max(self.events.scrollable_content_region.width, 40)
+        return max(self.events.size.width - 1, 40)
 
     def _leave(self) -> None:
         self.dismiss(None)
@@ -250,6 +252,12 @@ class LiveScreen(UpperScreen):
         else:
             facts.append(Run("  ● follow", Style.OK) if self._follows else Run("  ○ follow", Style.DIM))
         return tuple(facts)
+
+
+class _Told(Protocol):
+    """Something that happened, as lines for a width: they are made anew for another."""
+
+    def __call__(self, *, width: int) -> Iterable[Line]: ...
 
 
 def newest_running(store: Store) -> int | None:

@@ -43,8 +43,10 @@ class RulesScreen(UpperScreen):
     RulesScreen Container.broad { layout: horizontal; }
     RulesScreen #rules { height: 2fr; }
     RulesScreen #page { height: 3fr; border-top: solid $edge; padding: 0 1; }
-    RulesScreen Container.broad #rules { height: 1fr; width: 2fr; }
-    RulesScreen Container.broad #page { height: 1fr; width: 3fr; border-top: none; border-left: solid $edge; }
+    RulesScreen Container.broad #rules { height: 1fr; width: 1fr; }
+    RulesScreen Container.broad #page {
+        height: 1fr; width: 55%; max-width: 108; border-top: none; border-left: solid $edge;
+    }
     """
 
     def __init__(self, access: StoreAccess, show_chains: Callable[[str], None], code: str = "") -> None:

@@ -7,7 +7,7 @@ from itertools import groupby
 
 from inspector.diagnostics import Diagnostic, Fault
 from inspector.text import Range
-from ui.views.carets import caret_lines
+from ui.views.carets import Under, caret_lines
 from ui.views.palette import Style
 from ui.views.run import Line, Run
 from ui.views.wording import counted, help_line, title
@@ -41,10 +41,13 @@ def marks_of(rows: Sequence[Range], diagnostics: Sequence[Diagnostic]) -> list[l
 
 def fault_rows(marks: Sequence[Mark], text: str, row: Range, cells: Sequence[int], room: int) -> Iterator[Line]:
     """The lines below a row; `cells` are those at which its characters begin. Faults of one place share carets."""
+    places = []
     for place, group in groupby(marks, key=_place):
         alike = list(group)
         said = [list(_said(mark, text)) for mark in alike if mark.says]
-        yield from caret_lines(*_under(place, row, cells), [mark.fault for mark in alike], said, room)
+        places.append(Under(*_under(place, row, cells), [mark.fault for mark in alike], said))
+    if places:
+        yield from caret_lines(places, room)
 
 
 def _under(place: Range, row: Range, cells: Sequence[int]) -> tuple[int, int]:

@@ -28,8 +28,8 @@ def place_line(dissection: Dissection, place: Location, row: TreeRow | None, ste
         return (*named, Run(f"{'  ' if named else ''}{where}", Style.DIM))
     start = place.range.start
     line, column = part.lines.position(start)
-    length = f"{start}–{place.range.end}" if len(place.range) > 1 else f"{start}"
-    said = f"{where} {length} of {len(part.text):,}  line {line} column {column}"
+    length = f"{start:,}–{place.range.end:,}" if len(place.range) > 1 else f"{start:,}"
+    said = f"{where} {length} of {len(part.text):,}  line {line:,} column {column:,}"
     return (
         *named,
         Run(f"{'  ' if named else ''}{said}  ", Style.DIM),

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
 from inspector.diagnostics import Location
 from inspector.model import Generation, Instant, Turn
@@ -107,4 +108,10 @@ def _usage(made: Generation) -> str:
 
 
 def _moment(instant: Instant | None) -> str:
-    return "" if instant is None else f"{instant.at_s:.3f} s since 1970, {instant.source.value}"
+    if instant is None:
+        return ""
+    try:
+        said = datetime.fromtimestamp(instant.at_s, UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3] + " UTC"
+    except (OverflowError, ValueError, OSError):  # no year that a calendar has
+        said = f"{instant.at_s:.3f} s since 1970"
+    return f"{said}, {instant.source.value}"

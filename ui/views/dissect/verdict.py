@@ -4,6 +4,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import replace
 
+from inspector.chain.steps import Status
 from inspector.diagnostics import Location
 from inspector.inspection import Inspection, PartInspection
 from inspector.rules.rule import Severity
@@ -15,7 +16,7 @@ from ui.views.dissect.side import SideLine, SideLines
 from ui.views.minimap import minimap
 from ui.views.palette import Style
 from ui.views.run import Run
-from ui.views.status import status_run
+from ui.views.status import RUNNING, status_run
 from ui.views.trace import fault_counts
 from ui.views.wording import counted
 
@@ -23,21 +24,25 @@ _MARGIN = 8
 _MOST = 400  # parts, or spans of one: no line shows more
 
 
-def verdict(dissection: Dissection, width: int) -> SideLines:
-    """Status and counts in a line, the break in a few more, and the chain as a map; the break's lines lead to it."""
-    return SideLines(_lines(dissection, width))
+def verdict(dissection: Dissection, width: int, *, is_running: bool = False) -> SideLines:
+    """Status and counts in a line, the break in a few more, and the chain as a map; the break's lines lead to it.
+
+    A trace that `is_running` has not ended in any way yet.
+    """
+    return SideLines(_lines(dissection, width, is_running=is_running))
 
 
-def _lines(dissection: Dissection, width: int) -> Iterator[SideLine]:
+def _lines(dissection: Dissection, width: int, *, is_running: bool) -> Iterator[SideLine]:
     inspection = dissection.inspection
     chain = inspection.chain
     status = status_run(chain.status, chain.broken.outcome if chain.broken else None)
-    ended = ending(chain)
-    steps = "" if f"of {len(chain.steps)}" in ended else counted(len(chain.steps), "step")
-    facts = [ended, steps, fault_counts(inspection) or "no faults"]
+    ended, yet = ("so far", " yet") if is_running else (ending(chain), "")
+    steps = "" if f"of {len(chain.steps)}" in ended or not chain.steps else counted(len(chain.steps), "step")
+    facts = [ended, steps, fault_counts(inspection) or f"no faults{yet}"]
     said = " · ".join(fact for fact in facts if fact)
+    said = f"· {said}" if chain.status is Status.OK and not is_running else said
     place = landing(inspection)
-    yield SideLine((status, Run(f" {said}")), place)
+    yield SideLine((RUNNING if is_running else status, Run(f" {said}")), place)
     for line in break_lines(dissection.trace, inspection, width):
         yield SideLine(line, place)
     if chain.steps:

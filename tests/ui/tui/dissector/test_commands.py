@@ -1,5 +1,6 @@
 """What each command of the dissector does, by its key."""
 
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
@@ -193,7 +194,8 @@ async def test_a_lane_that_the_recording_has_not_says_so(tmp_path: Path) -> None
     async with dissecting(tmp_path, scenes.of_text("No chunks.")) as (stage, _):
         for key in ("c", "i", "l"):
             await stage.press(key)
-        assert told(stage.app).count("The recording kept the text only") == 3
+            assert told(stage.app).count("The recording kept the text only") == 1  # said anew, not twice
+            stage.app.clear_notifications()
 
 
 async def test_y_copies_text_path_value_and_link(tmp_path: Path) -> None:
@@ -318,6 +320,8 @@ async def test_a_running_trace_grows_and_f_stays_at_its_end(tmp_path: Path) -> N
     async with running(str(tmp_path / "runs.db"), size=WIDE, named="1") as (app, pilot):
         stage = Stage(app, pilot)
         assert "▸ running" in shown(app)
+        assert "▸ running so far · 1 step · no faults yet" in stage.side
+        assert "F Follow" in shown(app)
         stage.screen.doors = Doors()  # where there is no live view to go to
         await stage.press("F")
         assert "F following" in shown(app)
@@ -333,7 +337,20 @@ async def test_a_running_trace_grows_and_f_stays_at_its_end(tmp_path: Path) -> N
         sink.accept(TraceEnded("k"))
         sink.close()
         await _until(stage, lambda: "▸ running" not in shown(app))
+        assert "F Follow" not in shown(app)
         assert stage.place == before
+
+
+async def test_marking_while_another_program_writes_says_that_it_waits_and_can_be_left(tmp_path: Path) -> None:
+    async with dissecting(tmp_path) as (stage, pilot):
+        connection = sqlite3.connect(tmp_path / "runs.db", isolation_level=None)
+        connection.execute("BEGIN IMMEDIATE")
+        await pilot.press("m")
+        await _until(stage, lambda: "writing the mark" in shown(stage.app))
+        await pilot.press("escape")
+        await _until(stage, lambda: at_home(stage.app))
+        connection.execute("ROLLBACK")
+        connection.close()
 
 
 async def _until(stage: Stage, is_so: Callable[[], bool]) -> None:

@@ -7,9 +7,11 @@ from textual.containers import Vertical
 
 from storage import open_store
 from tests.ui.tui.apps import SIZES, agree, at_home, filled, names, press, running, settled, shown
-from ui.tui.imports.paths import common_start, completions
+from ui.tui.imports.paths import common_start, completions, names_in_rows
 from ui.tui.imports.reading_in import Progress, read_in
 from ui.tui.imports.screen import ImportScreen, PathInput
+from ui.tui.line_view import LineView
+from ui.views.run import plain, width_of
 
 
 def folder(path: Path) -> Path:
@@ -44,6 +46,12 @@ async def test_a_folder_is_imported_and_the_list_shows_it(
         box = app.screen.query_one(Vertical).region
         dialog = [line[box.x : box.right] for line in shown(app).splitlines()[box.y : box.bottom]]
         agree(f"import-{size[0]}x{size[1]}.txt", "\n".join(dialog) + "\n", update_goldens=update_goldens)
+        await pilot.resize_terminal(60, 16)
+        await settled(pilot)
+        assert "3 files read: 3 traces" in shown(app)
+        report = app.screen.query_one("#report", LineView)
+        lines = [report.source.line(index, 0) for index in range(report.source.count)]
+        assert max(map(width_of, lines)) < report.size.width
         await press(pilot, "escape")
         assert at_home(app)
         assert len(names(app)) == 9
@@ -93,6 +101,14 @@ async def test_tab_completes_a_path_and_goes_through_what_could_stand_there(tmp_
         await settled(pilot)
         await press(pilot, "tab")
         assert "No path begins with" in shown(app)
+
+
+def test_as_many_names_are_offered_as_there_is_room_for_and_the_rest_is_counted() -> None:
+    names = ["aaaa", "bbbb", "cccc", "dddd", "eeee", "ffff"]
+    assert [plain(line) for line in names_in_rows(names, 40, 2)] == ["  ".join(names)]
+    assert [plain(line) for line in names_in_rows(names, 18, 2)] == ["aaaa  bbbb  cccc", "dddd  … 2 more"]
+    assert [plain(line) for line in names_in_rows(names, 18, 3)] == ["aaaa  bbbb  cccc", "dddd  eeee  ffff"]
+    assert [plain(line) for line in names_in_rows(["a" * 30], 10, 1)] == ["aaaaaaaaa…"]
 
 
 def test_hidden_files_are_offered_where_a_point_is_typed(tmp_path: Path) -> None:

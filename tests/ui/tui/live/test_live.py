@@ -17,7 +17,7 @@ from ui.tui.live.growing import GrowingTrace
 from ui.tui.live.lines import GrowingLines
 from ui.tui.live.rate import Rate
 from ui.tui.live.screen import LiveScreen
-from ui.views.run import plain
+from ui.views.run import Line, plain, width_of
 
 TOOLS = [
     {"name": "get_weather", "parameters": {"type": "object", "properties": {"city": {"enum": ["Oslo"]}}}},
@@ -47,6 +47,11 @@ def live(app: object) -> LiveScreen:
     return screen
 
 
+def events_of(screen: LiveScreen) -> list[Line]:
+    source = screen.events.source
+    return [source.line(index, 0) for index in range(source.count)]
+
+
 def text_of(screen: LiveScreen) -> str:
     return "".join(part.text for turn in screen.growing.turns for part in turn.parts.values())
 
@@ -68,12 +73,14 @@ async def test_spans_close_and_faults_appear_while_the_model_still_speaks(
                 screen = live(app)
                 await until(pilot, lambda: text_of(screen).endswith("get_we"))
                 await until(pilot, lambda: "▸▸ tool_call" in shown(app))
-                assert "✖ J104" in shown(app)
-                assert "✖ S204" in shown(app)
+                assert "error[J104]" in shown(app)
+                assert "error[S204]" in shown(app)
                 await until(pilot, lambda: "2 faults so far" in shown(app))
                 assert '{"name": "get_we' in shown(app)
                 assert "live␛[2J one" in shown(app)
                 assert "\x1b" not in shown(app)
+                await pilot.resize_terminal(60, 24)
+                await until(pilot, lambda: 10 < max(map(width_of, events_of(screen))) < 60)
                 await press_now(pilot, "escape")
                 await until(pilot, lambda: at_home(app))
     sink.close()

@@ -1,0 +1,113 @@
+"""Keys that come faster than screens: none crashes, none is lost, and none takes more screens away than one."""
+
+from pathlib import Path
+
+from textual import events
+from textual.pilot import Pilot
+
+from tests.ui.tui.apps import at_home, filled, home, press, running, settled, shown, told
+from ui.tui.app import WeaklinkApp
+from ui.tui.chains.filter_bar import FilterInput
+from ui.tui.dialogs import Choice, ChoiceDialog, LineDialog
+from ui.tui.footer import KeyFooter
+
+
+async def at_once(app: WeaklinkApp, pilot: Pilot[None], *keys: str) -> None:
+    """Press keys without waiting for what each does."""
+    for key in keys:
+        app.post_message(events.Key(key, key if len(key) == 1 else None))
+    await settled(pilot)
+
+
+async def test_enter_for_a_dialog_that_is_not_there_yet_is_taken_once_it_is(tmp_path: Path) -> None:
+    async with running(filled(tmp_path / "runs.db")) as (app, _pilot):
+        answers: list[str | None] = []
+        dialog = LineDialog("name", typed="as it is")
+        app.push_screen(dialog, answers.append)
+        assert not dialog.is_mounted
+        await app.run_action("accept", dialog)
+        await settled(_pilot)
+        assert answers == ["as it is"]
+        assert at_home(app)
+
+
+async def test_a_choice_that_is_made_twice_at_once_leaves_the_screen_below(tmp_path: Path) -> None:
+    async with running(filled(tmp_path / "runs.db")) as (app, pilot):
+        answers: list[str | None] = []
+        app.push_screen(ChoiceDialog("copy", [Choice("id", "7", "7")]), answers.append)
+        await settled(pilot)
+        await at_once(app, pilot, "enter", "enter", "enter")
+        assert answers == ["7"]
+        assert home(app) in app.screen_stack
+
+
+async def test_leaving_a_trace_many_times_at_once_ends_at_the_list(tmp_path: Path) -> None:
+    async with running(filled(tmp_path / "runs.db")) as (app, pilot):
+        await at_once(app, pilot, "enter", "r", "escape", "escape", "escape", "escape")
+        assert at_home(app)
+
+
+async def test_what_still_stands_there_is_said_anew_and_not_twice(tmp_path: Path) -> None:
+    async with running(filled(tmp_path / "runs.db"), toasts=True) as (app, pilot):
+        await press(pilot, "n", "n", "n")
+        assert shown(app).count("No words are searched") == 1
+        assert told(app).count("No words are searched") == 1
+
+
+async def test_the_way_back_and_the_help_always_stand_at_the_bottom(tmp_path: Path) -> None:
+    async with running(filled(tmp_path / "runs.db")) as (app, pilot):
+        await press(pilot, "enter")
+        for width in (40, 60, 80):
+            await pilot.resize_terminal(width, 24)
+            await settled(pilot)
+            assert "esc Back" in shown(app)
+            assert "? Help" in shown(app)
+
+
+async def test_the_keys_below_a_dialog_are_laid_out_anew_with_the_screen(tmp_path: Path) -> None:
+    async with running(filled(tmp_path / "runs.db")) as (app, pilot):
+        await press(pilot, "i")
+        await pilot.resize_terminal(160, 40)
+        await settled(pilot)
+        line = home(app).query_one(KeyFooter).render_line(0).text
+        assert "⏎ Open" in line
+        assert "? Help" in line
+
+
+async def test_of_a_way_that_is_too_long_the_name_of_the_screen_is_kept(tmp_path: Path) -> None:
+    where = filled(tmp_path / ("long-" * 30 + ".db"))
+    async with running(where) as (app, _):
+        first = shown(app).splitlines()[0]
+        assert first.startswith(" weaklink ▸ long-")
+        assert "… ▸ chains" in first
+
+
+async def test_a_filter_that_is_still_being_read_is_not_lost_to_what_reads_the_list_anew(tmp_path: Path) -> None:
+    async with running(filled(tmp_path / "runs.db")) as (app, pilot):
+        home(app).action_broken()
+        home(app).action_reload()
+        await settled(pilot)
+        assert home(app).chains.wanted == "status:broken"
+        assert "4 of 6 chains" in shown(app)
+        home(app).action_clear()
+        home(app).action_reload()
+        await settled(pilot)
+        assert home(app).chains.wanted == ""
+
+
+async def test_tab_completes_what_stands_there_by_then(tmp_path: Path) -> None:
+    async with running(filled(tmp_path / "runs.db")) as (app, pilot):
+        await press(pilot, "f")
+        line = app.screen.query_one(FilterInput)
+        line.value = "status:bro"
+        line.cursor_position = len(line.value)
+        line.action_complete()
+        await settled(pilot)
+        assert line.value.strip() == "status:broken"
+
+
+async def test_ctrl_c_says_how_one_gets_out(tmp_path: Path) -> None:
+    async with running(filled(tmp_path / "runs.db")) as (app, pilot):
+        await press(pilot, "ctrl+c")
+        assert "`^q` ends weaklink from anywhere." in told(app)
+        assert not app._exit
