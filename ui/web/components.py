@@ -21,7 +21,7 @@ from ui.web.theme import colour_rules
 _FOLDER = Path(__file__).parent
 _DISSECTOR = (
     *("offsets.js", "visible.js", "layout.js", "list.js", "arrivals.js", "drawing.js", "facts.js"),
-    *("places.js", "searching.js", "copying.js", "keys.js", "main.js"),
+    *("faults.js", "places.js", "searching.js", "copying.js", "keys.js", "main.js"),
 )
 
 

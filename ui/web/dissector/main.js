@@ -64,13 +64,15 @@ class Dissector {
     this.version = data.version;
     const parts = data.parts.map(prepared);
     this.byName = new Map(parts.map((part) => [`${part.turn} ${part.part}`, part]));
-    const [steps, values, faults] = LEFT.map((name) => withUnits(this.byName, data[name]));
-    const faultPlaces = inOrder(parts.flatMap((part) => part.marks));
+    const [steps, values] = [data.steps, data.values].map((rows) => withUnits(this.byName, rows));
+    const faults = faultsOf(data.faults, this.byName);
+    const faultPlaces = inOrder(faults);
+    shareFaults(parts, faultPlaces);
     this.state = { parts, steps, values, faults, faultPlaces, stepPlaces: inOrder(steps) };
     this.stall = data.stall_s;
     this.root.querySelector(".has-chunks").hidden = !parts.some((part) => part.ends);
     this.root.querySelector(".has-odds").hidden = !parts.some((part) => part.logprobs);
-    this.search.ask();
+    this.search.look();
     this.relay(true);
   }
 
@@ -119,8 +121,9 @@ class Dissector {
     made.type = "button";
     made.tabIndex = -1;
     made.style.paddingInlineStart = `${0.5 + (row.depth || 0) * 0.9}rem`;
-    made.append(...row.runs.map(([style, words]) => element("span", style, words)));
-    made.title = row.runs.map(([, words]) => words).join("");
+    const runs = row.runs || faultRuns(row);
+    made.append(...runs.map(([style, words]) => element("span", style, words)));
+    made.title = runs.map(([, words]) => words).join("");
     const isHere = row === this.leftRow;
     if (isHere) made.setAttribute("aria-current", "true");
     made.classList.toggle("selected", isHere);

@@ -43,9 +43,13 @@ class Search {
   }
 
   ask() {
+    this.look();
+    this.dissector.stream.paint(true);
+  }
+
+  look() {
     this.places = placesOf(this.dissector.state.parts, this.input.value);
     this.at = -1;
-    this.dissector.stream.paint(true);
     this.say();
   }
 
