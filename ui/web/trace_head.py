@@ -1,5 +1,7 @@
 """The head of a trace's page: what it is, how it ended and where it broke, and its turns as a rail."""
 
+import streamlit as st
+
 from inspector.diagnostics import Location
 from ui.views.dissect.side import SideLine
 from ui.views.dissect.verdict import landing
@@ -12,7 +14,7 @@ from ui.views.wording import counted, quoted
 from ui.web.components import lines, picture
 from ui.web.markup import put_title
 from ui.web.shown_trace import ShownTrace
-from ui.web.trace_rail import rail, rail_boxes, selected_box
+from ui.web.trace_rail import MOST_BOXES, rail, rail_boxes, selected_box
 
 _LONGEST = 80
 
@@ -46,5 +48,7 @@ def rail_of(shown: ShownTrace, at: Location | None) -> Location | None:
     if not found:
         return None
     key = picture(rail(found), key="weaklink_rail", selected=selected_box(found, at))
+    if len(found) == MOST_BOXES:
+        st.caption(f"The map shows {MOST_BOXES} boxes around the place that is looked at.")
     is_known = key is not None and key.isdecimal() and int(key) < len(found)
     return found[int(key)].location if is_known and key is not None else None
