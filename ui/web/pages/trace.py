@@ -31,17 +31,18 @@ def show() -> None:
         return
     shown = shown_trace(asked("trace"))
     trace_title(shown)
-    if shown.summary.running:
-        st.fragment(_follow, run_every=_EVERY_S)()
-    else:
-        _body(shown)
+    running = shown.summary.running
+    st.fragment(_follow, run_every=_EVERY_S if running else None)(was_running=running)
 
 
-def _follow() -> None:
-    """A running trace as it is now; the whole page anew when it has ended."""
+def _follow(*, was_running: bool) -> None:
+    """The trace as it is now; the whole page anew when it has ended.
+
+    One that has ended stands in the same place of the page, so that the reader's own place in it is kept.
+    """
     shown = shown_trace(asked("trace"))
     _body(shown)
-    if not shown.summary.running:
+    if was_running and not shown.summary.running:
         st.rerun()
 
 
