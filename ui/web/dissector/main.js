@@ -52,18 +52,27 @@ class Dissector {
 
   take(data) {
     this.dress();
-    if (data.version !== this.version) this.load(data);
+    const isFirst = this.version === undefined;
+    const isNew = data.version !== this.version;
+    if (isNew) this.load(data);
     const told = JSON.stringify(data.selected);
     const asked = told === this.told ? null : inUnits(this.byName, data.selected);
     this.told = told;
     if (asked) this.select(asked, false);
-    else this.choose(this.pane);
+    else if (isNew) this.choose(this.pane, isFirst);
+    if (isFirst && !asked && data.grows) this.stream.scrollTo(this.stream.rows.length);
   }
 
+  // The texts as they are now. Of a running trace they come again and again, and the reader stays where he is.
   load(data) {
     this.version = data.version;
+    this.grows = data.grows;
     const parts = data.parts.map(prepared);
+    const { selected } = this.look;
+    const held = selected && this.state.parts[selected.part];
     this.byName = new Map(parts.map((part) => [`${part.turn} ${part.part}`, part]));
+    const holds = held && this.byName.get(`${held.turn} ${held.part}`);
+    this.look.selected = holds ? { ...selected, part: holds.index } : null;
     const [steps, values] = [data.steps, data.values].map((rows) => withUnits(this.byName, rows));
     const faults = faultsOf(data.faults, this.byName);
     const faultPlaces = inOrder(faults);
@@ -84,13 +93,28 @@ class Dissector {
     const cells = Math.floor((box.clientWidth - side * 16) / this.cell - 0.5);
     if (!box.clientWidth) return;
     if (isChanged || cells !== this.cells) {
+      const { index, hidden } = this.stream.top();
+      const [top, cursor] = [index, this.look.cursor].map((row) => this.namedPlace(row));
       this.cells = cells;
       this.rows = rowsOf(this.state.parts, cells, this.look.chunks ? this.stall : 0);
-      this.look.cursor = -1;
-      this.stream.show(this.rows);
-      if (this.look.selected) this.reveal();
+      this.look.cursor = this.rowNamed(cursor);
+      this.stream.show(this.rows, this.grows);
+      if (!(this.grows && this.stream.isAtEnd()) && top) this.stream.scrollTo(this.rowNamed(top), hidden);
     } else this.stream.paint(false);
     this.left.paint(false);
+  }
+
+  // Where a row stands in the texts, in words that hold when other turns are here; null where there is no such row.
+  namedPlace(index) {
+    const row = this.rows && this.rows[index];
+    return row ? { name: `${row.part.turn} ${row.part.part}`, unit: row.start, isHead: row.kind === HEAD } : null;
+  }
+
+  rowNamed(place) {
+    const part = place && this.byName.get(place.name);
+    if (!part) return -1;
+    const row = rowAt(this.rows, part.index, place.unit);
+    return place.isHead ? Math.max(row - 1, 0) : row;
   }
 
   reveal() {
@@ -135,7 +159,7 @@ class Dissector {
     return made;
   }
 
-  choose(name) {
+  choose(name, isShown = true) {
     this.pane = name;
     this.tabs.forEach((tab, index) => {
       tab.setAttribute("aria-selected", String(LEFT[index] === name));
@@ -145,7 +169,7 @@ class Dissector {
     const at = rowHolding(rows, this.look.selected);
     this.leftRow = rows[at];
     this.left.show(rows);
-    if (at >= 0) this.left.reveal(at);
+    if (at >= 0 && isShown) this.left.reveal(at);
   }
 
   // Light a place; Python is told where it was the reader's choice, when no other follows at once.

@@ -48,7 +48,8 @@ def _follow(*, was_running: bool) -> None:
 
 def _body(shown: ShownTrace) -> None:
     above = st.container()  # filled when it is known what was chosen in the stream
-    at = _stream(shown, place_of(shown))
+    key = f"weaklink_dissector_{shown.summary.id}"
+    at = _stream(shown, place_of(shown, key), key)
     with above:
         led = verdict_line(shown)
         led = rail_of(shown, at) or led
@@ -59,15 +60,15 @@ def _body(shown: ShownTrace) -> None:
         st.rerun()
 
 
-def _stream(shown: ShownTrace, at: Location | None) -> Location | None:
+def _stream(shown: ShownTrace, at: Location | None, key: str) -> Location | None:
     """The dissector; the place that is selected after what was done in it."""
-    key = f"weaklink_dissector_{shown.summary.id}"
     window = window_of(shown.trace, at.turn if at else 1)
     for sentence in turns_shown(window, len(shown.trace.turns)):
         st.caption(sentence)
     middle = ((at.turn if at else 1) // NEAR * 2 + 1) * NEAR // 2
     data = _data(current().where, f"{shown.version}.{window.first}.{middle}", window, middle, shown)
-    done = dissector({**data, "selected": told_place(key, at)}, key=key)
+    told = {"selected": told_place(key, at), "grows": shown.summary.running}
+    done = dissector({**data, **told}, key=key)
     if done.beside:
         to = neighbours(shown.summary)[0 if done.beside < 0 else 1]
         if to is not None:
