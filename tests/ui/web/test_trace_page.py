@@ -1,5 +1,6 @@
 """The page of one trace, run without a browser: what it tells the dissector, and where its lines lead."""
 
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from storage import open_store
 from tests.ui.scenes import broken_trace
 from ui.views.dissect.dissection import Dissection
 from ui.views.dissect.verdict import landing
+from ui.views.links import read_link
 from ui.views.visible import visible_line
 from ui.web.fault_data import fault_data
 from ui.web.flow_picture import MOST_STEPS, flow_picture
@@ -84,6 +86,19 @@ def test_a_note_on_the_step_that_is_looked_at_is_kept_there(served: int, tmp_pat
     with open_store(tmp_path / "w.db", create=False) as store:
         marks = store.marks([served])[served]
     assert [(one.turn, one.step, one.note) for one in marks] == [(None, step.number, "look here")]
+
+
+def test_the_command_for_the_terminal_leads_to_the_characters_that_are_selected(served: int, tmp_path: Path) -> None:
+    with open_store(tmp_path / "w.db", create=False) as store:
+        dissection = Dissection(*store.inspected(served))
+    at = dissection.inspection.chain.steps[1].location
+    page = _page(trace=served, turn=at.turn, part=at.part, start=at.range.start, end=at.range.end)
+    (command,) = [one.value for one in page.code if one.value.startswith("weaklink tui")]
+    words = shlex.split(command)
+    assert words[3:] == ["--db", str(tmp_path / "w.db")]
+    link = read_link(words[2])
+    assert link.trace == str(served)
+    assert link.find(dissection) == at
 
 
 def test_each_box_of_the_rail_leads_to_its_characters_and_the_break_is_selected() -> None:
