@@ -15,6 +15,7 @@ from inspector.diagnostics import Location
 from inspector.model import Json
 from ui.views.dissect.side import SideLine
 from ui.views.run import Line
+from ui.web.folding import folds
 from ui.web.shapes import Picture
 from ui.web.theme import colour_rules
 
@@ -120,7 +121,11 @@ def lines(said: Sequence[SideLine], *, key: str, label: str, wraps: bool = False
         "label": label,
         "wraps": wraps,
         "lines": [
-            {"runs": [[run.style.value, run.text] for run in line], "leads": location is not None}
+            {
+                "runs": [[run.style.value, run.text] for run in line],
+                "leads": location is not None,
+                "folds": folds(line),
+            }
             for line, location in said
         ],
     }

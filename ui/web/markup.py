@@ -10,6 +10,7 @@ from ui.views.colours import DARK, LIGHT
 from ui.views.palette import Style
 from ui.views.run import Line
 from ui.views.visible import visible_line
+from ui.web.folding import folds
 from ui.web.theme import colour_rules
 
 _RULES = """
@@ -22,6 +23,11 @@ _RULES = """
 .stTextArea textarea { font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size: 14px; }
 .wl .strong, .wl-said.strong { font-weight: 700; }
 .wl-said { margin: 0; overflow-wrap: anywhere; }
+[data-testid="stHeaderActionElements"] { display: none; }
+[role="tab"][aria-selected="true"], [role="tab"][aria-selected="true"] * { color: inherit !important; }
+[data-testid="stCheckbox"] label { min-height: 24px; align-items: center; }
+button[aria-label^="Help for"] { min-height: 24px; min-width: 24px; }
+@media (max-width: 45rem) { .wl .folds { white-space: pre-wrap; overflow-wrap: anywhere; } }
 """
 
 _CAPTIONS = "[data-testid=stCaptionContainer], [data-testid=stCaptionContainer] :is(p, code)"  # too faint by themselves
@@ -46,6 +52,10 @@ def put_sentence(text: str, *, is_strong: bool = False) -> None:
 
 def put_lines(lines: Iterable[Line]) -> None:
     """Draw lines below each other, in the styles of the palette."""
-    drawn = "\n".join(runs_html(line) for line in lines)
+    drawn = "\n".join(_line_html(line) for line in lines)
     name = "dark" if st.context.theme.type == "dark" else "light"
     st.html(f'<div class="wl {name}" tabindex="0">{drawn}</div>')  # by keys it can be moved sideways
+
+
+def _line_html(line: Line) -> str:
+    return f'<span class="folds">{runs_html(line)}</span>' if folds(line) else runs_html(line)

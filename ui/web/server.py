@@ -17,7 +17,7 @@ from ui.web.ticks import Ticks
 SCRIPT = Path(__file__).parent / "script" / "weaklink_page.py"
 """The page's script. It lies alone in its folder, since Streamlit puts that folder first on the path."""
 
-_MOST_UPLOAD_MB = 512
+_MOST_UPLOAD_MB = 500  # Streamlit says 512 as 1 GB
 _OPTIONS = {
     "server.headless": True,
     "server.fileWatcherType": "none",

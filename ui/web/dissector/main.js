@@ -89,7 +89,8 @@ class Dissector {
   relay(isChanged) {
     const { box } = this.stream;
     this.cell = this.root.querySelector(".probe").getBoundingClientRect().width / 100 || 8;
-    const side = parseFloat(getComputedStyle(this.root).getPropertyValue("--side")) || 0;
+    const style = getComputedStyle(this.root);
+    const side = parseFloat(style.getPropertyValue("--side")) || 0;
     const cells = Math.floor((box.clientWidth - side * 16) / this.cell - 0.5);
     if (!box.clientWidth) return;
     if (isChanged || cells !== this.cells) {
@@ -101,7 +102,11 @@ class Dissector {
       this.stream.show(this.rows, this.grows);
       if (!(this.grows && this.stream.isAtEnd()) && top) this.stream.scrollTo(this.rowNamed(top), hidden);
     } else this.stream.paint(false);
-    this.left.paint(false);
+    const item = parseFloat(style.getPropertyValue("--item")) || ROW; // a finger wants more of it than a mouse
+    if (item !== this.left.height) {
+      this.left.height = item;
+      this.left.show(this.left.rows);
+    } else this.left.paint(false);
   }
 
   // Where a row stands in the texts, in words that hold when other turns are here; null where there is no such row.

@@ -18,10 +18,11 @@ function shapeOf(said) {
   return made;
 }
 
-// Who speaks to the machine says what is to be seen: words that are cut short stand in the name too.
+// Who speaks to the machine says what is to be seen: its words stand in the name too.
 function nameOf(group) {
   const words = group.shapes.filter((one) => one.tag === "text").map((one) => one.text);
-  return words.some((one) => one.endsWith("…")) ? `${words.join(" ")}: ${group.title}` : group.title;
+  if (words.some((one) => one.endsWith("…"))) return `${words.join(" ")}: ${group.title}`;
+  return words.length > 1 ? `${group.title} ${words.join(" ")}` : group.title;
 }
 
 function groupOf(group, data, tell) {
