@@ -17,6 +17,7 @@ from ui.web.shown_trace import ShownTrace
 from ui.web.trace_rail import MOST_BOXES, rail, rail_boxes, selected_box
 
 _LONGEST = 80
+_LONGEST_MESSAGE = 400
 
 
 def trace_title(shown: ShownTrace) -> None:
@@ -38,7 +39,8 @@ def verdict_line(shown: ShownTrace) -> Location | None:
     said = [SideLine((Run(status.text, status.style), Run(f" · {' · '.join(facts)}", Style.DIM)))]
     if broken is not None:
         head = Run(f"step {broken.step}, turn {broken.turn}: ", Style.ERROR)
-        said.append(SideLine((head, *quoted(broken.message)), landing(shown.inspection)))
+        message = broken.message if len(broken.message) <= _LONGEST_MESSAGE else f"{broken.message[:_LONGEST_MESSAGE]}…"
+        said.append(SideLine((head, *quoted(message)), landing(shown.inspection)))
     return lines(said, key="weaklink_verdict", label="How the trace ended", wraps=True)
 
 
