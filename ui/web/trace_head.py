@@ -8,12 +8,13 @@ from ui.views.dissect.verdict import landing
 from ui.views.palette import Style
 from ui.views.run import Run
 from ui.views.status import RUNNING, status_run
-from ui.views.trace import fault_counts, title_of
+from ui.views.trace import fault_counts
 from ui.views.visible import visible_line
 from ui.views.wording import counted, quoted
 from ui.web.components import lines, picture
 from ui.web.markup import put_title
 from ui.web.shown_trace import ShownTrace
+from ui.web.trace_listing import title_of
 from ui.web.trace_rail import MOST_BOXES, rail, rail_boxes, selected_box
 
 _LONGEST = 80
@@ -22,7 +23,7 @@ _LONGEST_MESSAGE = 400
 
 def trace_title(shown: ShownTrace) -> None:
     """Draw the heading."""
-    put_title(f"{shown.summary.id} · {visible_line(title_of(shown.trace)[:_LONGEST])}")
+    put_title(f"{shown.summary.id} · {title_of(shown.summary)[:_LONGEST]}")
 
 
 def verdict_line(shown: ShownTrace) -> Location | None:

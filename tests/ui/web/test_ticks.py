@@ -15,19 +15,19 @@ def _asks(*, tick: bool = False, fragment: str = "f") -> bytes:
     said = BackMsg()
     said.rerun_script.is_auto_rerun = tick
     said.rerun_script.fragment_id = fragment
-    return said.SerializeToString()
+    return bytes(said.SerializeToString())
 
 
 def _begins() -> bytes:
     said = ForwardMsg()
     said.new_session.page_script_hash = "p"
-    return said.SerializeToString()
+    return bytes(said.SerializeToString())
 
 
 def _ends(status: "ForwardMsg.ScriptFinishedStatus.ValueType" = ForwardMsg.FINISHED_SUCCESSFULLY) -> bytes:
     said = ForwardMsg()
     said.script_finished = status
-    return said.SerializeToString()
+    return bytes(said.SerializeToString())
 
 
 TICK, CLICK = _asks(tick=True), _asks()
