@@ -31,13 +31,15 @@ button[aria-label^="Help for"] { min-height: 24px; min-width: 24px; }
 """
 
 _CAPTIONS = "[data-testid=stCaptionContainer], [data-testid=stCaptionContainer] :is(p, code)"  # too faint by themselves
+_FOCUSED = ".stApp :is(button, a, summary, [role=tab]):focus-visible, .stApp label:has(input:focus-visible)"
 
 
 def dress() -> None:
     """Put our rules into the page; once a run."""
-    dim = (DARK if st.context.theme.type == "dark" else LIGHT).of[Style.DIM]
-    captions = f"{_CAPTIONS} {{ color: {dim} !important; opacity: 1 !important; }}"
-    st.html(f"<style>{colour_rules()}{_RULES}{captions}</style>")
+    of = (DARK if st.context.theme.type == "dark" else LIGHT).of
+    captions = f"{_CAPTIONS} {{ color: {of[Style.DIM]} !important; opacity: 1 !important; }}"
+    ring = f"{_FOCUSED} {{ outline: 2px solid {of[Style.INFO]} !important; outline-offset: 2px; }}"
+    st.html(f"<style>{colour_rules()}{_RULES}{captions}{ring}</style>")
 
 
 def put_title(text: str) -> None:
