@@ -28,9 +28,11 @@ class Under:
 def caret_lines(places: Sequence[Under], room: int) -> Iterator[Line]:
     """Carets under the places of one row, right below it, then what is said of each in at most `room` cells.
 
+    Places that come to the same cells share their carets, also where one of them goes on in other rows.
     Where more than one is spoken of they bear numbers, so that no words part carets from their text; the words of
     one alone follow its carets, beside them where they fit.
     """
+    places = _joined(places)
     spoken = [place for place in places if place.said]
     if len(spoken) <= 1:
         yield from _drawn([_Caret(place, "", room) for place in places if not place.said])
@@ -60,6 +62,16 @@ class _Caret:
     def __iter__(self) -> Iterator[Run]:
         style = self.place.style
         yield from (Run(text, style) for text in (self.ahead, "^" * self.place.cells, self.behind) if text)
+
+
+def _joined(places: Sequence[Under]) -> list[Under]:
+    alike: dict[tuple[int, int], list[Under]] = {}
+    for place in places:
+        alike.setdefault((place.before, place.cells), []).append(place)
+    return [
+        Under(*cells, [fault for one in some for fault in one.faults], [said for one in some for said in one.said])
+        for cells, some in alike.items()
+    ]
 
 
 def _drawn(carets: Sequence[_Caret]) -> Iterator[Line]:

@@ -3,7 +3,7 @@
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby, pairwise
+from itertools import pairwise
 
 from inspector.diagnostics import Fault
 from inspector.model import Span
@@ -151,12 +151,11 @@ def _style_at(at: int, span: Span, faults: Sequence[Fault]) -> Style:
 
 
 def _below_all(text: str, row: Range, marks: Sequence[_Mark], lines: LineIndex, room: int) -> Iterator[Line]:
-    """What stands below a row; faults of one place share their carets."""
+    """What stands below a row."""
     places = []
-    for place, group in groupby(marks, key=lambda mark: mark.fault.range):
-        alike = list(group)
-        said = [list(_said(mark, lines)) for mark in alike if mark.says]
-        places.append(Under(*caret_place(text, row, place), [mark.fault for mark in alike], said))
+    for mark in marks:
+        said = [list(_said(mark, lines))] if mark.says else []
+        places.append(Under(*caret_place(text, row, mark.fault.range), [mark.fault], said))
     if places:
         yield from caret_lines(places, room)
 

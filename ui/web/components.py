@@ -15,13 +15,14 @@ from inspector.diagnostics import Location
 from inspector.model import Json
 from ui.views.dissect.side import SideLine
 from ui.views.run import Line
+from ui.web.folding import folds
 from ui.web.shapes import Picture
 from ui.web.theme import colour_rules
 
 _FOLDER = Path(__file__).parent
 _DISSECTOR = (
     *("offsets.js", "visible.js", "layout.js", "list.js", "arrivals.js", "drawing.js", "facts.js"),
-    *("places.js", "searching.js", "copying.js", "keys.js", "main.js"),
+    *("faults.js", "places.js", "searching.js", "copying.js", "keys.js", "main.js"),
 )
 
 
@@ -120,7 +121,11 @@ def lines(said: Sequence[SideLine], *, key: str, label: str, wraps: bool = False
         "label": label,
         "wraps": wraps,
         "lines": [
-            {"runs": [[run.style.value, run.text] for run in line], "leads": location is not None}
+            {
+                "runs": [[run.style.value, run.text] for run in line],
+                "leads": location is not None,
+                "folds": folds(line),
+            }
             for line, location in said
         ],
     }

@@ -11,15 +11,19 @@ from ui.views.visible import visible_line
 from ui.views.wording import counted
 from ui.web.shapes import Group, Picture, Shape
 
-MOST_STEPS = 400
+MOST_STEPS = 120
 _WIDE, _GAP, _TALL = 108, 16, 40
 _HIGHEST = 160
 _NAME = 12
+_LEAP = MOST_STEPS // 4
 
 
 def flow_picture(chain: Chain, flow: DataFlow, around: int = 1) -> Picture:
-    """At most the `MOST_STEPS` steps around one; a step's key is its number. The longest way through is thick."""
-    first = max(min(around - MOST_STEPS // 2, len(chain.steps) - MOST_STEPS), 0)
+    """At most the `MOST_STEPS` steps around one; a step's key is its number. The longest way through is thick.
+
+    They are the same for the steps next to it.
+    """
+    first = max(min(max(around - MOST_STEPS // 2, 0) // _LEAP * _LEAP, len(chain.steps) - MOST_STEPS), 0)
     steps = chain.steps[first : first + MOST_STEPS]
     edges = [(used - first, step.number - first) for step in steps for used in step.depends_on if used > first]
     top = max((_height(edge) for edge in edges), default=0) + 24

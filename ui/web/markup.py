@@ -10,6 +10,7 @@ from ui.views.colours import DARK, LIGHT
 from ui.views.palette import Style
 from ui.views.run import Line
 from ui.views.visible import visible_line
+from ui.web.folding import folds
 from ui.web.theme import colour_rules
 
 _RULES = """
@@ -27,18 +28,26 @@ _RULES = """
 .wl-said .wl-aside { font-weight: 400; }
 .wl-room { display: flex; align-items: center; justify-content: center; border-radius: 0.5rem;
   border: 1px solid color-mix(in srgb, currentColor 30%, transparent); }
+[data-testid="stHeaderActionElements"] { display: none; }
+[role="tab"][aria-selected="true"], [role="tab"][aria-selected="true"] * { color: inherit !important; }
+[data-testid="stCheckbox"] label { min-height: 24px; align-items: center; }
+button[aria-label^="Help for"] { min-height: 24px; min-width: 24px; }
+@media (max-width: 45rem) { .wl .folds { white-space: pre-wrap; overflow-wrap: anywhere; } }
 """
 
 _CAPTIONS = "[data-testid=stCaptionContainer], [data-testid=stCaptionContainer] :is(p, code)"  # too faint by themselves
+_FOCUSED = ".stApp :is(button, a, summary, [role=tab]):focus-visible, .stApp label:has(input:focus-visible)"
 
 
 def dress() -> None:
     """Put our rules into the page; once a run."""
-    dim = (DARK if st.context.theme.type == "dark" else LIGHT).of[Style.DIM]
+    of = (DARK if st.context.theme.type == "dark" else LIGHT).of
+    dim = of[Style.DIM]
     captions = (
         f"{_CAPTIONS} {{ color: {dim} !important; opacity: 1 !important; }} .wl-room, .wl-aside {{ color: {dim}; }}"
     )
-    st.html(f"<style>{colour_rules()}{_RULES}{captions}</style>")
+    ring = f"{_FOCUSED} {{ outline: 2px solid {of[Style.INFO]} !important; outline-offset: 2px; }}"
+    st.html(f"<style>{colour_rules()}{_RULES}{captions}{ring}</style>")
 
 
 def put_title(text: str) -> None:
@@ -54,6 +63,10 @@ def put_sentence(text: str, *, is_strong: bool = False, aside: str = "") -> None
 
 def put_lines(lines: Iterable[Line]) -> None:
     """Draw lines below each other, in the styles of the palette."""
-    drawn = "\n".join(runs_html(line) for line in lines)
+    drawn = "\n".join(_line_html(line) for line in lines)
     name = "dark" if st.context.theme.type == "dark" else "light"
     st.html(f'<div class="wl {name}" tabindex="0">{drawn}</div>')  # by keys it can be moved sideways
+
+
+def _line_html(line: Line) -> str:
+    return f'<span class="folds">{runs_html(line)}</span>' if folds(line) else runs_html(line)

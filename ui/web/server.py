@@ -12,11 +12,12 @@ from ui.web.guard import Guard
 from ui.web.policy import index_page, security_headers
 from ui.web.serving import Serving, serve_from
 from ui.web.theme import theme_options
+from ui.web.ticks import Ticks
 
 SCRIPT = Path(__file__).parent / "script" / "weaklink_page.py"
 """The page's script. It lies alone in its folder, since Streamlit puts that folder first on the path."""
 
-_MOST_UPLOAD_MB = 512
+_MOST_UPLOAD_MB = 500  # Streamlit says 512 as 1 GB
 _OPTIONS = {
     "server.headless": True,
     "server.fileWatcherType": "none",
@@ -39,7 +40,7 @@ def serve(access: Access, where: str | None, *, is_local: bool) -> None:
     serve_from(Serving(where, is_local=is_local))
     guard = Middleware(Guard, access=access, headers=security_headers(index_page()))
     options = {**_OPTIONS, **theme_options(), "server.address": access.host, "server.port": access.port}
-    App(SCRIPT, middleware=[guard]).run(config=options)
+    App(SCRIPT, middleware=[guard, Middleware(Ticks)]).run(config=options)
 
 
 def _refuse_taken(access: Access) -> None:

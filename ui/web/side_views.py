@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import streamlit as st
 
 from inspector.diagnostics import Location
+from inspector.model import Role
 from inspector.text import Range
 from ui.views.dissect.dissection import Dissection
 from ui.views.dissect.notes import notes
@@ -35,7 +36,7 @@ def side_views(shown: ShownTrace, at: Location | None) -> Location | None:
     if not dissection.trace.turns:
         return None
     if at is None or at.turn > len(dissection.trace.turns):
-        at = Location(1, "text", Range(0, 0))
+        at = _first_answer(dissection)
     marks = store().marks([shown.summary.id]).get(shown.summary.id, ())
     flow, verdict_, schema_, timing_, raw_, notes_ = st.tabs(_TABS)
     with flow:
@@ -50,6 +51,14 @@ def side_views(shown: ShownTrace, at: Location | None) -> Location | None:
         led = _lines(raw(dissection, at.turn, _WIDTH), "Request and answer") or led
     with notes_:
         return _lines(notes(dissection, marks, _WIDTH), "Notes and facts") or led
+
+
+def _first_answer(dissection: Dissection) -> Location:
+    """What is looked at where nothing is selected: the first call, else the first words of the model."""
+    if dissection.inspection.chain.steps:
+        return dissection.inspection.chain.steps[0].location
+    turns = enumerate(dissection.trace.turns, 1)
+    return Location(next((number for number, turn in turns if turn.role is Role.ASSISTANT), 1), "text", Range(0, 0))
 
 
 def _flow(shown: ShownTrace, at: Location) -> Location | None:

@@ -1,27 +1,24 @@
 """What the dissector in the browser is given: a trace's texts with all that is known of their characters, as JSON."""
 
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from inspector.diagnostics import Diagnostic
 from inspector.inspection import Inspection, PartInspection
 from inspector.model import Json, Part, Trace
 from inspector.text import Range
 from ui.views.call import call_brief
 from ui.views.dissect.lanes import STALL_S
-from ui.views.palette import GLYPHS
 from ui.views.status import outcome_words, step_glyph
 from ui.views.step_places import StepPlaces
 from ui.views.trace import model_of
 from ui.views.turn import answers, turn_facts
 from ui.views.visible import visible, visible_line
+from ui.web.fault_data import fault_data
 
 MOST_CHARACTERS = 2_000_000
 """What one page is given; of a longer trace it is the turns around the one that is looked at."""
 _MOST_CHUNKS = 100_000
-_MOST_MARKS = 2_000
 _IN_ROW = 120
 _LONE = re.compile(r"[\ud800-\udfff]")
 
@@ -58,9 +55,6 @@ def window_of(trace: Trace, turn: int) -> Window:
 
 def stream_data(trace: Trace, inspection: Inspection, window: Window) -> dict[str, Json]:
     """The parts of the window's turns and the rows of steps and faults. Lone surrogates are told apart as `odd`."""
-    wrong: defaultdict[tuple[int, str], list[Diagnostic]] = defaultdict(list)
-    for diagnostic in inspection.diagnostics[:_MOST_MARKS]:
-        wrong[diagnostic.location.turn, diagnostic.location.part].append(diagnostic)
     found = {(part.turn, part.part): part for part in inspection.parts}
     chunks = sum(len(part.chunks.ends) for _, _, part in _parts(trace, window) if part.chunks is not None)
     facts = _Facts(trace, inspection)
@@ -74,13 +68,12 @@ def stream_data(trace: Trace, inspection: Inspection, window: Window) -> dict[st
                 "facts": facts.of(number),
                 **_text(part.text[:MOST_CHARACTERS]),
                 "spans": _spans(found.get((number, part.name)), part.text[:MOST_CHARACTERS]),
-                "marks": [_mark(one, len(part.text)) for one in wrong.get((number, part.name), ())],
                 **(_arrivals(part) if chunks <= _MOST_CHUNKS else {}),
             }
             for number, role, part in _parts(trace, window)
         ],
         "steps": list(_steps(inspection)),
-        "faults": [_fault(one) for one in inspection.diagnostics[:_MOST_MARKS]],
+        "faults": fault_data(inspection.diagnostics),
         "stall_s": STALL_S,
     }
 
@@ -138,13 +131,6 @@ def _spans(inspected: PartInspection | None, text: str) -> list[Json]:
     ]
 
 
-def _mark(diagnostic: Diagnostic, length: int) -> Json:
-    fault = diagnostic.fault
-    start, end = min(fault.range.start, length), min(fault.range.end, length)
-    said = [fault.rule.severity.value, fault.rule.code, fault.rule.name, visible_line(fault.message)]
-    return [start, end, *said, visible_line(fault.hint) if fault.hint else ""]
-
-
 def _arrivals(part: Part) -> dict[str, Json]:
     chunks = part.chunks
     if chunks is None:
@@ -176,20 +162,6 @@ def _steps(inspection: Inspection) -> Iterator[Json]:
                 ("dim", f"  {visible_line(outcome_words(step))}"),
             ),
         }
-
-
-def _fault(diagnostic: Diagnostic) -> Json:
-    fault, at = diagnostic.fault, diagnostic.location
-    severity = fault.rule.severity
-    return {
-        **place(at.turn, at.part, at.range),
-        "depth": 0,
-        "runs": runs(
-            (severity.value, f"{GLYPHS[severity]} {fault.rule.code} {fault.rule.name}"),
-            ("dim", f"  turn {at.turn}  "),
-            ("", visible_line(fault.message[:_IN_ROW])),
-        ),
-    }
 
 
 def turns_shown(window: Window, total: int) -> Iterable[str]:

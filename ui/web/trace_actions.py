@@ -8,6 +8,7 @@ import streamlit as st
 from inspector.diagnostics import Location
 from ui.reports.html_page import html_page
 from ui.views.dissect.selection import step_at
+from ui.views.links import Link
 from ui.views.visible import visible_line
 from ui.web.places import go
 from ui.web.serving import current
@@ -26,10 +27,10 @@ def trace_actions(shown: ShownTrace, at: Location | None) -> None:
         with st.popover(_marked(shown)):
             _marks(shown, at)
         with st.popover("Link", icon=":material/link:"):
-            st.caption("This address opens the same characters")
+            st.caption("This address opens the same characters" if at is not None else "This address opens this trace")
             st.code(_address(), language=None, wrap_lines=True)
-            st.caption("In a terminal")
-            st.code(_command(id_), language=None, wrap_lines=True)
+            st.caption("The same in a terminal" if at is not None else "This trace in a terminal")
+            st.code(_command(id_, at), language=None, wrap_lines=True)
         st.download_button(
             "One HTML file",
             data=lambda: "".join(html_page([(id_, shown.trace, shown.inspection)], title=f"trace {id_}")).encode(),
@@ -88,6 +89,8 @@ def _address() -> str:
     return f"{base}?{urlencode(st.query_params.to_dict())}"
 
 
-def _command(id_: int) -> str:
+def _command(id_: int, at: Location | None) -> str:
+    """The command that opens the trace in the terminal, at the characters that are selected."""
     where = current().where
-    return shlex.join(["weaklink", "tui", str(id_), *(("--db", where) if where else ())])
+    words = str(id_) if at is None else str(Link(str(id_), place=at))
+    return shlex.join(["weaklink", "tui", words, *(("--db", where) if where else ())])

@@ -1,25 +1,29 @@
 """The head of a trace's page: what it is, how it ended and where it broke, and its turns as a rail."""
 
+import streamlit as st
+
 from inspector.diagnostics import Location
 from ui.views.dissect.side import SideLine
 from ui.views.dissect.verdict import landing
 from ui.views.palette import Style
 from ui.views.run import Run
 from ui.views.status import RUNNING, status_run
-from ui.views.trace import fault_counts, title_of
+from ui.views.trace import fault_counts
 from ui.views.visible import visible_line
 from ui.views.wording import counted, quoted
 from ui.web.components import lines, picture
 from ui.web.markup import put_title
 from ui.web.shown_trace import ShownTrace
-from ui.web.trace_rail import rail, rail_boxes, selected_box
+from ui.web.trace_listing import title_of
+from ui.web.trace_rail import MOST_BOXES, rail, rail_boxes, selected_box
 
 _LONGEST = 80
+_LONGEST_MESSAGE = 400
 
 
 def trace_title(shown: ShownTrace) -> None:
     """Draw the heading."""
-    put_title(f"{shown.summary.id} · {visible_line(title_of(shown.trace)[:_LONGEST])}")
+    put_title(f"{shown.summary.id} · {title_of(shown.summary)[:_LONGEST]}")
 
 
 def verdict_line(shown: ShownTrace) -> Location | None:
@@ -36,7 +40,8 @@ def verdict_line(shown: ShownTrace) -> Location | None:
     said = [SideLine((Run(status.text, status.style), Run(f" · {' · '.join(facts)}", Style.DIM)))]
     if broken is not None:
         head = Run(f"step {broken.step}, turn {broken.turn}: ", Style.ERROR)
-        said.append(SideLine((head, *quoted(broken.message)), landing(shown.inspection)))
+        message = broken.message if len(broken.message) <= _LONGEST_MESSAGE else f"{broken.message[:_LONGEST_MESSAGE]}…"
+        said.append(SideLine((head, *quoted(message)), landing(shown.inspection)))
     return lines(said, key="weaklink_verdict", label="How the trace ended", wraps=True)
 
 
@@ -46,5 +51,7 @@ def rail_of(shown: ShownTrace, at: Location | None) -> Location | None:
     if not found:
         return None
     key = picture(rail(found), key="weaklink_rail", selected=selected_box(found, at))
+    if len(found) == MOST_BOXES:
+        st.caption(f"The map shows {MOST_BOXES} boxes around the place that is looked at.")
     is_known = key is not None and key.isdecimal() and int(key) < len(found)
     return found[int(key)].location if is_known and key is not None else None

@@ -15,11 +15,18 @@ from ui.web.stream_data import place
 _TOLD = "weaklink_told"
 
 
-def place_of(shown: ShownTrace) -> Location | None:
-    """The place that the address names, else the break, else the first fault."""
+def place_of(shown: ShownTrace, key: str) -> Location | None:
+    """The place that the address names, else the break, else the first fault.
+
+    Who watches the trace grow in the dissector of that key is not carried away to a fault that comes up, nor at its
+    end to the break.
+    """
     turn, start, end = asked_number("turn"), asked_number("start"), asked_number("end")
     if turn and start is not None and end is not None and start <= end:
         return Location(turn, asked("part") or "text", Range(start, end))
+    if shown.summary.running or _told(key).get("grew"):
+        _told(key)["grew"] = True
+        return None
     return landing(shown.inspection)
 
 
@@ -33,12 +40,10 @@ def told_place(key: str, location: Location | None) -> dict[str, Json] | None:
 
     Its data thereby stay the same from click to click, and are sent once.
     """
-    told = st.session_state.setdefault(_TOLD, {})
-    if told.get("key") != key or key not in st.session_state:  # another trace, or the page was left meanwhile
-        told.clear()
-        told.update(key=key, number=0)
+    told = _told(key)
     if location != told.get("known"):
         told.update(known=location, said=location, number=told["number"] + 1)
+    told["drawn"] = True
     said: Location | None = told.get("said")
     return None if said is None else {**place(said.turn, said.part, said.range), "number": told["number"]}
 
@@ -49,3 +54,12 @@ def picked_place(picked: dict[str, Any]) -> Location:
     st.session_state[_TOLD]["known"] = location
     look_at(location)
     return location
+
+
+def _told(key: str) -> dict[str, Any]:
+    """What the dissector of that key knows: nothing where another trace was here, or the page was left meanwhile."""
+    told: dict[str, Any] = st.session_state.setdefault(_TOLD, {})
+    if told.get("key") != key or (told["drawn"] and key not in st.session_state):
+        told.clear()
+        told.update(key=key, number=0, drawn=False)
+    return told

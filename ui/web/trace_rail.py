@@ -12,17 +12,18 @@ from ui.views.visible import visible_line
 from ui.views.wording import counted
 from ui.web.shapes import Group, Picture, Shape
 
-MOST_BOXES = 600
+MOST_BOXES = 300
 _WIDE, _TALL, _GAP, _TURN, _TOP = 26, 24, 3, 12, 6
 _LETTER = 15
+_LEAP = MOST_BOXES // 4
 
 
 def rail_boxes(dissection: Dissection, at: Location | None) -> Sequence[Box]:
-    """The boxes of a trace, of a long one the `MOST_BOXES` around a place."""
+    """The boxes of a trace, of a long one the `MOST_BOXES` around a place: the same for the places next to it."""
     found = list(boxes(dissection.trace, dissection.inspection))
     if len(found) <= MOST_BOXES:
         return found
-    first = max(_box_at(found, at) - MOST_BOXES // 2, 0)
+    first = min(max(_box_at(found, at) - MOST_BOXES // 2, 0) // _LEAP * _LEAP, len(found) - MOST_BOXES)
     return found[first : first + MOST_BOXES]
 
 

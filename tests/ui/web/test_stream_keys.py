@@ -15,6 +15,7 @@ from tests.ui.web.dashboards import dashboard
 from tests.ui.web.pages_walked import settled, watched
 
 _CALL = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo", "days": 3}}\n</tool_call>'
+_BAD = "<tool_call>\n{'name': 'get', 'arguments': {'city': 'x',}}\n</tool_call>\n"
 _STRANGE = 'tab\there\x1b[31m, \u202eturned, שלום "x" עולם, 東京🎉\nsecond line'
 _FACTS = re.compile(r"chunk 8 of 12 · 1\.600 s \(\+100 ms\) · token 1007 · logprob -0\.10")
 _LIT = ".streambox .piece.selected"
@@ -35,6 +36,7 @@ def _traces() -> Iterator[Trace]:
     yield Trace((go, Turn(Role.ASSISTANT, (Part("text", _STRANGE),))), name="strange")
     million = "".join(f"line {number:07}\n" for number in range(76_923))
     yield Trace((go, Turn(Role.ASSISTANT, (Part("text", million),))), name="million")
+    yield Trace((go, Turn(Role.ASSISTANT, (Part("text", _BAD * 1_200),))), name="faulty")
 
 
 @pytest.fixture(scope="module")
@@ -144,6 +146,23 @@ def test_a_million_characters_are_a_screen_of_rows_and_the_last_line_is_reached_
     page.locator(".words").fill("line 0038461")
     page.locator(".words").press("Enter")
     expect(page.locator(_LIT)).to_have_text("line 0038461")
+
+
+def test_of_thousands_of_faults_the_last_is_marked_said_and_listed_like_the_first(
+    database: Path, streams: str, page: Page
+) -> None:
+    with open_store(database, create=False) as store:
+        faults = store.inspection(4).diagnostics
+    assert len(faults) > 2_000
+    _open(page, streams, 4)
+    page.locator(".streambox").press("G")
+    expect(page.locator(".streambox .row", has_text="'x',").last.locator(".fault")).not_to_have_count(0)
+    expect(page.locator(".streambox")).to_contain_text("for the 1200th time")
+    page.get_by_role("tab", name="Faults").click()
+    page.locator(".leftbox").press("End")
+    last = max(faults, key=lambda one: one.location)
+    expect(page.locator(".leftbox .item.selected")).to_contain_text(last.fault.rule.code)
+    expect(page).to_have_url(re.compile(f"start={last.location.range.start}&"))
 
 
 def test_a_running_trace_grows_while_it_is_looked_at_and_then_stands(database: Path, streams: str, page: Page) -> None:

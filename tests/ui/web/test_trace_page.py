@@ -1,5 +1,6 @@
 """The page of one trace, run without a browser: what it tells the dissector, and where its lines lead."""
 
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,9 @@ from storage import open_store
 from tests.ui.scenes import broken_trace
 from ui.views.dissect.dissection import Dissection
 from ui.views.dissect.verdict import landing
+from ui.views.links import read_link
+from ui.views.visible import visible_line
+from ui.web.fault_data import fault_data
 from ui.web.flow_picture import MOST_STEPS, flow_picture
 from ui.web.serving import Serving, serve_from
 from ui.web.stream_data import Window, stream_data, window_of
@@ -84,6 +88,19 @@ def test_a_note_on_the_step_that_is_looked_at_is_kept_there(served: int, tmp_pat
     assert [(one.turn, one.step, one.note) for one in marks] == [(None, step.number, "look here")]
 
 
+def test_the_command_for_the_terminal_leads_to_the_characters_that_are_selected(served: int, tmp_path: Path) -> None:
+    with open_store(tmp_path / "w.db", create=False) as store:
+        dissection = Dissection(*store.inspected(served))
+    at = dissection.inspection.chain.steps[1].location
+    page = _page(trace=served, turn=at.turn, part=at.part, start=at.range.start, end=at.range.end)
+    (command,) = [one.value for one in page.code if one.value.startswith("weaklink tui")]
+    words = shlex.split(command)
+    assert words[3:] == ["--db", str(tmp_path / "w.db")]
+    link = read_link(words[2])
+    assert link.trace == str(served)
+    assert link.find(dissection) == at
+
+
 def test_each_box_of_the_rail_leads_to_its_characters_and_the_break_is_selected() -> None:
     dissection = Dissection(*broken_trace())
     found = rail_boxes(dissection, None)
@@ -133,6 +150,28 @@ def test_the_browser_is_given_every_character_and_the_places_of_what_it_cannot_t
     assert part["text"] == "a\ufffdb😀"
     assert part["odd"] == [[1, "\\ud800"]]
     assert part["spans"][0][1:3] == [0, 4]
+
+
+def test_the_browser_is_given_every_fault_and_each_sentence_once() -> None:
+    bad = "<tool_call>\n{'name': 'get', 'arguments': {'city': 'Oslo',}}\n</tool_call>\n"
+    trace = Trace((Turn(Role.USER, (Part("text", "go"),)), Turn(Role.ASSISTANT, (Part("text", bad * 800),))))
+    inspection = inspect_trace(trace, format="hermes")
+    data: Any = fault_data(inspection.diagnostics)
+    assert len(inspection.diagnostics) > 2_000
+    told = [
+        (*data["parts"][part], start, end, data["rules"][rule][1], data["sentences"][message], data["sentences"][hint])
+        for part, start, end, rule, message, hint in zip(
+            *(data[name] for name in ("part", "start", "end", "rule", "message", "hint")), strict=True
+        )
+    ]
+    assert told == [
+        (
+            *(one.location.turn, one.location.part, one.location.range.start, one.location.range.end),
+            *(one.fault.rule.code, visible_line(one.fault.message), visible_line(one.fault.hint or "")),
+        )
+        for one in inspection.diagnostics
+    ]
+    assert len(set(data["sentences"])) == len(data["sentences"])
 
 
 def test_a_trace_that_does_not_fit_into_a_page_brings_the_turns_around_the_one_that_is_asked_for() -> None:

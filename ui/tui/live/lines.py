@@ -1,7 +1,6 @@
 """A growing trace as lines: closed spans stay as they are, and the open end is laid out anew with each look."""
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 
 from inspector.diagnostics import Diagnostic
 from inspector.model import Role, SpanKind
@@ -115,10 +114,8 @@ class GrowingLines:
             yield from self._faults(text, row, [one for one in inside if _begins_in(one, row, place)])
 
     def _faults(self, text: str, row: Range, faults: Sequence[Diagnostic]) -> Iterator[Line]:
-        places = []
-        for place, group in groupby(sorted(faults, key=_range), key=_range):
-            found = [one.fault for one in group]
-            places.append(Under(*caret_place(text, row, place), found, [[title(fault)] for fault in found]))
+        found = [one.fault for one in sorted(faults, key=_range)]
+        places = [Under(*caret_place(text, row, one.range), [one], [[title(one)]]) for one in found]
         if places:
             yield from ((_BAR, *line) for line in caret_lines(places, max(self._width - _GUTTER - 2, 20)))
 

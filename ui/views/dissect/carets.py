@@ -3,7 +3,6 @@
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 
 from inspector.diagnostics import Diagnostic, Fault
 from inspector.text import Range
@@ -40,12 +39,11 @@ def marks_of(rows: Sequence[Range], diagnostics: Sequence[Diagnostic]) -> list[l
 
 
 def fault_rows(marks: Sequence[Mark], text: str, row: Range, cells: Sequence[int], room: int) -> Iterator[Line]:
-    """The lines below a row; `cells` are those at which its characters begin. Faults of one place share carets."""
+    """The lines below a row; `cells` are those at which its characters begin."""
     places = []
-    for place, group in groupby(marks, key=_place):
-        alike = list(group)
-        said = [list(_said(mark, text)) for mark in alike if mark.says]
-        places.append(Under(*_under(place, row, cells), [mark.fault for mark in alike], said))
+    for mark in marks:
+        said = [list(_said(mark, text))] if mark.says else []
+        places.append(Under(*_under(mark.fault.range, row, cells), [mark.fault], said))
     if places:
         yield from caret_lines(places, room)
 
@@ -65,7 +63,3 @@ def _said(mark: Mark, text: str) -> Iterator[Line]:
     yield (*title(fault), *goes_on)
     if fault.hint:
         yield (Run("  "), *help_line(fault.hint))
-
-
-def _place(mark: Mark) -> Range:
-    return mark.fault.range

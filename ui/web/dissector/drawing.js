@@ -72,7 +72,7 @@ function drawPieces(row, look) {
   made.dataset.end = row.feeds ? end + 1 : end;
   const shown = {
     ...look,
-    marks: part.marks.filter((mark) => mark.start < Math.max(end, start + 1) && mark.end > start),
+    marks: part.marks.touching(start, Math.max(end, start + 1)),
     found: look.found ? foundIn(look.found(), part.index, start, end) : [],
   };
   const cuts = cutsIn(row, shown);

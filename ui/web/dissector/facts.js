@@ -6,7 +6,7 @@ function factsAt(part, unit) {
   const span = spanAt(part, unit);
   if (span) said.push(span.label || span.kind);
   if (part.ends && part.ends.length) said.push(...chunkFacts(part, chunkAt(part, unit)));
-  for (const mark of part.marks) if (mark.start <= unit && unit < mark.end) said.push(`${mark.code} ${mark.name}`);
+  for (const mark of part.marks.touching(unit, unit + 1)) said.push(`${mark.code} ${mark.name}`);
   return said.join(" · ");
 }
 

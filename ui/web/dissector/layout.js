@@ -18,38 +18,30 @@ function prepared(part, index) {
     innerStart: offsets.toUnit(innerStart),
     innerEnd: offsets.toUnit(innerEnd),
   }));
-  const marks = part.marks.map(([start, end, severity, code, name, message, hint]) => ({
-    start: offsets.toUnit(start),
-    end: Math.max(offsets.toUnit(end), offsets.toUnit(start) + 1),
-    severity,
-    code,
-    name,
-    message,
-    hint,
-    part: index,
-  }));
-  return { ...part, index, offsets, odd, spans, marks };
+  return { ...part, index, offsets, odd, spans };
 }
 
 // The rows of all parts for a width in cells; waits of `stall` seconds or more have a row, where that is asked for.
 function rowsOf(parts, cells, stall) {
   const rows = [];
+  const room = Math.max(cells, 20);
+  const folded = new Folded(room - 4);
   for (const part of parts) {
     rows.push({ kind: HEAD, part, start: 0, end: 0 });
-    textRows(rows, part, Math.max(cells, 20), stall && part.ends ? stallsOf(part, stall) : []);
+    textRows(rows, part, room, stall && part.ends ? stallsOf(part, stall) : [], folded);
   }
   return rows;
 }
 
-function textRows(rows, part, cells, stalls) {
+function textRows(rows, part, cells, stalls, folded) {
   const { text } = part;
   let stalled = 0;
-  const byEnd = [...part.marks].sort((a, b) => a.end - b.end || a.start - b.start);
+  const byEnd = [...part.marks.all].sort((a, b) => a.end - b.end || a.start - b.start);
   let said = 0;
   let number = 1;
   let at = 0;
   const until = (end) => {
-    for (; said < byEnd.length && byEnd[said].end <= end; said += 1) sayRows(rows, part, byEnd[said], cells);
+    for (; said < byEnd.length && byEnd[said].end <= end; said += 1) sayRows(rows, part, byEnd[said], folded);
   };
   do {
     let end = text.indexOf("\n", at);
@@ -83,20 +75,39 @@ function cut(part, start, end, cells) {
   return end;
 }
 
-function sayRows(rows, part, mark, cells) {
-  const words = [`${mark.severity}[${mark.code}] ${mark.name}: ${mark.message}`];
-  if (mark.hint) words.push(`help: ${mark.hint}`);
-  for (const sentence of words) {
-    let rest = sentence.slice(0, 2000);
-    while (rest) {
+function sayRows(rows, part, mark, folded) {
+  const said = [folded.of(`${mark.severity}[${mark.code}] ${mark.name}: ${mark.message}`)];
+  if (mark.hint) said.push(folded.of(`help: ${mark.hint}`));
+  for (const lines of said) {
+    for (const words of lines) rows.push({ kind: SAID, part, start: mark.start, end: mark.end, mark, words });
+  }
+}
+
+// Sentences cut to a width at their spaces, each once, however often it is said.
+class Folded {
+  constructor(cells) {
+    this.cells = cells;
+    this.known = new Map();
+  }
+
+  of(sentence) {
+    let lines = this.known.get(sentence);
+    if (lines === undefined) this.known.set(sentence, (lines = this.fold(sentence)));
+    return lines;
+  }
+
+  fold(sentence) {
+    const lines = [];
+    for (let rest = sentence; rest; ) {
       let length = rest.length;
-      if (length > cells - 4) {
-        length = rest.lastIndexOf(" ", cells - 4);
-        if (length < (cells - 4) / 2) length = cells - 4;
+      if (length > this.cells) {
+        length = rest.lastIndexOf(" ", this.cells);
+        if (length < this.cells / 2) length = this.cells;
       }
-      rows.push({ kind: SAID, part, start: mark.start, end: mark.end, mark, words: rest.slice(0, length) });
+      lines.push(rest.slice(0, length));
       rest = rest.slice(length).trimStart();
     }
+    return lines;
   }
 }
 

@@ -18,12 +18,18 @@ class VirtualList {
     box.addEventListener("scroll", () => this.paint(false), { passive: true });
   }
 
-  show(rows) {
-    const isAtEnd = this.rows.length > 0 && this.box.scrollTop > 0 && this.box.scrollTop + this.box.clientHeight >= this.box.scrollHeight - 2;
+  // Whether the last row is seen, so that rows below it would be awaited there.
+  isAtEnd() {
+    return this.rows.length > 0 && this.box.scrollTop + this.box.clientHeight >= this.box.scrollHeight - 2;
+  }
+
+  // Other rows, from the same place on; where they follow, who reads the end of a growing list stays at its end.
+  show(rows, follows) {
+    const isAtEnd = follows && this.isAtEnd();
     this.rows = rows;
     this.scale = Math.max((rows.length * this.height) / MOST_PIXELS, 1);
     this.sizer.style.height = `${(rows.length * this.height) / this.scale}px`;
-    if (isAtEnd) this.box.scrollTop = this.box.scrollHeight; // who reads the end of a running trace stays there
+    if (isAtEnd) this.box.scrollTop = this.box.scrollHeight;
     this.paint(true);
   }
 
@@ -40,10 +46,34 @@ class VirtualList {
       element.classList.add("row");
       drawn.push(element);
     }
-    this.window.replaceChildren(...drawn);
+    this.place(drawn);
     this.first = first;
     this.seen = seen;
     this.drawn(drawn);
+  }
+
+  // A row that is drawn as it stood there is left there, and what the reader marked in it stays marked.
+  place(drawn) {
+    const standing = [...this.window.children];
+    drawn.forEach((element, index) => {
+      const old = standing[index];
+      if (!old) this.window.appendChild(element);
+      else if (!sameRow(old, element)) old.replaceWith(element);
+      else drawn[index] = old;
+    });
+    for (const old of standing.slice(drawn.length)) old.remove();
+  }
+
+  // The first row that is seen, and how many pixels of it are not.
+  top() {
+    const pixels = this.box.scrollTop * (this.scale || 1);
+    return { index: Math.floor(pixels / this.height), hidden: pixels % this.height };
+  }
+
+  // Scroll so that a row is the first that is seen, but for so many pixels.
+  scrollTo(index, hidden = 0) {
+    this.box.scrollTop = (index * this.height + hidden) / this.scale;
+    this.paint(false);
   }
 
   // Bring a row into view, some rows below the top where it was not seen.
@@ -62,4 +92,9 @@ class VirtualList {
     else if (top + this.height > scrollTop + clientHeight) this.box.scrollTop = top + this.height - clientHeight;
     this.paint(true);
   }
+}
+
+// Whether two rows show the same. What a click on one does lies in no attribute, so those that take clicks are new.
+function sameRow(one, other) {
+  return one.onclick === null && other.onclick === null && one.isEqualNode(other);
 }

@@ -52,25 +52,36 @@ class Dissector {
 
   take(data) {
     this.dress();
-    if (data.version !== this.version) this.load(data);
+    const isFirst = this.version === undefined;
+    const isNew = data.version !== this.version;
+    if (isNew) this.load(data);
     const told = JSON.stringify(data.selected);
     const asked = told === this.told ? null : inUnits(this.byName, data.selected);
     this.told = told;
     if (asked) this.select(asked, false);
-    else this.choose(this.pane);
+    else if (isNew) this.choose(this.pane, isFirst);
+    if (isFirst && !asked && data.grows) this.stream.scrollTo(this.stream.rows.length);
   }
 
+  // The texts as they are now. Of a running trace they come again and again, and the reader stays where he is.
   load(data) {
     this.version = data.version;
+    this.grows = data.grows;
     const parts = data.parts.map(prepared);
+    const { selected } = this.look;
+    const held = selected && this.state.parts[selected.part];
     this.byName = new Map(parts.map((part) => [`${part.turn} ${part.part}`, part]));
-    const [steps, values, faults] = LEFT.map((name) => withUnits(this.byName, data[name]));
-    const faultPlaces = inOrder(parts.flatMap((part) => part.marks));
+    const holds = held && this.byName.get(`${held.turn} ${held.part}`);
+    this.look.selected = holds ? { ...selected, part: holds.index } : null;
+    const [steps, values] = [data.steps, data.values].map((rows) => withUnits(this.byName, rows));
+    const faults = faultsOf(data.faults, this.byName);
+    const faultPlaces = inOrder(faults);
+    shareFaults(parts, faultPlaces);
     this.state = { parts, steps, values, faults, faultPlaces, stepPlaces: inOrder(steps) };
     this.stall = data.stall_s;
     this.root.querySelector(".has-chunks").hidden = !parts.some((part) => part.ends);
     this.root.querySelector(".has-odds").hidden = !parts.some((part) => part.logprobs);
-    this.search.ask();
+    this.search.look();
     this.relay(true);
   }
 
@@ -78,17 +89,37 @@ class Dissector {
   relay(isChanged) {
     const { box } = this.stream;
     this.cell = this.root.querySelector(".probe").getBoundingClientRect().width / 100 || 8;
-    const side = parseFloat(getComputedStyle(this.root).getPropertyValue("--side")) || 0;
+    const style = getComputedStyle(this.root);
+    const side = parseFloat(style.getPropertyValue("--side")) || 0;
     const cells = Math.floor((box.clientWidth - side * 16) / this.cell - 0.5);
     if (!box.clientWidth) return;
     if (isChanged || cells !== this.cells) {
+      const { index, hidden } = this.stream.top();
+      const [top, cursor] = [index, this.look.cursor].map((row) => this.namedPlace(row));
       this.cells = cells;
       this.rows = rowsOf(this.state.parts, cells, this.look.chunks ? this.stall : 0);
-      this.look.cursor = -1;
-      this.stream.show(this.rows);
-      if (this.look.selected) this.reveal();
+      this.look.cursor = this.rowNamed(cursor);
+      this.stream.show(this.rows, this.grows);
+      if (!(this.grows && this.stream.isAtEnd()) && top) this.stream.scrollTo(this.rowNamed(top), hidden);
     } else this.stream.paint(false);
-    this.left.paint(false);
+    const item = parseFloat(style.getPropertyValue("--item")) || ROW; // a finger wants more of it than a mouse
+    if (item !== this.left.height) {
+      this.left.height = item;
+      this.left.show(this.left.rows);
+    } else this.left.paint(false);
+  }
+
+  // Where a row stands in the texts, in words that hold when other turns are here; null where there is no such row.
+  namedPlace(index) {
+    const row = this.rows && this.rows[index];
+    return row ? { name: `${row.part.turn} ${row.part.part}`, unit: row.start, isHead: row.kind === HEAD } : null;
+  }
+
+  rowNamed(place) {
+    const part = place && this.byName.get(place.name);
+    if (!part) return -1;
+    const row = rowAt(this.rows, part.index, place.unit);
+    return place.isHead ? Math.max(row - 1, 0) : row;
   }
 
   reveal() {
@@ -119,8 +150,9 @@ class Dissector {
     made.type = "button";
     made.tabIndex = -1;
     made.style.paddingInlineStart = `${0.5 + (row.depth || 0) * 0.9}rem`;
-    made.append(...row.runs.map(([style, words]) => element("span", style, words)));
-    made.title = row.runs.map(([, words]) => words).join("");
+    const runs = row.runs || faultRuns(row);
+    made.append(...runs.map(([style, words]) => element("span", style, words)));
+    made.title = runs.map(([, words]) => words).join("");
     const isHere = row === this.leftRow;
     if (isHere) made.setAttribute("aria-current", "true");
     made.classList.toggle("selected", isHere);
@@ -132,7 +164,7 @@ class Dissector {
     return made;
   }
 
-  choose(name) {
+  choose(name, isShown = true) {
     this.pane = name;
     this.tabs.forEach((tab, index) => {
       tab.setAttribute("aria-selected", String(LEFT[index] === name));
@@ -142,7 +174,7 @@ class Dissector {
     const at = rowHolding(rows, this.look.selected);
     this.leftRow = rows[at];
     this.left.show(rows);
-    if (at >= 0) this.left.reveal(at);
+    if (at >= 0 && isShown) this.left.reveal(at);
   }
 
   // Light a place; Python is told where it was the reader's choice, when no other follows at once.

@@ -34,7 +34,7 @@ function nextOf(places, here, direction) {
 function innermost(state, part, unit) {
   let best = null;
   let least = Infinity;
-  for (const one of [...state.values, ...part.marks]) {
+  for (const one of [...state.values, ...part.marks.touching(unit, unit + 1)]) {
     if (one.part !== part.index || unit >= one.end) continue;
     const from = one.from === undefined ? one.start : one.from;
     if (from > unit || one.end - from >= least) continue;

@@ -43,9 +43,15 @@ class Search {
   }
 
   ask() {
-    this.places = placesOf(this.dissector.state.parts, this.input.value);
     this.at = -1;
+    this.look();
     this.dissector.stream.paint(true);
+  }
+
+  // Search the texts that are there now; who stood at one of the places still does.
+  look() {
+    this.places = placesOf(this.dissector.state.parts, this.input.value);
+    this.at = Math.min(this.at, this.places.length - 1);
     this.say();
   }
 

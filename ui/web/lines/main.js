@@ -13,6 +13,12 @@ function lineOf(line, index, tell) {
   const made = document.createElement(line.leads ? "button" : "div");
   made.className = "line";
   made.append(...wordsOf(line.runs));
+  if (line.folds) {
+    const indent = made.textContent.search(/\S|$/);
+    made.classList.add("folds");
+    made.style.paddingInlineStart = `${indent}ch`;
+    made.style.textIndent = `-${indent}ch`;
+  }
   if (!made.textContent) made.textContent = " ";
   if (line.leads) {
     made.type = "button";

@@ -41,14 +41,36 @@ class Listing {
     this.root.classList.toggle("light", !isDark);
     const ours = this.told === undefined && !this.soon ? undefined : this.data?.rows[this.at]?.key;
     if (data.selected === this.told) this.told = undefined;
+    const before = this.body.children[this.at];
+    const height = before ? before.offsetTop - this.root.scrollTop : 0;
     this.data = data;
     this.root.style.maxHeight = `${Number(data.most)}rem`;
     const head = this.root.querySelector("thead tr");
     head.replaceChildren(...data.columns.map((column) => cell("th", [["", column.title]], column)));
-    this.body.replaceChildren(...data.rows.map((row, index) => this.row(row, index)));
+    this.fill();
     const kept = ours === undefined ? -1 : data.rows.findIndex((row) => row.key === ours);
     this.light(kept >= 0 ? kept : data.rows.findIndex((row) => row.key === data.selected));
-    this.show();
+    const here = this.body.children[this.at];
+    if (data.selected !== this.lit && ours === undefined) this.show();
+    else if (here) this.root.scrollTop = here.offsetTop - height; // rows that came in above it push nothing away
+    this.lit = data.selected;
+  }
+
+  // Rows that are as they were stay as elements, so that a click on one is not lost when the list is read again.
+  fill() {
+    const stood = new Map([...this.body.children].map((one) => [one.said, one]));
+    const columns = JSON.stringify(this.data.columns);
+    const rows = this.data.rows.map((row) => {
+      const said = columns + JSON.stringify(row);
+      const made = stood.get(said) || this.row(row);
+      made.said = said;
+      return made;
+    });
+    const kept = new Set(rows);
+    for (const one of [...this.body.children]) if (!kept.has(one)) one.remove();
+    rows.forEach((row, index) => {
+      if (this.body.children[index] !== row) this.body.insertBefore(row, this.body.children[index] || null);
+    });
   }
 
   // Scrolls the table alone, never the page.
@@ -70,11 +92,12 @@ class Listing {
     this.tell("picked", this.told);
   }
 
-  row(row, index) {
+  row(row) {
     const made = document.createElement("tr");
     made.append(...row.cells.map((one, at) => cell("td", one.runs, this.data.columns[at], one.share)));
     made.onclick = () => {
       this.body.focus({ preventScroll: true });
+      const index = [...this.body.children].indexOf(made);
       this.light(index);
       if (this.data.eager) this.tell("opened", row.key);
       else this.pick(index);
@@ -85,9 +108,9 @@ class Listing {
 
   light(index) {
     const rows = [...this.body.children];
-    if (rows[this.at]) {
-      rows[this.at].classList.remove("selected");
-      rows[this.at].removeAttribute("aria-current");
+    for (const row of this.body.querySelectorAll(".selected")) {
+      row.classList.remove("selected");
+      row.removeAttribute("aria-current");
     }
     this.at = index;
     if (!rows[index]) return;

@@ -31,23 +31,25 @@ def show() -> None:
         return
     shown = shown_trace(asked("trace"))
     trace_title(shown)
-    if shown.summary.running:
-        st.fragment(_follow, run_every=_EVERY_S)()
-    else:
-        _body(shown)
+    running = shown.summary.running
+    st.fragment(_follow, run_every=_EVERY_S if running else None)(was_running=running)
 
 
-def _follow() -> None:
-    """A running trace as it is now; the whole page anew when it has ended."""
+def _follow(*, was_running: bool) -> None:
+    """The trace as it is now; the whole page anew when it has ended.
+
+    One that has ended stands in the same place of the page, so that the reader's own place in it is kept.
+    """
     shown = shown_trace(asked("trace"))
     _body(shown)
-    if not shown.summary.running:
+    if was_running and not shown.summary.running:
         st.rerun()
 
 
 def _body(shown: ShownTrace) -> None:
     above = st.container()  # filled when it is known what was chosen in the stream
-    at = _stream(shown, place_of(shown))
+    key = f"weaklink_dissector_{shown.summary.id}"
+    at = _stream(shown, place_of(shown, key), key)
     with above:
         led = verdict_line(shown)
         led = rail_of(shown, at) or led
@@ -58,15 +60,15 @@ def _body(shown: ShownTrace) -> None:
         st.rerun()
 
 
-def _stream(shown: ShownTrace, at: Location | None) -> Location | None:
+def _stream(shown: ShownTrace, at: Location | None, key: str) -> Location | None:
     """The dissector; the place that is selected after what was done in it."""
-    key = f"weaklink_dissector_{shown.summary.id}"
     window = window_of(shown.trace, at.turn if at else 1)
     for sentence in turns_shown(window, len(shown.trace.turns)):
         st.caption(sentence)
     middle = ((at.turn if at else 1) // NEAR * 2 + 1) * NEAR // 2
     data = _data(current().where, f"{shown.version}.{window.first}.{middle}", window, middle, shown)
-    done = dissector({**data, "selected": told_place(key, at)}, key=key)
+    told = {"selected": told_place(key, at), "grows": shown.summary.running}
+    done = dissector({**data, **told}, key=key)
     if done.beside:
         to = neighbours(shown.summary)[0 if done.beside < 0 else 1]
         if to is not None:

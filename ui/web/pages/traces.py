@@ -18,6 +18,7 @@ _LIVE_S = 2.0
 _LONGEST_ID = 15  # digits: databases hold no larger number
 _BACK = "weaklink_pages_before"
 _FOLLOWS = "weaklink_follows"
+_LOOKED = "weaklink_looked"
 
 
 def show() -> None:
@@ -26,15 +27,21 @@ def show() -> None:
     wanted = filter_bar("traces")
     if wanted is None:
         return
-    running = len(store().paging().pulse().running)
-    with st.container(horizontal=True, vertical_alignment="center"):
-        follows = st.toggle("Follow", key=_FOLLOWS, help="Read the list again every two seconds.")
-        if running:
-            st.caption(f"{counted(running, 'trace')} being recorded now")
-    st.fragment(_list, run_every=_LIVE_S if running or follows else None)(wanted)
+    follows = st.toggle("Follow", key=_FOLLOWS, help="Read the list again every two seconds.")
+    running = _running()
+    st.fragment(_list, run_every=_LIVE_S if running or follows else None)(wanted, is_live=running > 0)
 
 
-def _list(wanted: str) -> None:
+def _running() -> int:
+    """How many traces are being recorded now."""
+    return len(store().paging().pulse().running)
+
+
+def _list(wanted: str, *, is_live: bool) -> None:
+    """The list as it is now; the page anew when the first recording begins, or the last one has ended."""
+    running = _running()
+    if is_live != running > 0:
+        st.rerun()
     found = store().traces(wanted, limit=_PAGE + 1, after=_cursor())
     if not found:
         nothing_found(wanted)
@@ -42,22 +49,26 @@ def _list(wanted: str) -> None:
     list_, look = st.columns([5, 3], gap="medium")
     with list_:
         chosen = _chosen(found[:_PAGE])
-        _pager(found)
+        _pager(found, running)
     with look:
         trace_look(chosen)
 
 
 def _chosen(found: Sequence[TraceSummary]) -> TraceSummary:
-    """Draw the table; the trace that is looked at."""
-    named = asked("look")
+    """Draw the table; the trace that is looked at: one that comes in above it while the list is followed is not."""
     rows = trace_rows(found)
-    selected = named if any(row.key == named for row in rows) else rows[0].key
+    here = {row.key for row in rows}
+    page = (asked("filter"), asked("after"))
+    looked: tuple[tuple[str, str], str] = st.session_state.get(_LOOKED, (page, ""))
+    wanted = (asked("look"), looked[1] if looked[0] == page else "", rows[0].key)
+    selected = next(one for one in wanted if one in here)
     done = listing(TRACE_COLUMNS, rows, key="weaklink_traces", selected=selected, label="Traces")
     if done.opened is not None:
         go("trace", trace=done.opened, filter=asked("filter"))
     if done.picked is not None:
         keep(look=done.picked)
         selected = done.picked
+    st.session_state[_LOOKED] = (page, selected)
     return next((one for one in found if str(one.id) == selected), found[0])
 
 
@@ -70,7 +81,7 @@ def _cursor() -> Cursor | None:
         return None
 
 
-def _pager(found: Sequence[TraceSummary]) -> None:
+def _pager(found: Sequence[TraceSummary], running: int) -> None:
     """Forward along the keys, and back the way that was come."""
     before: list[str] = st.session_state.setdefault(_BACK, [])
     last = found[min(len(found), _PAGE) - 1].cursor
@@ -83,7 +94,8 @@ def _pager(found: Sequence[TraceSummary]) -> None:
         if st.button("Older", icon=":material/chevron_right:", disabled=len(found) <= _PAGE):
             before.append(asked("after"))
             _turn_to(f"{last.sort_at_s!r}_{last.id}")
-        st.caption(f"{counted(min(len(found), _PAGE), 'trace')} on this page, the newest first")
+        recorded = f"; {counted(running, 'trace')} being recorded now" if running else ""
+        st.caption(f"{counted(min(len(found), _PAGE), 'trace')} on this page, the newest first{recorded}")
 
 
 def _turn_to(after: str) -> None:

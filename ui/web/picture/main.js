@@ -18,10 +18,11 @@ function shapeOf(said) {
   return made;
 }
 
-// Who speaks to the machine says what is to be seen: words that are cut short stand in the name too.
+// Who speaks to the machine says what is to be seen: its words stand in the name too.
 function nameOf(group) {
   const words = group.shapes.filter((one) => one.tag === "text").map((one) => one.text);
-  return words.some((one) => one.endsWith("…")) ? `${words.join(" ")}: ${group.title}` : group.title;
+  if (words.some((one) => one.endsWith("…"))) return `${words.join(" ")}: ${group.title}`;
+  return words.length > 1 ? `${group.title} ${words.join(" ")}` : group.title;
 }
 
 function groupOf(group, data, tell) {
@@ -73,6 +74,20 @@ function reveal(root) {
   root.scrollLeft += box.left - own.left - own.width / 2 + box.width / 2;
 }
 
+// Another part is selected in the same picture; who walks through it with keys stays where he is.
+function choose(root, key) {
+  for (const group of root.querySelectorAll("g.button")) {
+    const isSelected = group.dataset.key === key;
+    group.classList.toggle("selected", isSelected);
+    if (isSelected) group.setAttribute("aria-current", "true");
+    else group.removeAttribute("aria-current");
+    if (isSelected && !root.querySelector("g:focus")) stop(root, group);
+  }
+  reveal(root);
+}
+
+const shown = new WeakMap();
+
 export default function (component) {
   const { parentElement, data, setTriggerValue } = component;
   const root = parentElement.querySelector(".picture");
@@ -81,7 +96,14 @@ export default function (component) {
   root.classList.toggle("dark", isDark);
   root.classList.toggle("light", !isDark);
   root.setAttribute("aria-label", data.label);
-  const tell = (key) => setTriggerValue("picked", key);
+  const tell = (key) => shown.get(root).tell("picked", key);
+  const said = JSON.stringify([data.width, data.height, data.groups]);
+  const isSame = shown.has(root) && shown.get(root).said === said;
+  shown.set(root, { said, tell: setTriggerValue });
+  if (isSame) {
+    choose(root, data.selected);
+    return () => {};
+  }
   const focused = root.querySelector("g:focus");
   const made = document.createElementNS(SVG, "svg");
   made.setAttribute("width", String(data.width));

@@ -1,0 +1,26 @@
+"""What may be folded on a phone."""
+
+import pytest
+
+from ui.views.run import Run
+from ui.web.folding import folds
+
+SENTENCES = ("The call of `f` is not valid.", "    help: Delete the comma.", "✖ broken at step 1 of 4 · 7 warnings")
+IN_COLUMNS = (
+    "model    sample-8b",
+    '2 | {"name": "f"}',
+    "  |",
+    "     ^^^^ ~~~",
+    "  - A  step 1, turn 3",
+    " 3 │ <tools>",
+)
+
+
+@pytest.mark.parametrize("words", SENTENCES)
+def test_a_sentence_may_be_folded(words: str) -> None:
+    assert folds((Run(words[:5]), Run(words[5:])))
+
+
+@pytest.mark.parametrize("words", IN_COLUMNS)
+def test_what_stands_in_columns_may_not(words: str) -> None:
+    assert not folds((Run(words[:5]), Run(words[5:])))

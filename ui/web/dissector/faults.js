@@ -1,0 +1,66 @@
+// The faults of a trace: all of them, and quickly those that touch a stretch of a part.
+
+const IN_ROW = 120;
+
+// Faults that Python gave as columns, as rows of the list at the left; `part` is -1 where that part is not here.
+function faultsOf(said, byName) {
+  const parts = said.parts.map(([turn, name]) => ({ turn, part: byName.get(`${turn} ${name}`) }));
+  return said.part.map((at, index) => {
+    const { turn, part } = parts[at];
+    const [severity, code, name, glyph] = said.rules[said.rule[index]];
+    const [message, hint] = [said.sentences[said.message[index]], said.sentences[said.hint[index]]];
+    const start = part ? part.offsets.toUnit(said.start[index]) : 0;
+    const isHere = part !== undefined && start <= part.text.length; // the end of a very long text is not
+    const end = isHere ? Math.max(Math.min(part.offsets.toUnit(said.end[index]), part.text.length), start + 1) : 0;
+    return { part: isHere ? part.index : -1, turn, start, end, severity, code, name, glyph, message, hint };
+  });
+}
+
+// Each part is given its own of the faults, which are in the order in which they begin.
+function shareFaults(parts, faults) {
+  const own = parts.map(() => []);
+  for (const one of faults) own[one.part].push(one);
+  parts.forEach((part, index) => (part.marks = new Marks(own[index])));
+}
+
+function faultRuns(one) {
+  return [
+    [one.severity, `${one.glyph} ${one.code} ${one.name}`],
+    ["dim", `  turn ${one.turn}  `],
+    ["", one.message.slice(0, IN_ROW)],
+  ];
+}
+
+// Ranges in the order of their starts. Halved again and again; `ends` holds the farthest end of each half, at its
+// middle, so that halves that end before what is looked for are never entered, however far one range reaches.
+class Marks {
+  constructor(all) {
+    this.all = all;
+    this.ends = new Array(all.length);
+    this.farthest(0, all.length);
+  }
+
+  farthest(from, to) {
+    if (from >= to) return -1;
+    const middle = (from + to) >> 1;
+    this.ends[middle] = Math.max(this.all[middle].end, this.farthest(from, middle), this.farthest(middle + 1, to));
+    return this.ends[middle];
+  }
+
+  // Those that share a character with the stretch, in their order.
+  touching(start, end) {
+    const found = [];
+    const look = (from, to) => {
+      if (from >= to) return;
+      const middle = (from + to) >> 1;
+      if (this.ends[middle] <= start) return;
+      look(from, middle);
+      const one = this.all[middle];
+      if (one.start >= end) return;
+      if (one.end > start) found.push(one);
+      look(middle + 1, to);
+    };
+    look(0, this.all.length);
+    return found;
+  }
+}
