@@ -1,6 +1,7 @@
 """What is done with the chain under the cursor: exported, copied, marked, noted."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 
 from textual.screen import Screen
@@ -31,6 +32,11 @@ class ChainDeeds(Screen[None]):
     def chains(self) -> ChainList:
         """The list."""
         return self.query_one(ChainList)
+
+    def on_screen_resume(self) -> None:
+        """What was marked or noted on another screen shows in the list."""
+        if self.chains.current is not None:
+            begin(self, self._look_again, "resume")
 
     def tell(self, said: str, *, is_error: bool = False) -> None:
         """Say something for a moment."""
@@ -81,6 +87,10 @@ class ChainDeeds(Screen[None]):
     def _note(self, id: int, before: str, note: str | None) -> None:
         if note is not None and note != before:
             begin(self, partial(self._changed_mark, partial(_noted, id, note)), "mark", supersedes=False)
+
+    async def _look_again(self) -> None:
+        with suppress(WeaklinkError):  # who watches the store tells
+            await self.chains.refresh_current()
 
     async def _changed_mark(self, question: Callable[[Store], str]) -> None:
         status = self.query_one(StatusLine)

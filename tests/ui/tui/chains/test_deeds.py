@@ -28,6 +28,18 @@ async def test_enter_opens_a_chain_and_escape_comes_back(tmp_path: Path) -> None
         assert at_home(app)
 
 
+async def test_what_is_marked_in_a_chain_shows_in_the_list_that_comes_back(tmp_path: Path) -> None:
+    async with running(filled(tmp_path / "runs.db")) as (app, pilot):
+        current = home(app).chains.current
+        assert current is not None
+        assert not current.marked
+        await press(pilot, "enter", "m", "escape")
+        assert at_home(app)
+        current = home(app).chains.current
+        assert current is not None
+        assert current.marked
+
+
 async def test_e_goes_from_break_to_break_and_begins_anew_behind_the_last(tmp_path: Path) -> None:
     async with running(filled(tmp_path / "runs.db")) as (app, pilot):
         seen = []
