@@ -54,7 +54,7 @@ def _repetition(again: Sequence[_Arrival]) -> str:
     own = "every arrival has a number of its own."
     numbers = sorted({arrival.sequence for arrival in again})
     if len(numbers) > 1:
-        return f"{len(numbers):,} chunks came more than once, chunk {numbers[0]} first; {own}"
+        return f"Chunk {numbers[0]} came more than once, and so did {len(numbers) - 1:,} more; {own}"
     return f"Chunk {numbers[0]} came more than once; {own}"
 
 
