@@ -124,9 +124,9 @@ def lines(said: Sequence[SideLine], *, key: str, label: str, wraps: bool = False
             {
                 "runs": [[run.style.value, run.text] for run in line],
                 "leads": location is not None,
-                "folds": folds(line),
+                "folds": is_folded,
             }
-            for line, location in said
+            for (line, location), is_folded in zip(said, folds([line for line, _ in said]), strict=True)
         ],
     }
     drawn = _component("lines", ("main.js",))(key=key, data=data, on_picked_change=_nothing)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from html import escape
+from itertools import starmap
 
 import streamlit as st
 
@@ -63,10 +64,11 @@ def put_sentence(text: str, *, is_strong: bool = False, aside: str = "") -> None
 
 def put_lines(lines: Iterable[Line]) -> None:
     """Draw lines below each other, in the styles of the palette."""
-    drawn = "\n".join(_line_html(line) for line in lines)
+    shown = list(lines)
+    drawn = "\n".join(starmap(_line_html, zip(shown, folds(shown), strict=True)))
     name = "dark" if st.context.theme.type == "dark" else "light"
     st.html(f'<div class="wl {name}" tabindex="0">{drawn}</div>')  # by keys it can be moved sideways
 
 
-def _line_html(line: Line) -> str:
-    return f'<span class="folds">{runs_html(line)}</span>' if folds(line) else runs_html(line)
+def _line_html(line: Line, is_folded: bool) -> str:  # noqa: FBT001  # called by `starmap`
+    return f'<span class="folds">{runs_html(line)}</span>' if is_folded else runs_html(line)

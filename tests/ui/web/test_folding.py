@@ -18,9 +18,17 @@ IN_COLUMNS = (
 
 @pytest.mark.parametrize("words", SENTENCES)
 def test_a_sentence_may_be_folded(words: str) -> None:
-    assert folds((Run(words[:5]), Run(words[5:])))
+    assert folds([(Run(words[:5]), Run(words[5:]))]) == [True]
 
 
 @pytest.mark.parametrize("words", IN_COLUMNS)
 def test_what_stands_in_columns_may_not(words: str) -> None:
-    assert not folds((Run(words[:5]), Run(words[5:])))
+    assert folds([(Run(words[:5]), Run(words[5:]))]) == [False]
+
+
+def test_a_line_with_marks_below_it_may_not() -> None:
+    assert folds([(Run(words),) for words in ("status:brk or so", "       ^", "A status is one of five.")]) == [
+        False,
+        False,
+        True,
+    ]
