@@ -2,7 +2,8 @@
 
 import shutil
 import sqlite3
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from time import sleep
 
@@ -32,18 +33,29 @@ def gate_of(database: Path) -> Path:
 
 
 def mind() -> None:
-    """Teach the connections of this process to wait at the gates of their databases."""
+    """Teach the connections of this process to wait at the gates of their databases, from now on."""
+    event.listen(Engine, "connect", _teach)
 
-    @event.listens_for(Engine, "connect")
-    def _(connection: sqlite3.Connection, _record: object) -> None:
-        gate = gate_of(Path(connection.execute("PRAGMA database_list").fetchone()[2]))
 
-        def is_open() -> bool:
-            while gate.exists():
-                sleep(_EVERY_S)
-            return True
+@contextmanager
+def minding() -> Iterator[None]:
+    """Teach the connections that are made meanwhile."""
+    mind()
+    try:
+        yield
+    finally:
+        event.remove(Engine, "connect", _teach)
 
-        connection.create_function("weaklink_gate", 0, is_open)
+
+def _teach(connection: sqlite3.Connection, _record: object) -> None:
+    gate = gate_of(Path(connection.execute("PRAGMA database_list").fetchone()[2]))
+
+    def is_open() -> bool:
+        while gate.exists():
+            sleep(_EVERY_S)
+        return True
+
+    connection.create_function("weaklink_gate", 0, is_open)
 
 
 def lose_newest(database: Path) -> None:

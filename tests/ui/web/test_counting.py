@@ -11,7 +11,7 @@ from storage import open_store
 from tests.ui.web.apps import field_of, said_in
 from tests.ui.web.apps import page as drawn_page
 from tests.ui.web.dashboards import running
-from tests.ui.web.gates import break_figures, gate_of, gated, lose_newest, mind
+from tests.ui.web.gates import break_figures, gate_of, gated, lose_newest, minding
 from ui.web.figures import grouped
 from ui.web.serving import Serving, serve_from
 from ui.web.sheets import sheet_of
@@ -42,6 +42,13 @@ def slow_dashboard(slow: Path) -> Iterator[str]:
     with running(slow.parent, slow, first=_MINDS) as found:
         yield found.address
         gate_of(slow).unlink(missing_ok=True)
+
+
+@pytest.fixture
+def _at_gates() -> Iterator[None]:
+    """Databases of this process wait at their gates."""
+    with minding():
+        yield
 
 
 def _count(database: Path, wanted: str) -> int:
@@ -146,8 +153,8 @@ def test_home_has_an_address_of_its_name_too(demo_dashboard: str, page: Page) ->
     ("name", "what"),
     [("triage", ""), ("tools", ""), ("compare", "groups")],
 )
+@pytest.mark.usefixtures("_at_gates")
 def test_a_page_over_a_slow_database_is_drawn_with_room_for_its_figures(slow: Path, name: str, what: str) -> None:
-    mind()
     app = drawn_page(name, slow, 0.01, filter="status:broken", what=what)
     assert "Counting what the filter lets through" in said_in(app)
     assert "wl-room" in said_in(app)
@@ -158,8 +165,8 @@ def test_a_page_over_a_slow_database_is_drawn_with_room_for_its_figures(slow: Pa
     assert "wl-room" not in said_in(app)
 
 
+@pytest.mark.usefixtures("_at_gates")
 def test_figures_of_a_database_that_is_being_filled_come_all_the_same(slow: Path) -> None:
-    mind()
     serve_from(Serving(str(slow), patience_s=0.0))
     question = grouped("status:broken")
     begun = sheet_of(question)
