@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from inspector.diagnostics import apply_fixes
 from inspector.json_scanner import JsonKind, read_json
 from inspector.rules.rule import Severity
+from tests.examples import in_the_gate
 
 pytestmark = pytest.mark.invariants
+MANY = in_the_gate(2_000)
 
 _PIECES = (
     *("{", "}", "[", "]", "(", ")", '"', "'", ",", ":", ";", "=", "=>", "\\", '\\"', "\\'", "\\u12", "\\ud800", "\\n"),
@@ -133,6 +135,7 @@ def strictly(text: str) -> tuple[bool, object]:
         return False, None
 
 
+@MANY
 @given(json_texts())
 def test_valid_json_is_strict_and_means_what_json_loads_says(text: str) -> None:
     reading = read_json(text)
@@ -141,6 +144,7 @@ def test_valid_json_is_strict_and_means_what_json_loads_says(text: str) -> None:
     assert reading.nodes[0].value() == json.loads(text)
 
 
+@MANY
 @given(json_texts())
 def test_the_range_of_every_value_holds_just_that_value(text: str) -> None:
     todo = list(read_json(text).nodes)
@@ -153,6 +157,7 @@ def test_the_range_of_every_value_holds_just_that_value(text: str) -> None:
             todo.append(member.value)
 
 
+@MANY
 @given(pieces() | broken_calls(), st.booleans())
 def test_nothing_raises_and_strict_means_what_json_loads_takes(text: str, call: bool) -> None:
     reading = read_json(text, call=call)
@@ -164,6 +169,7 @@ def test_nothing_raises_and_strict_means_what_json_loads_takes(text: str, call: 
         assert any(fault.rule.severity is Severity.ERROR for fault in reading.faults)
 
 
+@MANY
 @given(pieces() | broken_calls(), st.booleans())
 def test_faults_lie_in_the_text_in_order_and_their_words_are_printable(text: str, call: bool) -> None:
     faults = read_json(text, call=call).faults
@@ -174,6 +180,7 @@ def test_faults_lie_in_the_text_in_order_and_their_words_are_printable(text: str
         assert fault.hint is None or fault.hint.isprintable()
 
 
+@MANY
 @given(pieces() | broken_calls(), st.booleans())
 def test_all_repairs_together_make_the_values_that_were_read(text: str, call: bool) -> None:
     reading = read_json(text, call=call)
@@ -184,6 +191,7 @@ def test_all_repairs_together_make_the_values_that_were_read(text: str, call: bo
     assert again.strict or len(again.nodes) > 1
 
 
+@MANY
 @given(broken_calls(), st.booleans())
 def test_nodes_lie_within_each_other(text: str, call: bool) -> None:
     todo = list(read_json(text, call=call).nodes)
@@ -194,6 +202,7 @@ def test_nodes_lie_within_each_other(text: str, call: bool) -> None:
         todo += inner
 
 
+@MANY
 @given(st.floats())
 def test_numbers_that_json_lacks_are_no_values(number: float) -> None:
     reading = read_json(f"[{number!r}]".replace("nan", "NaN").replace("inf", "Infinity"))
