@@ -28,12 +28,13 @@ _MILLION = float(os.environ.get("WEAKLINK_BENCH_MB", "2"))
 _TIMES_LARGER = 4
 _FLAT_KIB = 8 * 1024
 _GROWTH = """
-import resource, sys
+import sys
 from collections import deque
+from benchmarks.peak_memory import peak_kib
 from inspector.importers import read_source
 def most(path):
     deque(read_source(path, sys.argv[1]).records, maxlen=0)
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak_kib()
 print(-most(sys.argv[2]) + most(sys.argv[3]))
 """
 

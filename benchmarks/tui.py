@@ -6,7 +6,6 @@ process of its own without a terminal, its screen 120 by 40 cells.
 
 import asyncio
 import json
-import resource
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,6 +13,7 @@ from pathlib import Path
 from time import perf_counter, process_time
 
 from benchmarks.many_stores import made_store
+from benchmarks.peak_memory import peak_kib
 from benchmarks.store import FOLDER, LARGE
 from benchmarks.timing import goal, say
 from benchmarks.tui_streams import streams
@@ -89,7 +89,7 @@ async def _measured(path: str, began_s: float) -> _Measured:
         key_s = (process_time() - start) / _KEYS
         await pilot.press("G", "g", "G")
         await pilot.pause(0.5)
-    peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    peak_mb = peak_kib() / 1024
     return {"paint_s": paint_s, "known_s": known_s, "key_s": key_s, "peak_mb": peak_mb}
 
 

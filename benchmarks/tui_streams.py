@@ -8,7 +8,6 @@ nothing of what it shows was laid out before. Memory is measured at its most, th
 import asyncio
 import json
 import os
-import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +16,7 @@ from time import process_time
 from textual.pilot import Pilot
 
 from benchmarks.long_streams import stream_store
+from benchmarks.peak_memory import peak_kib
 from benchmarks.timing import goal, say
 from ui.tui.app import WeaklinkApp
 from ui.tui.dissector.screen import DissectorScreen
@@ -99,7 +99,7 @@ async def _measured(path: str) -> _Measured:
         await pilot.press("escape")
         app.open_trace(1)
         await _settled(pilot)
-    return found | {_PEAK: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}
+    return found | {_PEAK: peak_kib() / 1024}
 
 
 async def _settled(pilot: Pilot[None]) -> None:

@@ -165,11 +165,12 @@ def test_a_plug_in_needs_no_change_here(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 _GROWTH = """
-import resource, sys
+import sys
+from benchmarks.peak_memory import peak_kib
 from inspector.importers import read_source
 list(read_source(sys.argv[1]).records)
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-print(sum(1 for _ in read_source(sys.argv[2]).records), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+before = peak_kib()
+print(sum(1 for _ in read_source(sys.argv[2]).records), peak_kib() - before)
 """
 
 

@@ -12,7 +12,7 @@ class Serving:
 
     where: str | None = None
     is_local: bool = True
-    patience_s: float = 0.3
+    patience_s: float = 0.15
 
 
 _NOW: list[Serving] = [Serving()]
