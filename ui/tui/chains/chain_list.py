@@ -20,6 +20,7 @@ from ui.views.chain_list import MARKED, NOTED, chain_columns, missing_row
 from ui.views.run import Line, Run
 
 OPEN = Command("chains.open", "Open", "Opens the chain under the cursor.", ("enter", "o"), in_footer=True)
+_FIRST_BREATH_S = 0.3  # until the first page is drawn, which the walk would slow down
 _BREATH_S = 0.02  # between stretches of a survey: keys and paint come first
 
 
@@ -75,8 +76,10 @@ class ChainList(LineView, inherit_bindings=False):
         """Walk on to the end of the list, so that all of it can be reached; the cursor goes to `keep` on the way."""
         if keep is not None and await self.go_to(keep):
             keep = None
+        breath_s = _FIRST_BREATH_S
         while not self.pages.is_complete:
-            await asyncio.sleep(_BREATH_S)
+            await asyncio.sleep(breath_s)
+            breath_s = _BREATH_S
             survey = partial(_survey, wanted=self.wanted, order=self.order, after=self.pages.edges[-1])
             self.pages.survey(await self._access.ask(survey))
             self.renew()
