@@ -199,11 +199,15 @@ class FilterBar(Vertical):
         line = self.query_one(FilterInput)
         offered = await self._complete(text, line.cursor_position)
         self._offered, self._offered_for = offered[:_OFFERED], text
-        if self._offered:
+        if self._offered and self._mends(self._offered[0]):
             self._show_offered()
         await asyncio.sleep(_PATIENCE_S)
         if self._marker.position is None and self.has_class("open"):
             self.post_message(self.Wanted(text, is_final=False))
+
+    def _mends(self, offered: Completion) -> bool:
+        """Whether nothing is wrong with the filter before what is offered: else that is what is to be said."""
+        return self._marker.position is None or offered.start <= self._marker.position
 
     def _show_offered(self) -> None:
         """What could come next, and what the first of it is."""

@@ -99,6 +99,16 @@ async def test_a_filter_is_checked_as_it_is_typed_and_the_list_follows(tmp_path:
         assert app.focused is home(app).chains
 
 
+async def test_what_is_wrong_with_a_filter_stays_said_while_more_is_typed_behind_it(tmp_path: Path) -> None:
+    async with running(filled(tmp_path / "runs.db")) as (app, pilot):
+        await press(pilot, "f", *"status:brox")
+        assert "not `brox`" in shown(app)
+        await press(pilot, "space", "enter")
+        assert "not `brox`" in shown(app)
+        await press(pilot, *"model:")
+        assert "not `brox`" in shown(app)
+
+
 async def test_a_filter_is_kept_by_enter_and_comes_back_from_the_history(tmp_path: Path) -> None:
     async with running(filled(tmp_path / "runs.db")) as (app, pilot):
         await press(pilot, "f", *"status:ok")
