@@ -74,7 +74,7 @@ def _marks(shown: ShownTrace, at: Location | None) -> None:
         with writable() as opened:
             opened.mark(id_, turn=turn, step=number, note=note)
         st.rerun()
-    if drop.button("Remove all marks", disabled=not shown.summary.marked, width="stretch"):
+    if drop.button("Remove all", disabled=not shown.summary.marked, width="stretch"):
         with writable() as opened:
             opened.unmark(id_)
         st.rerun()
