@@ -5,8 +5,6 @@ PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.13 python3.14; 
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 # How many texts `make fuzz` makes up for each invariant.
 EXAMPLES ?= 1000000
-# How many processes run the tests: one more than there are cores, since browsers and servers are waited for.
-WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 # More words for pytest: `make test ARGS='tests/formats -x'`.
 ARGS ?=
 
@@ -33,7 +31,7 @@ demo: install ## Import the sample traces and print what broke, and where
 	$(BIN)/weaklink demo
 
 test: dev system-packages build/axe/installed ## Set up all that the tests need and run them
-	$(BIN)/python -m pytest --numprocesses $(WORKERS) $(ARGS)
+	$(BIN)/python -m pytest --numprocesses auto $(ARGS)
 
 check: lint types test ## All that must hold before a change lands
 
