@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 # HYPOTHESIS_PROFILE chooses: `dev` while writing, `ci` (taken when nothing is said) before landing, `fuzz` for a night.
-_EXAMPLES = {"dev": 100, "ci": 1_000, "fuzz": int(os.environ.get("WEAKLINK_FUZZ_EXAMPLES", "1000000"))}
+_EXAMPLES = {"dev": 100, "ci": 500, "fuzz": int(os.environ.get("WEAKLINK_FUZZ_EXAMPLES", "1000000"))}
 for _name, _examples in _EXAMPLES.items():
     settings.register_profile(
         _name,

@@ -49,8 +49,9 @@ def _states(database: Path, path: str) -> list[str]:
     return ["", *(state.format(**words) for state in _STATES.get(path, ()))]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("path", ["", *(entry.path for entry in PAGES[1:])])
+@pytest.mark.parametrize(
+    ("path", "scheme"), [("trace", "dark"), *((path, "light") for path in ("", *(entry.path for entry in PAGES[1:])))]
+)
 def test_no_page_makes_anything_of_hostile_text(
     browser: Browser, hostile_database: Path, hostile_dashboard: str, path: str, scheme: str
 ) -> None:
