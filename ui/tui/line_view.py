@@ -27,7 +27,7 @@ from ui.views.cells import cell_width
 from ui.views.run import Line
 
 _STRIPS = 1_024  # as many drawn lines are kept: some screens of the largest terminals
-_SAID_BELOW, _ASIDE = 5, 8  # lines of carets and words; cells that one key goes to the side
+_ASIDE = 8  # cells that one key goes to the side
 _NOTHING = RichStyle()
 _LONGEST = 4_096  # cells of a line that are ever drawn
 # Some terminals draw these within the character before them, others behind it: no column would be true.
@@ -167,10 +167,9 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
             self.post_message(self.Moved(self, self._cursor))
 
     def reveal(self, index: int, *, centred: bool = False) -> None:
-        """Scroll as little as shows a line; `centred`: into the middle, where it was hidden or had no room below it."""
+        """Scroll as little as brings a line into sight; `centred` puts one that was out of sight into the middle."""
         top, height = self.scroll_offset.y, max(self.scrollable_content_region.height, 1)
-        below = min(_SAID_BELOW, height // 3) if centred else 0
-        if top <= index < top + height - below:
+        if top <= index < top + height:
             return
         if centred:
             self.scroll_to(y=index - height // 2, animate=False)
