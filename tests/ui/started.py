@@ -77,6 +77,8 @@ class Started:
                 (status,) = _NUMBER.unpack(_received(self._ours, _NUMBER.size))
             except TimeoutError:
                 os.kill(pid, signal.SIGKILL)
+                self._ours.settimeout(None)
+                _received(self._ours, _NUMBER.size)  # how it ended, which the next run shall not take for its own
                 raise
             feeding.result()
             written, said = (one.result() for one in reading)
