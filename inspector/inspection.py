@@ -24,6 +24,7 @@ from inspector.formats.format import Format
 from inspector.formats.registry import find_format
 from inspector.formats.structured import read_structured_part
 from inspector.model import Part, Role, Span, SpanKind, ToolCall, ToolDefinition, ToolResult, Trace, Turn
+from inspector.model.columns import Entries
 from inspector.rules.catalogue import select_rules
 from inspector.rules.markers import CALL_LEFT_IN_CONTENT
 from inspector.rules.rule import Severity
@@ -46,9 +47,9 @@ class PartInspection:
     turn: int
     part: str
     format: str
-    spans: tuple[Span, ...]
-    calls: tuple[ToolCall, ...] = ()
-    results: tuple[ToolResult, ...] = ()
+    spans: Entries[Span]
+    calls: Entries[ToolCall] = ()
+    results: Entries[ToolResult] = ()
     definitions: tuple[ToolDefinition, ...] = ()
 
 
@@ -62,9 +63,9 @@ class Inspection:
 
     version: str
     format: str
-    parts: tuple[PartInspection, ...]
+    parts: Entries[PartInspection]
     chain: Chain
-    diagnostics: tuple[Diagnostic, ...]
+    diagnostics: Entries[Diagnostic]
 
 
 def inspect_trace(

@@ -5,6 +5,7 @@ from enum import StrEnum
 
 from inspector.diagnostics import Location
 from inspector.model import ToolCall, ToolResult
+from inspector.model.columns import Entries
 
 
 class StepOutcome(StrEnum):
@@ -114,7 +115,7 @@ class Chain:
     value that the agent made up in its place, directly or by way of each other; in order.
     """
 
-    steps: tuple[Step, ...]
+    steps: Entries[Step]
     status: Status
     broken: Break | None = None
     abort_reason: str | None = None

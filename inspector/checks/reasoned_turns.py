@@ -7,6 +7,7 @@ from typing import Protocol
 
 from inspector.checks.reasoning_request import ReasoningSwitch, requested_reasoning
 from inspector.model import BodyState, Part, Role, Span, SpanKind, Trace, Turn, TurnFlag
+from inspector.model.columns import Entries
 
 _NOT_WRITTEN_HERE = frozenset((TurnFlag.INJECTED, TurnFlag.SYNTHETIC))
 
@@ -25,7 +26,7 @@ class InspectedPart(Protocol):
         ...
 
     @property
-    def spans(self) -> tuple[Span, ...]:
+    def spans(self) -> Entries[Span]:
         """Its spans, in order."""
         ...
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from inspector.diagnostics import Diagnostic, Edit
 from inspector.model import Trace, Turn
+from inspector.model.columns import Entries
 from inspector.rules.catalogue import RULES
 from inspector.rules.rule import Rule, Severity
 from inspector.text import Range
@@ -22,7 +23,7 @@ Place = tuple[int, str]
 class Examined:
     """What an inspection says of a trace, as far as a repair needs it: diagnostics, and how many calls are valid."""
 
-    diagnostics: tuple[Diagnostic, ...]
+    diagnostics: Entries[Diagnostic]
     valid_calls: int
 
 

@@ -25,6 +25,7 @@ from inspector.model import (
     Turn,
     Usage,
 )
+from inspector.model.columns import Entries
 from inspector.wire.json_text import compact_json
 from inspector.wire.openai_messages import read_messages
 
@@ -85,7 +86,7 @@ def _rollouts(row: Row) -> Iterator[Trace | Skipped]:
         )
 
 
-def _read(messages: Json) -> tuple[tuple[Turn, ...], tuple[str, ...]]:
+def _read(messages: Json) -> tuple[Entries[Turn], tuple[str, ...]]:
     """A rollout's turns, and what is to be said of how they were found."""
     match messages:
         case str(text) if text:
@@ -99,7 +100,7 @@ def _read(messages: Json) -> tuple[tuple[Turn, ...], tuple[str, ...]]:
     return (), ()
 
 
-def _asked_first(turns: tuple[Turn, ...]) -> Iterator[Turn]:
+def _asked_first(turns: Entries[Turn]) -> Iterator[Turn]:
     """An environment answers calls, but what it says before any answer it asks."""
     is_answered = False
     for turn in turns:
@@ -108,7 +109,7 @@ def _asked_first(turns: tuple[Turn, ...]) -> Iterator[Turn]:
         yield replace(turn, role=Role.USER, result=None) if asks else turn
 
 
-def _usage(mask: Json, turns: tuple[Turn, ...]) -> Usage:
+def _usage(mask: Json, turns: Entries[Turn]) -> Usage:
     """How many tokens were given and generated, as the mask tells, for the only answer of a rollout."""
     if not isinstance(mask, list) or sum(turn.role is Role.ASSISTANT for turn in turns) != 1:
         return Usage()

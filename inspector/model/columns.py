@@ -1,7 +1,8 @@
-"""Columns that say something of every chunk of a stream, in a few bytes a chunk: a stream may have millions of them.
+"""Columns: long rows of equal things, in a few bytes a thing. A stream may have millions of chunks, a trace many turns.
 
-They are made by whoever has packed numbers already, such as the store, without an object for each. Entries are made
-when they are asked for. A column never changes, is equal to a tuple of the same entries, and has its hash.
+They are made by whoever has them packed already, such as the store, without an object for each. Entries are made when
+they are asked for, and anew each time: two looks at one entry give equal things, not the same. A column never changes,
+is equal to a tuple of the same entries, and has its hash.
 """
 
 from bisect import bisect_right
@@ -52,7 +53,7 @@ class Column(Sequence[_Entry]):
 
 
 Entries: TypeAlias = tuple[_Entry, ...] | Column[_Entry]
-"""A column of chunks, short or long."""
+"""Equal things in a row: all of them there, or each made where somebody looks."""
 
 
 class Numbers(Column[_Number]):

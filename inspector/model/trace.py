@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from inspector.model.columns import Entries
 from inspector.model.generation import Instant
 from inspector.model.turn import Turn
 
@@ -73,7 +74,7 @@ class Trace:
     `format` names the wire dialect of tool calling where the source or the user says it, else is empty and detected.
     """
 
-    turns: tuple[Turn, ...]
+    turns: Entries[Turn]
     name: str = ""
     model: str = ""
     format: str = ""

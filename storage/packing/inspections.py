@@ -36,7 +36,8 @@ def texts_of(trace: Trace) -> Texts:
 def pack_inspection(inspection: Inspection, texts: Texts) -> bytes:
     """An inspection of the trace with these texts, as bytes."""
     chain = inspection.chain
-    places = {id(value): at for at, value in enumerate(_placed(inspection.parts))}
+    placed = _placed(inspection.parts)  # held until all is packed: an id is that of a thing that is there
+    places = {id(value): at for at, value in enumerate(placed)}
     rules = {one.rule.code: [one.rule.name, one.rule.severity.value] for one in inspection.diagnostics}
     return pack(
         [

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 
 from inspector.inspection import Inspection
 from inspector.model import Trace, Turn
+from inspector.model.columns import Entries
 from storage import tables
 from storage.drafts import draft
 from storage.reading import read_trace
@@ -52,7 +53,7 @@ def read_open_turns(connection: sa.Connection, id_: int) -> dict[int, Turn]:
     return {number: read_so_far(pieces[0], pieces[1:]) for number, pieces in found.items()}
 
 
-def _in_order(ended: tuple[Turn, ...], still_open: dict[int, Turn]) -> tuple[Turn, ...]:
+def _in_order(ended: Entries[Turn], still_open: dict[int, Turn]) -> tuple[Turn, ...]:
     """All turns, each open one at its number among those that have ended."""
     turns = list(ended)
     for number, turn in sorted(still_open.items()):

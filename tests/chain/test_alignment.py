@@ -14,11 +14,12 @@ from inspector.chain.alignment_lcs import anchored_pairs, common_pairs
 from inspector.chain.alignment_text import PieceKind, text_pieces
 from inspector.chain.steps import Step
 from inspector.model import Generation, Part, Role, ToolDefinition, Trace, Turn
+from inspector.model.columns import Entries
 from tests.chain.building import chain_of, trace_of
 from tests.strategies import texts
 
 
-def run(*calls: str) -> tuple[Step, ...]:
+def run(*calls: str) -> Entries[Step]:
     """The steps of a run: `search Oslo` calls `search` with that value; `search Oslo: none` says what came back."""
     lines = ["user: Go."]
     for call in calls:

@@ -12,6 +12,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 from inspector.chain.steps import Step
 from inspector.diagnostics import Location
 from inspector.errors import WeaklinkError
+from inspector.model.columns import Entries
 from inspector.text import Range
 from ui.views.dissect.dissection import Dissection
 
@@ -71,7 +72,7 @@ class Link:
             return parts[0].location(Range(0, 0)) if parts else None
         return None
 
-    def turns(self, steps: tuple[Step, ...], turns: int) -> frozenset[int]:
+    def turns(self, steps: Entries[Step], turns: int) -> frozenset[int]:
         """The turns that it leads to, of a trace with so many; none where it names no place, or one that is not."""
         if self.place is not None:
             wanted = {self.place.turn}

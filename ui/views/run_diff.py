@@ -11,6 +11,7 @@ from inspector.chain.steps import Step
 from inspector.inspection import Inspection
 from inspector.json_text import write_json
 from inspector.model import Role, SpanKind, ToolCall, Trace
+from inspector.model.columns import Entries
 from inspector.wire.json_text import parse_json
 from ui.views.call import call_lines
 from ui.views.chain import ending
@@ -37,7 +38,7 @@ class ComparedRun:
     inspection: Inspection
 
     @property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> Entries[Step]:
         """The steps of its chain."""
         return self.inspection.chain.steps
 

@@ -8,6 +8,7 @@ from inspector.chain.steps import Break, Chain, Step
 from inspector.diagnostics import Diagnostic, Location
 from inspector.inspection import Inspection, PartInspection
 from inspector.model import Generation, Instant, Json, Trace, Turn
+from inspector.model.columns import Entries
 from inspector.rules.rule import Severity
 from inspector.text import LineIndex
 from storage import TraceSummary
@@ -218,7 +219,7 @@ def _place(location: Location) -> JsonObject:
     }
 
 
-def _diagnostic_objects(trace: Trace, diagnostics: tuple[Diagnostic, ...]) -> list[Json]:
+def _diagnostic_objects(trace: Trace, diagnostics: Entries[Diagnostic]) -> list[Json]:
     lines: dict[tuple[int, str], LineIndex] = {}
     objects: list[Json] = []
     for diagnostic in diagnostics:

@@ -9,6 +9,7 @@ from inspector.formats.format import Format
 from inspector.formats.registry import formats
 from inspector.inspection import Inspection, PartInspection
 from inspector.model import Part, Role, Trace, Turn
+from inspector.model.columns import Entries
 from inspector.wire.events import PROMPT_PART
 from storage import Store
 from ui.views.trace import title_of
@@ -81,7 +82,7 @@ def _turn(trace: Trace, inspection: Inspection, place: Location | None) -> int:
     return max(spoken, key=lambda number: _worth(trace.turns[number - 1]), default=0)
 
 
-def _worst_first(steps: tuple[Step, ...]) -> list[Step]:
+def _worst_first(steps: Entries[Step]) -> list[Step]:
     return [step for step in steps if step.outcome.failed][:1]
 
 
