@@ -109,6 +109,18 @@ async def test_what_is_wrong_with_a_filter_stays_said_while_more_is_typed_behind
         assert "not `brox`" in shown(app)
 
 
+async def test_what_is_wrong_with_a_filter_is_said_to_its_end_on_a_narrow_screen(tmp_path: Path) -> None:
+    async with running(filled(tmp_path / "runs.db"), size=(80, 24)) as (app, pilot):
+        await press(pilot, "f", *"color:blue")
+        said = " ".join(shown(app).split())
+        assert "there is no key `color`" in said
+        assert "Text to be found stands in quotes." in said
+        bar = app.screen.query_one(FilterBar)
+        assert bar.region.bottom <= app.size.height - 2
+        await press(pilot, *("backspace",) * 10)
+        assert bar.size.height == 2
+
+
 async def test_a_filter_is_kept_by_enter_and_comes_back_from_the_history(tmp_path: Path) -> None:
     async with running(filled(tmp_path / "runs.db")) as (app, pilot):
         await press(pilot, "f", *"status:ok")
