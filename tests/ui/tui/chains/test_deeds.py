@@ -1,10 +1,12 @@
 """What the commands of the home screen do, each by its key."""
 
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from inspector.model import ExternalId
 from storage import open_store
 from tests.storage.samples import BAD_CALL, inspected, trace
 from tests.ui.tui.apps import LONG_AGO_S, at_home, filled, home, names, press, running, settled, shown, told
@@ -225,6 +227,20 @@ async def test_a_command_a_link_or_an_id_is_copied(tmp_path: Path, downs: int, c
     async with running(filled(tmp_path / "runs.db")) as (app, pilot):
         await press(pilot, "y", *["j"] * downs, "enter")
         assert app.clipboard.startswith(copied)
+
+
+async def test_an_id_of_the_source_is_told_from_ours_and_copied_as_it_is(tmp_path: Path) -> None:
+    hostile = "7\x1b[31m\u202e"
+    ids = (ExternalId("id", hostile), ExternalId("task_id", "t-1"))
+    with open_store(tmp_path / "runs.db") as store:
+        store.save(inspected(replace(trace("one", BAD_CALL), external_ids=ids)))
+    async with running(str(tmp_path / "runs.db")) as (app, pilot):
+        await press(pilot, "y")
+        assert "source's id" in shown(app)
+        assert "task_id" in shown(app)
+        assert hostile not in shown(app)
+        await press(pilot, *["j"] * 4, "enter")
+        assert app.clipboard == hostile
 
 
 async def test_a_database_that_is_not_there_yet_is_opened_when_it_comes(tmp_path: Path) -> None:
