@@ -15,11 +15,14 @@ from storage import tables
 from storage.engine import blob_pieces
 from storage.packing.blobs import from_blob, text_from_bytes, text_from_pieces
 from storage.packing.escapes import key, unescaped
-from storage.packing.inspections import texts_of, unpack_inspection
+from storage.packing.inspections import unpack_inspection
 from storage.packing.records import trace_from, turn_from
+from storage.packing.shelf import checked, is_shelf
 from storage.packing.spool import Spool
+from storage.packing.texts import texts_of
 from storage.packing.values import unpack
-from storage.packing.windows import checked, chunks_from_blob, is_windowed, read_windows
+from storage.packing.wide_inspections import read_wide
+from storage.packing.windows import chunks_from_blob, read_windows
 from storage.toolsets import load_toolsets
 
 _LONG = 1 << 20  # bytes of a column that are not fetched in one piece
@@ -76,11 +79,18 @@ def read_inspection(connection: sa.Connection, id_: int, trace: Trace) -> Inspec
 
     A trace that is being recorded may have more turns than those its recorder has inspected; it is inspected here then.
     """
-    wanted = sa.select(tables.trace.c.inspector_version, tables.inspection.c.body).join(tables.inspection)
-    version, body = connection.execute(wanted.where(tables.trace.c.id == id_)).one()
+    column = tables.inspection.c.body
+    wanted = sa.select(tables.trace.c.inspector_version, _unless_long(column), sa.func.length(column))
+    found = connection.execute(wanted.join(tables.inspection).where(tables.trace.c.id == id_))
+    version, body, size = found.one()
     if version == NOT_INSPECTED:
         return _inspect(trace)
-    return unpack_inspection(from_blob(body), texts_of(trace))
+    if body is not None:
+        return unpack_inspection(body, texts_of(trace))
+    first, pieces = _begun(blob_pieces(connection, column, tables.inspection.c.trace_id == id_))
+    if is_shelf(first):
+        return read_wide(Spool().add(checked(pieces), size), texts_of(trace))
+    return unpack_inspection(b"".join(pieces), texts_of(trace))
 
 
 def _inspect(trace: Trace) -> Inspection:
@@ -119,6 +129,11 @@ def _pieces(connection: sa.Connection, key_: tuple[int, int, int], column: sa.Co
 
 def _long_chunks(pieces: Iterator[bytes], size: int, spool: Spool) -> Chunks:
     """The chunks of a long part, which stay packed in the spool until somebody looks at some of them."""
+    first, rest = _begun(pieces)
+    return read_windows(spool.add(checked(rest), size)) if is_shelf(first) else chunks_from_blob(b"".join(rest))
+
+
+def _begun(pieces: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
+    """The first of the pieces, and all of them."""
     first = next(pieces)
-    rest = chain((first,), pieces)
-    return read_windows(spool.add(checked(rest), size)) if is_windowed(first) else chunks_from_blob(b"".join(rest))
+    return first, chain((first,), pieces)
