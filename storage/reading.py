@@ -1,31 +1,27 @@
 """Traces and inspections out of the database, equal to what went in."""
 
 from collections import defaultdict
-from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
-from itertools import chain
 
 import sqlalchemy as sa
 
 from inspector.errors import StoreError
 from inspector.inspection import Inspection, inspect_trace
-from inspector.model import Chunks, Part, Trace, Turn
+from inspector.model import Part, Trace, Turn
 from storage import tables
 from storage.engine import blob_pieces
+from storage.many_turns import MANY, read_many_turns
 from storage.packing.blobs import from_blob, text_from_bytes, text_from_pieces
 from storage.packing.escapes import key, unescaped
 from storage.packing.inspections import unpack_inspection
 from storage.packing.records import trace_from, turn_from
-from storage.packing.shelf import checked, is_shelf
+from storage.packing.shelf import in_spool
 from storage.packing.spool import Spool
 from storage.packing.texts import texts_of
 from storage.packing.values import unpack
 from storage.packing.wide_inspections import read_wide
-from storage.packing.windows import chunks_from_blob, read_windows
+from storage.part_rows import part_rows, read_chunks, text_pieces, unless_long
 from storage.toolsets import load_toolsets
-
-_LONG = 1 << 20  # bytes of a column that are not fetched in one piece
 
 NOT_INSPECTED = "\x1a"
 """What stands for the inspector's version in a trace that is being recorded and has turns that were not inspected.
@@ -50,15 +46,22 @@ def find_id(connection: sa.Connection, word: int | str) -> int:
 
 
 def read_trace(connection: sa.Connection, id_: int) -> Trace:
-    """The trace with this id, which must be there."""
-    return replace(read_facts(connection, id_), turns=read_turns(connection, id_))
+    """The trace with this id, which must be there; where its turns are many, they are a column."""
+    trace, turns = _facts(connection, id_)
+    return replace(trace, turns=read_many_turns(connection, id_) if turns > MANY else read_turns(connection, id_))
 
 
 def read_facts(connection: sa.Connection, id_: int) -> Trace:
     """The trace with this id, which must be there, without its turns."""
+    return _facts(connection, id_)[0]
+
+
+def _facts(connection: sa.Connection, id_: int) -> tuple[Trace, int]:
+    """A trace without its turns, and how many those are."""
     trace = tables.trace.c
-    facts, provenance = connection.execute(sa.select(trace.facts, trace.provenance).where(trace.id == id_)).one()
-    return trace_from(unpack(from_blob(facts)), unpack(from_blob(provenance)), ())
+    wanted = sa.select(trace.facts, trace.provenance, trace.turns).where(trace.id == id_)
+    facts, provenance, turns = connection.execute(wanted).one()
+    return trace_from(unpack(from_blob(facts)), unpack(from_blob(provenance)), ()), turns
 
 
 def read_turns(connection: sa.Connection, id_: int, *, after: int = 0) -> tuple[Turn, ...]:
@@ -80,17 +83,17 @@ def read_inspection(connection: sa.Connection, id_: int, trace: Trace) -> Inspec
     A trace that is being recorded may have more turns than those its recorder has inspected; it is inspected here then.
     """
     column = tables.inspection.c.body
-    wanted = sa.select(tables.trace.c.inspector_version, _unless_long(column), sa.func.length(column))
+    wanted = sa.select(tables.trace.c.inspector_version, unless_long(column), sa.func.length(column))
     found = connection.execute(wanted.join(tables.inspection).where(tables.trace.c.id == id_))
     version, body, size = found.one()
     if version == NOT_INSPECTED:
         return _inspect(trace)
+    texts = texts_of(trace)
     if body is not None:
-        return unpack_inspection(body, texts_of(trace))
-    first, pieces = _begun(blob_pieces(connection, column, tables.inspection.c.trace_id == id_))
-    if is_shelf(first):
-        return read_wide(Spool().add(checked(pieces), size), texts_of(trace))
-    return unpack_inspection(b"".join(pieces), texts_of(trace))
+        return unpack_inspection(body, texts)
+    pieces = blob_pieces(connection, column, tables.inspection.c.trace_id == id_)
+    kept = in_spool(pieces, size, Spool())
+    return unpack_inspection(kept, texts) if isinstance(kept, bytes) else read_wide(kept, texts)
 
 
 def _inspect(trace: Trace) -> Inspection:
@@ -101,39 +104,13 @@ def _inspect(trace: Trace) -> Inspection:
 
 
 def _parts(connection: sa.Connection, id_: int, after: int) -> dict[int, list[Part]]:
-    part = tables.part.c
     found: dict[int, list[Part]] = defaultdict(list)
     spool = Spool()
-    wanted = sa.select(part.turn, part.number, part.name, *map(_unless_long, (part.text, part.chunks)))
-    begun = wanted.add_columns(sa.func.length(part.chunks)).where(part.trace_id == id_, part.turn > after)
-    for row in connection.execute(begun.order_by(part.turn, part.number)).all():
-        turn, number, name, text, chunks, size = tuple(row)
-        pieces = partial(_pieces, connection, (id_, turn, number))
-        words = text_from_pieces(pieces(part.text)) if text is None else text_from_bytes(from_blob(text))
-        columns = None
-        if size is not None:
-            columns = _long_chunks(pieces(part.chunks), size, spool) if chunks is None else chunks_from_blob(chunks)
-        found[turn].append(Part(unescaped(name), words, columns))
+    for row in part_rows(connection, id_, after=after):
+        words = text_from_pieces(text_pieces(connection, id_, row)) if row.text is None else _text(row.text)
+        found[row.turn].append(Part(unescaped(row.name), words, read_chunks(connection, id_, row, spool)))
     return found
 
 
-def _unless_long(column: sa.Column[bytes]) -> sa.ColumnElement[bytes | None]:
-    return sa.case((sa.func.length(column) <= _LONG, column))
-
-
-def _pieces(connection: sa.Connection, key_: tuple[int, int, int], column: sa.Column[bytes]) -> Iterator[bytes]:
-    part = tables.part.c
-    columns = (part.trace_id, part.turn, part.number)
-    return blob_pieces(connection, column, *(name == value for name, value in zip(columns, key_, strict=True)))
-
-
-def _long_chunks(pieces: Iterator[bytes], size: int, spool: Spool) -> Chunks:
-    """The chunks of a long part, which stay packed in the spool until somebody looks at some of them."""
-    first, rest = _begun(pieces)
-    return read_windows(spool.add(checked(rest), size)) if is_shelf(first) else chunks_from_blob(b"".join(rest))
-
-
-def _begun(pieces: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
-    """The first of the pieces, and all of them."""
-    first = next(pieces)
-    return first, chain((first,), pieces)
+def _text(blob: bytes) -> str:
+    return text_from_bytes(from_blob(blob))

@@ -6,14 +6,14 @@ stream of ten million tokens a quarter of a gigabyte.
 
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, chain
 from struct import Struct
 from typing import Any
 from zlib import crc32
 
 from storage.packing.blobs import DamagedBlobError, from_blob, to_blob
 from storage.packing.numbers import pack_integers, unpack_integers
-from storage.packing.spool import Read
+from storage.packing.spool import Read, Spool
 from storage.packing.values import pack, unpack
 
 _MARK = b"\2"
@@ -54,6 +54,13 @@ def reads(blob: bytes) -> Read:
         pass
     view = memoryview(blob)
     return lambda start, size: bytes(view[start : start + size])
+
+
+def in_spool(pieces: Iterator[bytes], size: int, spool: Spool) -> Read | bytes:
+    """Reads in a shelf of so many bytes that comes in pieces, now checked and in the spool; or another blob's bytes."""
+    first = next(pieces)
+    rest = chain((first,), pieces)
+    return spool.add(checked(rest), size) if is_shelf(first) else b"".join(rest)
 
 
 class Shelf:
