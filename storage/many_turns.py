@@ -4,7 +4,9 @@ Nothing is read from the database later: what it holds of them goes row by row i
 """
 
 from array import array
+from collections.abc import Iterable
 from itertools import groupby
+from math import inf
 from operator import attrgetter
 from typing import Any
 
@@ -20,14 +22,15 @@ from storage.packing.records import turn_from
 from storage.packing.spool import Read, Spool
 from storage.packing.values import pack, unpack
 from storage.packing.windows import chunks_from_blob
-from storage.part_rows import PartRow, part_rows, read_chunks, text_pieces
+from storage.part_rows import PartRow, parts_wanted, read_chunks, text_pieces
 from storage.toolsets import load_toolsets
 
 MANY = 500
 """So many turns of a trace, and no more, are all made when it is read."""
 
 _LONG = 1 << 16  # bytes of a text, or of chunks, that do not lie beside the rest of their turn
-_AT_ONCE = 32  # rows that are fetched together
+_STREAMED = {"yield_per": 32}  # so many rows are fetched together
+_NO_MORE: tuple[float, Iterable[PartRow]] = (inf, ())
 _ROOM = 1 << 20  # characters, more or less, of the turns that are kept once they are made
 _PIECE = 1 << 18  # bytes of a long text that are read at a time
 _LEAST = 1 << 10  # what the shortest turn weighs
@@ -39,15 +42,17 @@ def read_many_turns(connection: sa.Connection, id_: int) -> Column[Turn]:
     turns = _Turns()
     turn = tables.turn.c
     wanted = sa.select(turn.number, turn.role, turn.facts, turn.toolset_id).where(turn.trace_id == id_)
-    rows = connection.execute(wanted.order_by(turn.number), execution_options={"yield_per": _AT_ONCE})
-    parts = groupby(part_rows(connection, id_, long=_LONG, at_once=_AT_ONCE), attrgetter("turn"))
-    behind = next(parts, None)
-    for number, role, facts, toolset_id in rows:
-        own: list[Any] = []
-        if behind is not None and behind[0] == number:
-            own = [turns.part(connection, id_, row) for row in behind[1]]
-            behind = next(parts, None)
-        turns.add(role, facts, toolset_id, own)
+    with (
+        connection.execute(wanted.order_by(turn.number), execution_options=_STREAMED) as rows,
+        connection.execute(parts_wanted(id_, long=_LONG), execution_options=_STREAMED) as parts,
+    ):
+        by_turn = groupby(map(PartRow._make, parts), attrgetter("turn"))
+        number, own = next(by_turn, _NO_MORE)
+        for row in rows:
+            while number < row.number:
+                number, own = next(by_turn, _NO_MORE)
+            its = own if number == row.number else ()
+            turns.add(row.role, row.facts, row.toolset_id, [turns.part(connection, id_, part) for part in its])
     turns.offered = dict(load_toolsets(connection, turns.offered))
     return turns.column()
 
@@ -104,7 +109,7 @@ class _Turns:
 
     def _long_text(self, number: int) -> str:
         read, size = self._texts[number]
-        return text_from_pieces(read(at, _PIECE) for at in range(0, size, _PIECE))
+        return text_from_pieces(read(at, min(_PIECE, size - at)) for at in range(0, size, _PIECE))
 
 
 def _weight(turn: Turn) -> int:

@@ -1,7 +1,7 @@
 """The parts of a trace as rows: what is short comes with its row, what is long in pieces."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
@@ -28,21 +28,16 @@ class PartRow(NamedTuple):
     chunks_size: int | None
 
 
-def part_rows(
-    connection: sa.Connection, id_: int, *, after: int = 0, long: int = LONG, at_once: int | None = None
-) -> Iterator[PartRow]:
-    """The parts of the turns behind the first `after`, in order; all rows at once, or so many as `at_once` says.
+def parts_wanted(id_: int, *, after: int = 0, long: int = LONG) -> sa.Select[Any]:
+    """Asks for the parts of a trace's turns behind the first `after`, in order, each as a PartRow says.
 
     A blob of more than `long` bytes is left out.
     """
     part = tables.part.c
-    blobs = (unless_long(part.text, long), sa.func.length(part.text))
+    text = (unless_long(part.text, long), sa.func.length(part.text))
     chunks = (unless_long(part.chunks, long), sa.func.length(part.chunks))
-    wanted = sa.select(part.turn, part.number, part.name, *blobs, *chunks)
-    wanted = wanted.where(part.trace_id == id_, part.turn > after).order_by(part.turn, part.number)
-    options = {} if at_once is None else {"yield_per": at_once}
-    found = connection.execute(wanted, execution_options=options)
-    return map(PartRow._make, found.all() if at_once is None else found)
+    wanted = sa.select(part.turn, part.number, part.name, *text, *chunks)
+    return wanted.where(part.trace_id == id_, part.turn > after).order_by(part.turn, part.number)
 
 
 def unless_long(column: sa.Column[bytes], long: int = LONG) -> sa.ColumnElement[bytes | None]:

@@ -20,7 +20,7 @@ from storage.packing.spool import Spool
 from storage.packing.texts import texts_of
 from storage.packing.values import unpack
 from storage.packing.wide_inspections import read_wide
-from storage.part_rows import part_rows, read_chunks, text_pieces, unless_long
+from storage.part_rows import LONG, PartRow, parts_wanted, read_chunks, text_pieces, unless_long
 from storage.toolsets import load_toolsets
 
 NOT_INSPECTED = "\x1a"
@@ -83,7 +83,7 @@ def read_inspection(connection: sa.Connection, id_: int, trace: Trace) -> Inspec
     A trace that is being recorded may have more turns than those its recorder has inspected; it is inspected here then.
     """
     column = tables.inspection.c.body
-    wanted = sa.select(tables.trace.c.inspector_version, unless_long(column), sa.func.length(column))
+    wanted = sa.select(tables.trace.c.inspector_version, unless_long(column, LONG), sa.func.length(column))
     found = connection.execute(wanted.join(tables.inspection).where(tables.trace.c.id == id_))
     version, body, size = found.one()
     if version == NOT_INSPECTED:
@@ -106,7 +106,7 @@ def _inspect(trace: Trace) -> Inspection:
 def _parts(connection: sa.Connection, id_: int, after: int) -> dict[int, list[Part]]:
     found: dict[int, list[Part]] = defaultdict(list)
     spool = Spool()
-    for row in part_rows(connection, id_, after=after):
+    for row in map(PartRow._make, connection.execute(parts_wanted(id_, after=after, long=LONG)).all()):
         words = text_from_pieces(text_pieces(connection, id_, row)) if row.text is None else _text(row.text)
         found[row.turn].append(Part(unescaped(row.name), words, read_chunks(connection, id_, row, spool)))
     return found
