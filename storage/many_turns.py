@@ -1,6 +1,7 @@
-"""The turns of a trace that has many: kept as they lie in the database, and each made where somebody looks.
+"""The turns of a trace that has many: kept as the database holds them, and each made where somebody looks.
 
-Nothing is read from the database later: what it holds of them goes row by row into a spool.
+Nothing is read from the database later: what it holds of them goes row by row into a spool. What is short goes there
+unpacked, since to unpack it takes longer than all else that makes a turn.
 """
 
 from array import array
@@ -15,10 +16,11 @@ import sqlalchemy as sa
 from inspector.model import Chunks, Part, ToolDefinition, Turn
 from inspector.model.columns import Column, Made
 from storage import tables
-from storage.packing.blobs import from_blob, text_from_bytes, text_from_pieces
+from storage.packing.blobs import from_blob, text_from_bytes, text_from_pieces, uncompressed
 from storage.packing.escapes import unescaped
 from storage.packing.recent import Recent
 from storage.packing.records import turn_from
+from storage.packing.shelf import is_shelf
 from storage.packing.spool import Read, Spool
 from storage.packing.values import pack, unpack
 from storage.packing.windows import chunks_from_blob
@@ -69,13 +71,17 @@ class _Turns:
 
     def part(self, connection: sa.Connection, id_: int, row: PartRow) -> list[Any]:
         """A part as it is to lie beside its turn: what is long in it by its number among all that is."""
-        text: bytes | int | None = row.text
-        chunks: bytes | int | None = row.chunks
-        if text is None:
+        text: bytes | int
+        chunks: bytes | int | None = None
+        if row.text is not None:
+            text = uncompressed(row.text)
+        else:
             text = len(self._texts)
             pieces = text_pieces(connection, id_, row)
             self._texts.append((self._spool.add(pieces, row.text_size), row.text_size))
-        if chunks is None and row.chunks_size is not None:
+        if row.chunks is not None:
+            chunks = row.chunks if is_shelf(row.chunks) else uncompressed(row.chunks)
+        elif row.chunks_size is not None:
             chunks = len(self._chunks)
             self._chunks.append(read_chunks(connection, id_, row, self._spool))
         return [unescaped(row.name), text, chunks]
@@ -84,7 +90,7 @@ class _Turns:
         """Take the next turn."""
         if toolset_id is not None:
             self.offered.setdefault(toolset_id, ())
-        packed = pack([role, facts, toolset_id, parts])
+        packed = pack([role, uncompressed(facts), toolset_id, parts])
         self._turn(packed)
         self._starts.append(self._spool.append(packed))
         self._sizes.append(len(packed))

@@ -9,7 +9,7 @@ from threading import Lock
 from typing import BinaryIO
 from weakref import finalize
 
-_ROOM = 16 << 20
+_ROOM = 4 << 20
 _PIECE = 1 << 18
 
 Read = Callable[[int, int], bytes]
