@@ -15,7 +15,6 @@ import sqlalchemy as sa
 
 from inspector.model import Chunks, Part, ToolDefinition, Turn
 from inspector.model.columns import Column, Made
-from storage import tables
 from storage.packing.blobs import from_blob, text_from_bytes, text_from_pieces, uncompressed
 from storage.packing.escapes import unescaped
 from storage.packing.recent import Recent
@@ -24,8 +23,8 @@ from storage.packing.shelf import is_shelf
 from storage.packing.spool import Read, Spool
 from storage.packing.values import pack, unpack
 from storage.packing.windows import chunks_from_blob
-from storage.part_rows import PartRow, parts_wanted, read_chunks, text_pieces
 from storage.toolsets import load_toolsets
+from storage.turn_rows import PARTS, TURNS, PartRow, TurnRow, read_chunks, text_pieces
 
 MANY = 500
 """So many turns of a trace, and no more, are all made when it is read."""
@@ -42,15 +41,13 @@ _CHUNK = 16  # what a chunk weighs
 def read_many_turns(connection: sa.Connection, id_: int) -> Column[Turn]:
     """The turns of a trace, as a column. What is damaged in them raises here, as it does where all are made at once."""
     turns = _Turns()
-    turn = tables.turn.c
-    wanted = sa.select(turn.number, turn.role, turn.facts, turn.toolset_id).where(turn.trace_id == id_)
     with (
-        connection.execute(wanted.order_by(turn.number), execution_options=_STREAMED) as rows,
-        connection.execute(parts_wanted(id_, long=_LONG), execution_options=_STREAMED) as parts,
+        connection.execute(TURNS, {"id": id_, "after": 0}, execution_options=_STREAMED) as rows,
+        connection.execute(PARTS, {"id": id_, "after": 0, "long": _LONG}, execution_options=_STREAMED) as parts,
     ):
         by_turn = groupby(map(PartRow._make, parts), attrgetter("turn"))
         number, own = next(by_turn, _NO_MORE)
-        for row in rows:
+        for row in map(TurnRow._make, rows):
             while number < row.number:
                 number, own = next(by_turn, _NO_MORE)
             its = own if number == row.number else ()

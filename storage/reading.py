@@ -1,13 +1,14 @@
 """Traces and inspections out of the database, equal to what went in."""
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import replace
 
 import sqlalchemy as sa
 
 from inspector.errors import StoreError
 from inspector.inspection import Inspection, inspect_trace
-from inspector.model import Part, Trace, Turn
+from inspector.model import Part, ToolDefinition, Trace, Turn
 from storage import tables
 from storage.engine import blob_pieces
 from storage.many_turns import MANY, read_many_turns
@@ -20,14 +21,22 @@ from storage.packing.spool import Spool
 from storage.packing.texts import texts_of
 from storage.packing.values import unpack
 from storage.packing.wide_inspections import read_wide
-from storage.part_rows import LONG, PartRow, parts_wanted, read_chunks, text_pieces, unless_long
 from storage.toolsets import load_toolsets
+from storage.turn_rows import LONG, PARTS, TURNS, PartRow, TurnRow, read_chunks, text_pieces, unless_long
 
 NOT_INSPECTED = "\x1a"
 """What stands for the inspector's version in a trace that is being recorded and has turns that were not inspected.
 
 No version is kept so: see `storage.packing.escapes`.
 """
+
+_trace, _body = tables.trace.c, tables.inspection.c.body
+_FACTS = sa.select(_trace.facts, _trace.provenance, _trace.turns).where(_trace.id == sa.bindparam("id"))
+_BODY = (
+    sa.select(_trace.inspector_version, unless_long(_body), sa.func.length(_body))
+    .join(tables.inspection)
+    .where(_trace.id == sa.bindparam("id"))
+)
 
 
 def find_id(connection: sa.Connection, word: int | str) -> int:
@@ -58,23 +67,16 @@ def read_facts(connection: sa.Connection, id_: int) -> Trace:
 
 def _facts(connection: sa.Connection, id_: int) -> tuple[Trace, int]:
     """A trace without its turns, and how many those are."""
-    trace = tables.trace.c
-    wanted = sa.select(trace.facts, trace.provenance, trace.turns).where(trace.id == id_)
-    facts, provenance, turns = connection.execute(wanted).one()
+    facts, provenance, turns = connection.execute(_FACTS, {"id": id_}).one()
     return trace_from(unpack(from_blob(facts)), unpack(from_blob(provenance)), ()), turns
 
 
 def read_turns(connection: sa.Connection, id_: int, *, after: int = 0) -> tuple[Turn, ...]:
     """The turns of a trace behind its first `after`."""
-    turn = tables.turn.c
-    wanted = sa.select(turn.number, turn.role, turn.facts, turn.toolset_id)
-    turns = connection.execute(wanted.where(turn.trace_id == id_, turn.number > after).order_by(turn.number)).all()
+    turns = [TurnRow._make(row) for row in connection.execute(TURNS, {"id": id_, "after": after}).all()]
     toolsets = load_toolsets(connection, {one.toolset_id for one in turns if one.toolset_id is not None})
     parts = _parts(connection, id_, after)
-    return tuple(
-        turn_from(role, unpack(from_blob(said)), tuple(parts[number]), toolsets.get(toolset_id, ()))
-        for number, role, said, toolset_id in turns
-    )
+    return tuple(_turn(row, tuple(parts[row.number]), toolsets) for row in turns)
 
 
 def read_inspection(connection: sa.Connection, id_: int, trace: Trace) -> Inspection:
@@ -82,16 +84,13 @@ def read_inspection(connection: sa.Connection, id_: int, trace: Trace) -> Inspec
 
     A trace that is being recorded may have more turns than those its recorder has inspected; it is inspected here then.
     """
-    column = tables.inspection.c.body
-    wanted = sa.select(tables.trace.c.inspector_version, unless_long(column, LONG), sa.func.length(column))
-    found = connection.execute(wanted.join(tables.inspection).where(tables.trace.c.id == id_))
-    version, body, size = found.one()
+    version, body, size = connection.execute(_BODY, {"id": id_, "long": LONG}).one()
     if version == NOT_INSPECTED:
         return _inspect(trace)
     texts = texts_of(trace)
     if body is not None:
         return unpack_inspection(body, texts)
-    pieces = blob_pieces(connection, column, tables.inspection.c.trace_id == id_)
+    pieces = blob_pieces(connection, tables.inspection.c.body, tables.inspection.c.trace_id == id_)
     kept = in_spool(pieces, size, Spool())
     return unpack_inspection(kept, texts) if isinstance(kept, bytes) else read_wide(kept, texts)
 
@@ -103,10 +102,16 @@ def _inspect(trace: Trace) -> Inspection:
         return inspect_trace(replace(trace, format=""))
 
 
+def _turn(row: TurnRow, parts: tuple[Part, ...], toolsets: Mapping[int, tuple[ToolDefinition, ...]]) -> Turn:
+    tools = () if row.toolset_id is None else toolsets[row.toolset_id]
+    return turn_from(row.role, unpack(from_blob(row.facts)), parts, tools)
+
+
 def _parts(connection: sa.Connection, id_: int, after: int) -> dict[int, list[Part]]:
     found: dict[int, list[Part]] = defaultdict(list)
     spool = Spool()
-    for row in map(PartRow._make, connection.execute(parts_wanted(id_, after=after, long=LONG)).all()):
+    rows = connection.execute(PARTS, {"id": id_, "after": after, "long": LONG}).all()
+    for row in map(PartRow._make, rows):
         words = text_from_pieces(text_pieces(connection, id_, row)) if row.text is None else _text(row.text)
         found[row.turn].append(Part(unescaped(row.name), words, read_chunks(connection, id_, row, spool)))
     return found

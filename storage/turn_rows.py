@@ -1,4 +1,4 @@
-"""The parts of a trace as rows: what is short comes with its row, what is long in pieces."""
+"""The turns of a trace and their parts as rows: what is short comes with its row, what is long in pieces."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -28,21 +28,45 @@ class PartRow(NamedTuple):
     chunks_size: int | None
 
 
-def parts_wanted(id_: int, *, after: int = 0, long: int = LONG) -> sa.Select[Any]:
-    """Asks for the parts of a trace's turns behind the first `after`, in order, each as a PartRow says.
+class TurnRow(NamedTuple):
+    """A turn, without its parts."""
 
-    A blob of more than `long` bytes is left out.
-    """
+    number: int
+    role: str
+    facts: bytes
+    toolset_id: int | None
+
+
+def unless_long(column: sa.Column[bytes]) -> sa.ColumnElement[bytes | None]:
+    """The column where it holds no more bytes than the parameter `long` says, else NULL."""
+    return sa.case((sa.func.length(column) <= sa.bindparam("long", type_=sa.Integer), column))
+
+
+def _turns_wanted() -> sa.Select[Any]:
+    turn = tables.turn.c
+    wanted = sa.select(turn.number, turn.role, turn.facts, turn.toolset_id)
+    wanted = wanted.where(turn.trace_id == sa.bindparam("id"), turn.number > sa.bindparam("after"))
+    return wanted.order_by(turn.number)
+
+
+TURNS = _turns_wanted()
+"""Asks for the turns of a trace, by its `id`, behind its first `after`, in order: each as a TurnRow says."""
+
+
+def _parts_wanted() -> sa.Select[Any]:
     part = tables.part.c
-    text = (unless_long(part.text, long), sa.func.length(part.text))
-    chunks = (unless_long(part.chunks, long), sa.func.length(part.chunks))
+    text = (unless_long(part.text), sa.func.length(part.text))
+    chunks = (unless_long(part.chunks), sa.func.length(part.chunks))
     wanted = sa.select(part.turn, part.number, part.name, *text, *chunks)
-    return wanted.where(part.trace_id == id_, part.turn > after).order_by(part.turn, part.number)
+    wanted = wanted.where(part.trace_id == sa.bindparam("id"), part.turn > sa.bindparam("after"))
+    return wanted.order_by(part.turn, part.number)
 
 
-def unless_long(column: sa.Column[bytes], long: int = LONG) -> sa.ColumnElement[bytes | None]:
-    """The column where it holds no more than `long` bytes, else NULL."""
-    return sa.case((sa.func.length(column) <= long, column))
+PARTS = _parts_wanted()
+"""Asks for the parts of a trace, by its `id`, of the turns behind its first `after`, in order: each as a PartRow says.
+
+Blobs of more than `long` bytes are left out.
+"""
 
 
 def text_pieces(connection: sa.Connection, id_: int, row: PartRow) -> Iterator[bytes]:
