@@ -15,12 +15,16 @@ _OF_A_TURN = _OF_A_FAULT = 1_000  # characters that take as much memory as what 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A trace, what the list says of it, and the marks on it; `open_turns` of its turns have not ended."""
+    """A trace, what the list says of it, and the marks on it; `open_turns` of its turns have not ended.
+
+    `begin` is where to begin to look where no step is named: the break, else the first fault; None without any.
+    """
 
     summary: TraceSummary
     dissection: Dissection
     marks: tuple[Mark, ...]
     open_turns: int = 0
+    begin: Location | None = None
 
     @property
     def id(self) -> int:
@@ -42,12 +46,15 @@ class Opened:
         broken, steps = inspection.chain.broken, inspection.chain.steps
         if step is not None and 0 < step <= len(steps) and (broken is None or broken.step != step):
             return steps[step - 1].location
-        return landing(inspection) or self.end()
+        return self.begin or self.end()
 
     def end(self) -> Location | None:
         """The last character of the trace; None where there is no text."""
-        last = next((part for part in reversed(self.dissection.parts) if part.text), None)
-        return None if last is None else last.location(Range(len(last.text) - 1, len(last.text)))
+        index = self.dissection.outline.blocks.last_text()
+        if index is None:
+            return None
+        last = self.dissection.parts[index]
+        return last.location(Range(len(last.text) - 1, len(last.text)))
 
 
 def opened(store: Store, *, id: int) -> Opened:
@@ -58,6 +65,5 @@ def opened(store: Store, *, id: int) -> Opened:
     begun = store.open_turns(id) if summary.running else {}
     if begun:
         trace, inspection = continued(trace, inspection, begun)
-    dissection = Dissection(trace, inspection)
-    _ = dissection.parts, dissection.fault_orders, dissection.step_orders, dissection.steps  # while nobody waits
-    return Opened(summary, dissection, marks, len(begun))
+    dissection = Dissection(trace, inspection).prepared()  # while nobody waits
+    return Opened(summary, dissection, marks, len(begun), landing(inspection))
