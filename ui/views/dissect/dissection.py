@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from inspector.diagnostics import Diagnostic, Location
+from inspector.diagnostics import Location
 from inspector.inspection import Inspection, PartInspection
 from inspector.model import Trace
 from inspector.model.columns import Column
@@ -17,7 +17,7 @@ from inspector.rules.rule import Severity
 from ui.views.dissect.dissected_part import DissectedPart
 from ui.views.dissect.faults import FaultIndex, Faults
 from ui.views.dissect.near import Near
-from ui.views.dissect.outline import Outline, PartNumbers, outline_of
+from ui.views.dissect.outline import Outline, OutlineWalk, PartNumbers
 from ui.views.places import NO_PART, Order
 from ui.views.step_places import StepPlaces
 
@@ -33,13 +33,13 @@ class Dissection:
 
     def prepared(self) -> "Dissection":
         """Itself, after walking over the trace once: what else would happen at the first looks, while a key waits."""
-        _ = self.outline, self.faults, self.steps, self.parts
+        _ = self._walked, self.faults, self.parts
         return self
 
-    @cached_property
+    @property
     def outline(self) -> Outline:
         """Where turns, parts and blocks begin."""
-        return outline_of(self.trace)
+        return self._walked[0]
 
     @cached_property
     def parts(self) -> "Parts":
@@ -51,10 +51,10 @@ class Dissection:
         """Where the diagnostics stand."""
         return FaultIndex(self.inspection.diagnostics, self.outline.parts.number)
 
-    @cached_property
+    @property
     def steps(self) -> StepPlaces:
         """Which step a call or result belongs to."""
-        return StepPlaces(self.inspection.chain, self.outline.parts.number)
+        return self._walked[1]
 
     @property
     def severities(self) -> Mapping[Severity, int]:
@@ -92,9 +92,11 @@ class Dissection:
         number = self.outline.parts.number(location.turn, location.part)
         return location.turn, number, location.range.start, location.range.end
 
-    def diagnostic(self, index: int | None) -> Diagnostic | None:
-        """A diagnostic by its index; None for none."""
-        return None if index is None else self.inspection.diagnostics[index]
+    @cached_property
+    def _walked(self) -> tuple[Outline, StepPlaces]:
+        walk = OutlineWalk(self.trace)
+        steps = StepPlaces(self.inspection.chain, walk.number)  # which looks at the turns as it comes to them
+        return walk.finished(), steps
 
 
 class Parts(Column[DissectedPart]):

@@ -4,8 +4,9 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import islice
 
-from inspector.model import Trace
+from inspector.model import Trace, Turn
 from ui.views.dissect.blocks import Blocks
 from ui.views.places import NO_PART
 from ui.views.trace import model_named
@@ -22,6 +23,11 @@ class PartNumbers:
 
     def __len__(self) -> int:
         return len(self._called)
+
+    @property
+    def turns(self) -> int:
+        """How many turns there are."""
+        return len(self._firsts)
 
     def begin_turn(self) -> None:
         """The parts that follow are those of the next turn."""
@@ -71,15 +77,33 @@ class Outline:
     model: str
 
 
-def outline_of(trace: Trace) -> Outline:
-    """The outline of a trace, made of one walk over its turns."""
-    parts, blocks, model = PartNumbers(), Blocks(), trace.model
-    for turn in trace.turns:
-        model = model or model_named(turn)
-        parts.begin_turn()
-        blocks.begin_turn()
+class OutlineWalk:
+    """Makes the outline of a trace in one walk over its turns, which goes as far as somebody asks.
+
+    Turns that are made at every look are best made once: whoever walks over the steps walks over their turns too.
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        self._turns = iter(trace.turns)
+        self._parts, self._blocks, self._model = PartNumbers(), Blocks(), trace.model
+
+    def number(self, turn: int, name: str) -> int:
+        """The number of a part, as `PartNumbers` says it."""
+        for one in islice(self._turns, max(turn - self._parts.turns, 0)):
+            self._add(one)
+        return self._parts.number(turn, name)
+
+    def finished(self) -> Outline:
+        """The outline, once the rest is walked over."""
+        for turn in self._turns:
+            self._add(turn)
+        self._blocks.close()
+        return Outline(self._parts, self._blocks, self._model)
+
+    def _add(self, turn: Turn) -> None:
+        self._model = self._model or model_named(turn)
+        self._parts.begin_turn()
+        self._blocks.begin_turn()
         for part in turn.parts:
-            parts.add(part.name)
-            blocks.add(part.text)
-    blocks.close()
-    return Outline(parts, blocks, model)
+            self._parts.add(part.name)
+            self._blocks.add(part.text)
