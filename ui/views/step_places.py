@@ -44,7 +44,7 @@ class StepPlaces:
 
     def answered_in(self, turn: int) -> Sequence[Step]:
         """The steps whose results this turn brings."""
-        return _Some(self._steps, self.results.numbers(self.results.of_turn(turn)))
+        return _Some(self._steps, self.results.numbers(self.results.of_turn(turn)) if turn else ())
 
     def answered_at(self, turn: int, part: str, at: int) -> Step | None:
         """The first step whose result holds a character."""
