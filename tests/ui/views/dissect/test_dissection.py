@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from inspector.diagnostics import Diagnostic, Location
 from inspector.inspection import PartInspection, inspect_trace
-from inspector.model import Part, Role, Trace, Turn
+from inspector.model import Part, Role, ToolDefinition, Trace, Turn
 from inspector.text import Range
 from tests.counted_columns import counted
 from tests.examples import in_the_gate
@@ -162,7 +162,7 @@ def test_the_fault_at_a_place_is_the_smallest_that_holds_it(dissection: Dissecti
 @in_the_gate(100)  # each inspects a whole trace
 @given(dissections())
 def test_tools_are_those_of_the_request_or_of_the_texts_before(dissection: Dissection) -> None:
-    told_tools = []
+    told_tools: list[ToolDefinition] = []
     for number, turn in enumerate(dissection.trace.turns, 1):
         made = turn.generation
         assert offered_at(dissection, number) == (made.tools if made and made.tools else tuple(told_tools))
