@@ -15,16 +15,12 @@ _OF_A_TURN = _OF_A_FAULT = 1_000  # characters that take as much memory as what 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A trace, what the list says of it, and the marks on it; `open_turns` of its turns have not ended.
-
-    `begin` is where to begin to look where no step is named: the break, else the first fault; None without any.
-    """
+    """A trace, what the list says of it, and the marks on it; `open_turns` of its turns have not ended."""
 
     summary: TraceSummary
     dissection: Dissection
     marks: tuple[Mark, ...]
     open_turns: int = 0
-    begin: Location | None = None
 
     @property
     def id(self) -> int:
@@ -46,7 +42,7 @@ class Opened:
         broken, steps = inspection.chain.broken, inspection.chain.steps
         if step is not None and 0 < step <= len(steps) and (broken is None or broken.step != step):
             return steps[step - 1].location
-        return self.begin or self.end()
+        return landing(inspection) or self.end()
 
     def end(self) -> Location | None:
         """The last character of the trace; None where there is no text."""
@@ -66,4 +62,4 @@ def opened(store: Store, *, id: int) -> Opened:
     if begun:
         trace, inspection = continued(trace, inspection, begun)
     dissection = Dissection(trace, inspection).prepared()  # while nobody waits
-    return Opened(summary, dissection, marks, len(begun), landing(inspection))
+    return Opened(summary, dissection, marks, len(begun))
