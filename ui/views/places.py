@@ -18,11 +18,11 @@ _AT_ONCE = 512  # places whose ends are looked at together
 
 
 class Places:
-    """The places of things that are numbered from 0, as ranges of positions in the order of the trace.
+    """The places of things that have numbers, as ranges of positions in the order of the trace.
 
-    Things are added in the order of their numbers, those that stand nowhere in turn 0; `settle` puts them in order by
-    turn, part and beginning, and by end too where `by_end` says so. `indices` are the numbers by position then. A part
-    is known by a number that grows within its turn; `NO_PART` stands for one that the turn does not have.
+    Things are added in the order of their numbers; `settle` puts them in order by turn, part and beginning, and by end
+    too where `by_end` says so. `indices` are the numbers by position then. A part is known by a number that grows
+    within its turn; `NO_PART` stands for one that the turn does not have.
     """
 
     def __init__(self, *, by_end: bool = False) -> None:
@@ -41,24 +41,21 @@ class Places:
         self._starts.append(start)
         self._ends.append(end)
 
-    def settle(self) -> None:
-        """Put all in order, those that begin alike as they were added."""
-        self.indices = range(len(self))
+    def settle(self, numbers: Sequence[int] | None = None) -> None:
+        """Put all in order, those that begin alike as they were added; they count from 0 where no numbers are told."""
+        self.indices = range(len(self)) if numbers is None else numbers
         ends = self._ends if self._by_end else repeat(0)
         orders = zip(self._turns, self._parts, self._starts, ends, strict=False)
         if any(before > later for before, later in pairwise(orders)):
-            self.indices = array("I", sorted(self.indices, key=self.order))
-            self._turns, self._parts = self._sorted(self._turns), self._sorted(self._parts)
-            self._starts, self._ends = self._sorted(self._starts), self._sorted(self._ends)
+            ordered = sorted(range(len(self)), key=self.order)
+            self.indices = array("I", map(self.indices.__getitem__, ordered))
+            for column in (self._turns, self._parts, self._starts, self._ends):
+                column[:] = array(column.typecode, map(column.__getitem__, ordered))
 
     def order(self, position: int) -> Order:
         """Where a place stands among all; its end is 0 where that does not count."""
         end = self._ends[position] if self._by_end else 0
         return self._turns[position], self._parts[position], self._starts[position], end
-
-    def starts(self, positions: range) -> Iterable[tuple[int, int, int]]:
-        """Of each position the turn, the part and the beginning."""
-        return ((self._turns[at], self._parts[at], self._starts[at]) for at in positions)
 
     def length(self, position: int) -> int:
         """How many characters a place has."""
@@ -124,6 +121,3 @@ class Places:
 
     def _reaches(self, position: int, at: int) -> bool:
         return at < max(self._ends[position], self._starts[position] + 1)
-
-    def _sorted(self, column: "array[int]") -> "array[int]":
-        return array(column.typecode, map(column.__getitem__, self.indices))

@@ -1,5 +1,6 @@
 """Which step a call or a result in a turn belongs to."""
 
+from array import array
 from collections.abc import Callable, Sequence
 
 from inspector.chain.steps import Chain, Status, Step
@@ -8,8 +9,6 @@ from inspector.model import ToolCall
 from inspector.model.columns import Column, Entries
 from inspector.text import Range
 from ui.views.places import NO_PART, Places
-
-_NOWHERE = (0, NO_PART, 0, 0)
 
 
 class StepPlaces:
@@ -22,15 +21,17 @@ class StepPlaces:
         self._steps = chain.steps
         names: dict[str, int] = {}
         self._number = number or (lambda _, name: names.get(name, NO_PART))
-        self.calls, self.results = Places(), Places()
-        for step in chain.steps:
+        self.calls, self.results, answered = Places(), Places(), array("I")
+        for index, step in enumerate(chain.steps):
             for place in (step.location, step.result_location) if number is None else ():
                 if place is not None:
                     names.setdefault(place.part, len(names))
             self.calls.add(*self._order(step.location))
-            self.results.add(*(_NOWHERE if step.result_location is None else self._order(step.result_location)))
+            if step.result_location is not None:
+                self.results.add(*self._order(step.result_location))
+                answered.append(index)
         self.calls.settle()
-        self.results.settle()
+        self.results.settle(answered)
 
     def of_call(self, turn: int, part: str, call: ToolCall) -> Step | None:
         """The step of a call that stands in this part of this turn."""
@@ -44,7 +45,7 @@ class StepPlaces:
 
     def answered_in(self, turn: int) -> Sequence[Step]:
         """The steps whose results this turn brings."""
-        return _Some(self._steps, self.results.numbers(self.results.of_turn(turn)) if turn else ())
+        return _Some(self._steps, self.results.numbers(self.results.of_turn(turn)))
 
     def answered_at(self, turn: int, part: str, at: int) -> Step | None:
         """The first step whose result holds a character."""
