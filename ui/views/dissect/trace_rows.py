@@ -23,9 +23,10 @@ from ui.views.wording import counted
 _GLANCE, _LONGEST = 512, 120
 
 
-def turn_rows(dissection: Dissection) -> Iterator[TreeRow]:
-    """A row for each turn."""
-    for number in range(1, len(dissection.trace.turns) + 1):
+def turn_rows(dissection: Dissection, first: int = 1, last: int | None = None) -> Iterator[TreeRow]:
+    """A row for each turn, or for each from the first up to the last of some, by number from 1."""
+    count = len(dissection.trace.turns)
+    for number in range(max(first, 1), min(count if last is None else last, count) + 1):
         yield turn_row(dissection, number)
 
 
