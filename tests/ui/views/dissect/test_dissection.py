@@ -1,6 +1,7 @@
 """A dissection keeps numbers of a trace: what it says is what a look at all its parts, faults and steps says."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from hypothesis import given
@@ -187,6 +188,16 @@ def test_a_trace_in_columns_looks_and_moves_like_the_same_trace_in_tuples(trace:
         for words in ("f", "Well", "tool_call"):
             assert find(one, words, place) == find(other, words, place)
             assert find(one, words, place, back=True) == find(other, words, place, back=True)
+
+
+def test_several_threads_look_at_one_trace_at_once() -> None:
+    turns = [
+        Turn(Role.ASSISTANT, (Part("text", f"{number} {_CALL} Well."), Part("call:0", "{}"))) for number in range(90)
+    ]
+    one = scenes.dissected(Trace(tuple(turns), format="hermes"))
+    wanted, shared = _shown(one), in_columns(one)
+    with ThreadPoolExecutor(4) as pool:
+        assert all(shown == wanted for shown in pool.map(_shown, [shared] * 8))
 
 
 def _shown(dissection: Dissection) -> list[str]:
