@@ -1,14 +1,11 @@
 """The verdict on a trace: how it ended, where it broke, what was expected, and how the agent took it."""
 
-from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import replace
 
 from inspector.chain.steps import Status
 from inspector.diagnostics import Location
-from inspector.inspection import Inspection, PartInspection
+from inspector.inspection import Inspection
 from inspector.rules.rule import Severity
-from inspector.text import Range
 from ui.views.break_story import break_lines
 from ui.views.chain import ending
 from ui.views.dissect.dissection import Dissection
@@ -21,7 +18,6 @@ from ui.views.trace import fault_counts
 from ui.views.wording import counted
 
 _MARGIN = 8
-_MOST = 400  # parts, or spans of one: no line shows more
 
 
 def verdict(dissection: Dissection, width: int, *, is_running: bool = False) -> SideLines:
@@ -46,30 +42,8 @@ def _lines(dissection: Dissection, width: int, *, is_running: bool) -> Iterator[
     for line in break_lines(dissection.trace, inspection, width):
         yield SideLine(line, place)
     if chain.steps:
-        drawn = minimap(dissection.trace, _near(inspection, place), max(width - _MARGIN, 8))
+        drawn = minimap(dissection.trace, inspection, max(width - _MARGIN, 8), steps=dissection.steps)
         yield SideLine((Run(f"{'map':{_MARGIN}}", Style.DIM), *drawn))
-
-
-def _near(inspection: Inspection, place: Location | None) -> Inspection:
-    """As much of a long inspection as a line can show: what stands near a place, or near the end."""
-    parts = inspection.parts
-    if len(parts) <= _MOST and sum(len(part.spans) for part in parts) <= _MOST:
-        return inspection
-    here = Location(parts[-1].turn, parts[-1].part, Range(0, 0)) if place is None else place
-    at = next((index for index, part in enumerate(parts) if (part.turn, part.part) == (here.turn, here.part)), 0)
-    near = parts[max(at - _MOST // 2, 0) : at + _MOST // 2]
-    return replace(inspection, parts=tuple(_around(part, here.range.start) for part in near))
-
-
-def _around(part: PartInspection, offset: int) -> PartInspection:
-    """A part with the spans, calls and results near a character."""
-    if len(part.spans) <= _MOST:
-        return part
-    at = bisect_right(part.spans, offset, key=lambda span: span.range.start)
-    first, last = max(at - _MOST // 2, 0), at + _MOST // 2
-    calls = tuple(call for call in part.calls if first <= call.span < last)
-    results = tuple(result for result in part.results if first <= result.span < last)
-    return replace(part, spans=part.spans[first:last], calls=calls, results=results)
 
 
 def landing(inspection: Inspection) -> Location | None:
