@@ -14,6 +14,7 @@ from inspector.inspection import Inspection, PartInspection
 from inspector.model import Part, Role, Trace
 from inspector.rules.rule import Severity
 from inspector.text import LineIndex, Range
+from ui.views.gist import Gist
 from ui.views.step_places import StepPlaces
 
 _SEVERITIES = tuple(Severity)
@@ -103,6 +104,11 @@ class Dissection:
     def steps(self) -> StepPlaces:
         """Which step a call or result belongs to."""
         return StepPlaces(self.inspection.chain)
+
+    @cached_property
+    def gist(self) -> Gist:
+        """What a verdict says of the whole trace."""
+        return Gist(self.trace, self.inspection)
 
     def parts_of(self, turn: int) -> tuple[DissectedPart, ...]:
         """The parts of a turn, in order."""

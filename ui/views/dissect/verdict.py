@@ -2,19 +2,20 @@
 
 from collections.abc import Iterator
 
-from inspector.chain.steps import Status
+from inspector.chain.steps import Chain, Status
 from inspector.diagnostics import Location
 from inspector.inspection import Inspection
 from inspector.rules.rule import Severity
-from ui.views.break_story import break_lines
+from ui.views.break_story import break_lines, cause_of
 from ui.views.chain import ending
 from ui.views.dissect.dissection import Dissection
 from ui.views.dissect.side import SideLine, SideLines
+from ui.views.gist import Gist
 from ui.views.minimap import minimap
 from ui.views.palette import Style
 from ui.views.run import Run
 from ui.views.status import RUNNING, status_run
-from ui.views.trace import fault_counts
+from ui.views.trace import severity_counts
 from ui.views.wording import counted
 
 _MARGIN = 8
@@ -32,31 +33,41 @@ def _lines(dissection: Dissection, width: int, *, is_running: bool) -> Iterator[
     inspection = dissection.inspection
     chain = inspection.chain
     status = status_run(chain.status, chain.broken.outcome if chain.broken else None)
-    ended, yet = ("so far", " yet") if is_running else (ending(chain), "")
+    gist = dissection.gist
+    ended, yet = ("so far", " yet") if is_running else (_ended(chain, gist), "")
     steps = "" if f"of {len(chain.steps)}" in ended or not chain.steps else counted(len(chain.steps), "step")
-    facts = [ended, steps, fault_counts(inspection) or f"no faults{yet}"]
+    facts = [ended, steps, severity_counts(gist.severities) or f"no faults{yet}"]
     said = " · ".join(fact for fact in facts if fact)
     said = f"· {said}" if chain.status is Status.OK and not is_running else said
-    place = landing(inspection)
+    place = landing(inspection, gist)
     yield SideLine((RUNNING if is_running else status, Run(f" {said}")), place)
-    for line in break_lines(dissection.trace, inspection, width):
+    for line in break_lines(dissection.trace, inspection, width, gist=gist):
         yield SideLine(line, place)
     if chain.steps:
-        drawn = minimap(dissection.trace, inspection, max(width - _MARGIN, 8), steps=dissection.steps)
+        room = max(width - _MARGIN, 8)
+        drawn = minimap(dissection.trace, inspection, room, steps=dissection.steps, focus=gist.focus)
         yield SideLine((Run(f"{'map':{_MARGIN}}", Style.DIM), *drawn))
 
 
-def landing(inspection: Inspection) -> Location | None:
-    """Where to begin to look: the fault that broke the chain, else the broken step, else the gravest first fault."""
-    broken = inspection.chain.broken
+def _ended(chain: Chain, gist: Gist) -> str:
+    return ending(chain, gist.failed if chain.status is Status.RECOVERED else None)
+
+
+def landing(inspection: Inspection, gist: Gist | None = None) -> Location | None:
+    """Where to begin to look: the fault that broke the chain, else the broken step, else the gravest first fault.
+
+    `gist` is that of the trace, where somebody has gathered it already.
+    """
+    broken, found = inspection.chain.broken, inspection.diagnostics
     if broken is not None:
-        causes = (
-            one.location
-            for one in inspection.diagnostics
-            if one.location.turn == broken.turn and one.rule.code == broken.code
-        )
         step = inspection.chain.steps[broken.step - 1]
-        at_step = step.result_location or step.location
-        return next(causes, at_step if broken.code is None else step.location)
-    errors = (one.location for one in inspection.diagnostics if one.rule.severity is Severity.ERROR)
-    return next(errors, inspection.diagnostics[0].location if inspection.diagnostics else None)
+        if broken.code is None:
+            return step.result_location or step.location
+        cause = cause_of(broken, step, inspection)
+        return cause.location if cause is not None else step.location
+    if gist is not None:
+        first = gist.first_error
+    else:
+        errors = (index for index, one in enumerate(found) if one.rule.severity is Severity.ERROR)
+        first = next(errors, None)
+    return found[first or 0].location if found else None
