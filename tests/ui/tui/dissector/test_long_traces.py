@@ -9,12 +9,14 @@ from pathlib import Path
 import pytest
 
 from inspector.inspection import inspect_trace
-from inspector.model import Part, Role, Trace, Turn
+from inspector.model import Generation, Part, Role, Trace, Turn
 from storage import Store, open_store
-from tests.ui.tui.apps import at_home, running, settled, shown
-from tests.ui.tui.dissector.stage import WIDE, Stage
+from tests.ui.tui.apps import at_home, press, running, settled, shown
+from tests.ui.tui.dissector.stage import WIDE, Stage, dissecting
+from ui.views.dissect.dissection import Dissection
 
 _AT_ONCE = 6  # questions that the store is asked at a time
+_THREADS = 64  # more than work beside a screen at a time
 
 
 def _stored(path: Path, characters: int) -> str:
@@ -63,3 +65,24 @@ async def test_a_reading_can_be_left(tmp_path: Path) -> None:
         assert at_home(app)
         go_on.set()
         await asyncio.gather(*waiting)
+
+
+async def test_the_times_of_a_long_trace_are_looked_at_while_the_screen_goes_on(tmp_path: Path) -> None:
+    turns = [Turn(Role.ASSISTANT, (Part("text", "yes"),), generation=Generation()) for _ in range(300)]
+    trace = Trace(tuple(turns), format="hermes")
+    async with dissecting(tmp_path, Dissection(trace, inspect_trace(trace))) as (stage, pilot):
+        go_on, loop = threading.Event(), asyncio.get_running_loop()
+        waiting = [loop.run_in_executor(None, go_on.wait, 20) for _ in range(_THREADS)]
+        await pilot.press("3", "left", "left", "left")
+        await pilot.pause()
+        said = shown(stage.app)
+        await pilot.press("left")  # looked away from before it was known
+        await pilot.pause()
+        elsewhere = shown(stage.app)
+        go_on.set()
+        await asyncio.gather(*waiting)
+        await settled(pilot)
+        await press(pilot, "right")
+        assert "Looking when the answers came" in said
+        assert "[origins]" in elsewhere
+        assert "turn 1   no times were kept" in shown(stage.app)
