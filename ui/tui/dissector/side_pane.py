@@ -103,6 +103,7 @@ class SidePane(Vertical):
         super().__init__(id=id)
         self.kind = SideKind.VERDICT
         self.flow: DataFlow | None = None
+        self.flow_step: int | None = None
         self.marks: tuple[Mark, ...] = ()
         self.grows = False
         self._times: AnswerTimes | None = None
@@ -124,7 +125,7 @@ class SidePane(Vertical):
     def show(self, dissection: Dissection | None) -> None:
         """Show what is to be said of a trace; None for nothing."""
         self._dissection, self._place, self._shown, self._source = dissection, None, None, None
-        self.flow = self._times = None
+        self.flow = self.flow_step = self._times = None
         self.workers.cancel_group(self, _TIMING)
         if dissection is None:
             self.view.show(Lines())
@@ -247,10 +248,16 @@ class SidePane(Vertical):
             return schema(dissection, place, width)
         if self.kind is SideKind.RAW:
             return raw(dissection, place.turn, width)
-        if self.flow is None:
+        step = step_at(dissection, place)
+        flow = self.flow_of(step.number) if step is not None else DataFlow()
+        if flow is None:
             self.post_message(self.FlowWanted())
             return SideLines([SideLine((Run("Looking where the values came from …", Style.DIM),))])
-        return origins(self.flow, step_at(dissection, place))
+        return origins(flow, step)
+
+    def flow_of(self, step: int) -> DataFlow | None:
+        """Where the values of a step came from, as far as somebody has looked for those of all, or of just this one."""
+        return self.flow if self.flow_step in (None, step) else None
 
     def _timed(self, dissection: Dissection) -> SideSource:
         if self._times is None and are_soon_known(dissection.trace):
