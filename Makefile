@@ -53,7 +53,7 @@ bench: dev ## Measure against limits and peers; prints ratios
 bench-store: dev ## Measure the store over WEAKLINK_BENCH_TRACES traces (a million: 2.3 GB in build/, made once)
 	$(BIN)/python -m benchmarks store
 
-bench-tui: dev ## Measure the terminal debugger over a stream of a million tokens, and over WEAKLINK_BENCH_TRACES traces (as above)
+bench-tui: dev ## Measure the terminal debugger over long streams, wide traces, and WEAKLINK_BENCH_TRACES traces (as above)
 	$(BIN)/python -m benchmarks tui
 
 bench-web: dev system-packages ## Measure the dashboard over WEAKLINK_BENCH_TRACES traces (a million, as above) and over 1,000

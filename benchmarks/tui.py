@@ -1,4 +1,4 @@
-"""The terminal debugger against its goals: over one long stream, and over many traces against a store of none.
+"""The terminal debugger against its goals: over long streams and wide traces, and over many traces against none.
 
 `WEAKLINK_BENCH_TRACES` says how many the large store holds; it is the one that `make bench-store` makes. Each run is a
 process of its own without a terminal, its screen 120 by 40 cells.
@@ -17,6 +17,7 @@ from benchmarks.peak_memory import peak_kib
 from benchmarks.store import FOLDER, LARGE
 from benchmarks.timing import goal, say
 from benchmarks.tui_streams import streams
+from benchmarks.tui_wide import wide_traces
 from storage import open_store
 from ui.tui.app import WeaklinkApp
 from ui.tui.chains.screen import ChainsScreen
@@ -32,6 +33,7 @@ _Measured = dict[str, float]
 def tui() -> None:
     """All of it; the large store is made first where it is missing."""
     streams(FOLDER)
+    wide_traces(FOLDER)
     say(f"TUI: first paint from the start of the process, CPU of a key, memory; {LARGE:,} traces against few and none")
     stores = {
         "none": _empty(FOLDER),

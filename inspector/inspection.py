@@ -1,16 +1,16 @@
 """The one road from a trace to everything that can be said about it."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from inspector.chain.analysis import analyse
 from inspector.chain.argument_faults import argument_diagnostics
-from inspector.chain.data_flow import DataFlow, trace_values
+from inspector.chain.data_flow import DataFlow, step_values, trace_values
 from inspector.chain.ending_faults import ending_diagnostics
 from inspector.chain.faults import chain_diagnostics
 from inspector.chain.pairing import PlacedCall, PlacedResult, pair
 from inspector.chain.speech import Speech
-from inspector.chain.steps import Chain
+from inspector.chain.steps import Chain, Step
 from inspector.checks.arguments import check_arguments
 from inspector.checks.arrivals import check_arrivals
 from inspector.checks.context_window import check_context
@@ -136,6 +136,14 @@ def analyse_parts(
 def data_flow_of(trace: Trace, inspection: Inspection) -> DataFlow:
     """Where the values of the trace's calls came from, as its inspection saw it; made anew, for it is not kept."""
     return trace_values(trace, inspection.chain.steps, _definitions(inspection.parts))
+
+
+def step_flow_of(
+    trace: Trace, inspection: Inspection, step: Step, is_left: Callable[[], bool] = bool
+) -> DataFlow | None:
+    """The same of one step of it alone, in little memory however wide the trace; None where `is_left` meanwhile."""
+    told = (part for part in inspection.parts if trace.turns[part.turn - 1].role is not Role.ASSISTANT)
+    return step_values(trace, inspection.chain.steps, step, _definitions(told), is_left=is_left)
 
 
 def _definitions(parts: Iterable[PartInspection]) -> Iterator[Location]:

@@ -1,8 +1,10 @@
 """Data flow: for each value among the arguments of a chain's calls, the earlier place that it came from."""
 
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from inspector.chain.origins import Found, OriginIndex, OriginKind, Source
 from inspector.chain.steps import Step
@@ -69,9 +71,26 @@ def trace_values(trace: Trace, steps: Sequence[Step], definitions: Iterable[Loca
     """
     if not steps:
         return DataFlow()
-    origins = _Origins(trace, steps, definitions)
+    origins = _Origins(trace, steps, definitions, steps)
     flows = tuple(flow for step in steps for flow in origins.of(step))
     return DataFlow(flows, _critical_path(steps, flows))
+
+
+def step_values(
+    trace: Trace,
+    steps: Sequence[Step],
+    step: Step,
+    definitions: Iterable[Location] = (),
+    *,
+    is_left: Callable[[], bool] = bool,
+) -> DataFlow | None:
+    """Where the values of one of the steps came from, and nothing of the others; None where that `is_left` meanwhile.
+
+    What `trace_values` says of that step, in time linear in the text before it; of the rest no more is kept than what
+    holds one of its words, and a few bytes a step.
+    """
+    origins = _Origins(trace, steps, definitions, (step,), is_left)
+    return None if is_left() else DataFlow(tuple(origins.of(step)))
 
 
 def with_dependencies(steps: Sequence[Step], flow: DataFlow) -> tuple[Step, ...]:
@@ -106,17 +125,27 @@ def _critical_path(steps: Sequence[Step], flows: Iterable[Flow]) -> tuple[int, .
 
 
 class _Origins:
-    """Finds the origins of one trace's values."""
+    """Finds the origins of the values of some of a trace's steps."""
 
-    def __init__(self, trace: Trace, steps: Sequence[Step], definitions: Iterable[Location]) -> None:
-        self._wanted = [tuple(wanted_of(step.call)) for step in steps]
-        words = frozenset(word for values in self._wanted for value in values for word in value.words())
-        self._index = OriginIndex(_sources(trace, steps, definitions), words)
+    def __init__(
+        self,
+        trace: Trace,
+        steps: Sequence[Step],
+        definitions: Iterable[Location],
+        some: Sequence[Step],
+        is_left: Callable[[], bool] = bool,
+    ) -> None:
+        self._wanted = {step.number: tuple(wanted_of(step.call)) for step in some}
+        words = frozenset(word for values in self._wanted.values() for value in values for word in value.words())
+        last = max(step.location.turn for step in some)
+        sources = _sources(trace, steps, definitions)
+        before = takewhile(lambda source: source.turn < last and not is_left(), sources)
+        self._index = OriginIndex(before, words)
         self._roots: dict[Source, JsonNode | None] = {}
 
     def of(self, step: Step) -> Iterator[Flow]:
         """The flow of each value of one step."""
-        return (self._flow(step, wanted) for wanted in self._wanted[step.number - 1])
+        return (self._flow(step, wanted) for wanted in self._wanted[step.number])
 
     def _flow(self, step: Step, wanted: Wanted) -> Flow:
         turn = step.location.turn
@@ -175,23 +204,36 @@ def _sources(trace: Trace, steps: Sequence[Step], definitions: Iterable[Location
     defined: dict[tuple[int, str], list[Range]] = {}
     for place in definitions:
         defined.setdefault((place.turn, place.part), []).append(place.range)
-    results: dict[tuple[int, str], list[Step]] = {}
-    calls: dict[int, list[Step]] = {}
+    calls, results = array("L"), array("L")
     for step in steps:
-        calls.setdefault(step.location.turn, []).append(step)
-        if step.result_location is not None:
-            results.setdefault((step.result_location.turn, step.result_location.part), []).append(step)
+        calls.append(step.location.turn)
+        results.append(step.result_location.turn if step.result_location is not None else 0)
+    calling, answered = _ByTurn(calls), _ByTurn(results)
     for number, turn in enumerate(trace.turns, 1):
         if turn.role is Role.ASSISTANT:
-            for step in calls.get(number, ()):
+            for step in map(steps.__getitem__, calling.of(number)):
                 raw = step.call.raw_arguments
                 yield Source(OriginKind.ARGUMENT, number, step.location.part, raw, _start(step), step.number)
             continue
+        brought = [steps[index] for index in answered.of(number)]
         for part in turn.parts:
             at = number, part.name
-            for source in _texts(number, turn.role, part.name, part.text, results.get(at, [])):
+            here = [one for one in brought if one.result_location and one.result_location.part == part.name]
+            for source in _texts(number, turn.role, part.name, part.text, here):
                 is_told = source.kind in (OriginKind.SYSTEM, OriginKind.USER)
                 yield from _apart(source, defined[at]) if is_told and at in defined else (source,)
+
+
+class _ByTurn:
+    """The indices of things by the turns that they stand in, a few bytes each."""
+
+    def __init__(self, turns: Sequence[int]) -> None:
+        self._indices = array("L", sorted(range(len(turns)), key=turns.__getitem__))
+        self._turns = array("L", map(turns.__getitem__, self._indices))
+
+    def of(self, turn: int) -> Sequence[int]:
+        """Those of one turn, in order."""
+        return self._indices[bisect_left(self._turns, turn) : bisect_right(self._turns, turn)]
 
 
 def _start(step: Step) -> int:

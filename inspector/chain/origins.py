@@ -55,19 +55,21 @@ class Found:
 class OriginIndex:
     """Where words stand in the sources. Made once, in time and memory linear in the texts.
 
-    Only words that are looked for are filed, by the sources that hold them; a source's text is read more closely when
-    it holds all the words of a value.
+    Only words that are looked for are filed, by the sources that hold them, and no other source is kept; a source's
+    text is read more closely when it holds all the words of a value.
     """
 
     def __init__(self, sources: Iterable[Source], wanted: frozenset[str]) -> None:
-        self._sources = list(sources)
-        self._held = [wanted.intersection(folded_words(source.text)) for source in self._sources]
+        self._sources: dict[int, Source] = {}
+        self._held: dict[int, frozenset[str]] = {}
         self._holders: defaultdict[str, list[int]] = defaultdict(list)
-        for number, held in enumerate(self._held):
+        for number, source in enumerate(sources):
+            held = wanted.intersection(folded_words(source.text))
             for word in held:
                 holders = self._holders[word]
                 if len(holders) < _MOST_SOURCES:
                     holders.append(number)
+                    self._sources[number], self._held[number] = source, held
         self._readings: dict[int, _Reading] = {}
 
     def first(self, spellings: Iterable[Sequence[str]], before_turn: int) -> Found | None:

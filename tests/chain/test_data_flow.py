@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspector.chain.data_flow import DataFlow, trace_values
+from inspector.chain.data_flow import DataFlow, step_values, trace_values
 from inspector.chain.origins import OriginKind
-from inspector.inspection import inspect_trace
+from inspector.inspection import data_flow_of, inspect_trace, step_flow_of
 from inspector.model import Trace
 from tests.chain.building import trace_of
+from tests.counted_columns import counted
 
 
 def flow_of(*lines: str) -> tuple[Trace, DataFlow]:
@@ -133,6 +134,25 @@ def _longest(uses: list[list[int]]) -> int:
     for used in uses:
         lengths.append(1 + max((lengths[one] for one in used), default=0))
     return max(lengths) if max(lengths) > 1 else 0
+
+
+_WORDS = st.sampled_from(("Oslo", "new york", "1250", "key-7001", "a", "2024-05-01", "north, south"))
+
+
+@settings(max_examples=300)
+@given(st.lists(st.tuples(st.sampled_from(("user", "call", "also", "result")), _WORDS, _WORDS), max_size=16))
+def test_the_values_of_one_step_come_from_where_they_come_from_among_all(said: list[tuple[str, str, str]]) -> None:
+    lines = [
+        f"{who}: {'f ' if who in ('call', 'also') else ''}{json.dumps({'one': one, 'other': other})}"
+        for who, one, other in [("call", "Oslo", "1250"), *said]
+    ]
+    trace, flow = flow_of("user: Begin in Oslo.", *lines)
+    inspection = inspect_trace(trace)
+    in_columns, inspected, _ = counted(trace, inspection)
+    for step in inspection.chain.steps:
+        assert step_values(trace, inspection.chain.steps, step) == DataFlow(flow.of(step.number))
+        assert step_flow_of(in_columns, inspected, step) == DataFlow(data_flow_of(trace, inspection).of(step.number))
+        assert step_flow_of(trace, inspection, step, lambda: True) is None
 
 
 @settings(max_examples=300)

@@ -25,6 +25,7 @@ class StoreAccess:
         self._store: Store | None = None
         self._lock = Lock()
         self._room = asyncio.Semaphore(_AT_ONCE)
+        self._room_for_traces = asyncio.Semaphore(1)
 
     @property
     def name(self) -> str:
@@ -36,12 +37,22 @@ class StoreAccess:
 
         Whoever no longer waits (its task is cancelled) leaves the thread to end by itself.
         """
-        await self._room.acquire()
+        return await self._asked(question, self._room)
+
+    async def ask_for_trace(self, question: Callable[[Store], _Answer]) -> _Answer:
+        """Like `ask`, of whole traces, which may take much memory: one question after the other.
+
+        The answer to one that is no longer waited for is gone before the next is asked.
+        """
+        return await self._asked(question, self._room_for_traces)
+
+    async def _asked(self, question: Callable[[Store], _Answer], room: asyncio.Semaphore) -> _Answer:
+        await room.acquire()
         loop = asyncio.get_running_loop()
         answered: asyncio.Future[_Answer] = loop.create_future()
 
         def settle(answer: _Answer | None, error: BaseException | None) -> None:
-            self._room.release()
+            room.release()
             if answered.cancelled():
                 return
             if error is not None:

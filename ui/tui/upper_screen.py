@@ -46,10 +46,14 @@ class UpperScreen(LeftOnce[None]):
         """Leave the work that goes on: what it would be shown in goes away."""
         self.workers.cancel_node(self)
 
-    async def answer(self, question: Callable[[Store], _Answer]) -> _Answer | None:
-        """The store's answer; None where it gave none, and then the line at the top says why."""
+    async def answer(self, question: Callable[[Store], _Answer], *, of_traces: bool = False) -> _Answer | None:
+        """The store's answer; None where it gave none, and then the line at the top says why.
+
+        One that is made `of_traces` as a whole waits for others that are.
+        """
+        ask = self.access.ask_for_trace if of_traces else self.access.ask
         try:
-            return await self.access.ask(question)
+            return await ask(question)
         except WeaklinkError as error:
             self.say(problem=sentence(error, self.access.name))
             return None

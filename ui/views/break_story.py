@@ -1,16 +1,18 @@
 """The break of a trace as a good compiler tells an error: what broke, where, why, what helps, and what came of it."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from itertools import takewhile
 
 from inspector.chain.endings import cut_words
-from inspector.chain.speech import HEARD, admission
-from inspector.chain.steps import Break, Chain, Reaction, Status, Step, StepOutcome
+from inspector.chain.steps import Break, Reaction, Status, Step, StepOutcome
 from inspector.diagnostics import Diagnostic, Location
-from inspector.inspection import Inspection
-from inspector.model import Role, Span, SpanKind, Trace
+from inspector.inspection import Inspection, PartInspection
+from inspector.model import Role, Trace
 from inspector.text import LineIndex
 from ui.views.diagnostic import place_words
 from ui.views.excerpt import Excerpt
+from ui.views.gist import Gist
 from ui.views.palette import Style
 from ui.views.run import Line, Run
 from ui.views.status import status_run
@@ -42,13 +44,17 @@ _REACTIONS = {
 }
 _CODES = {StepOutcome.ERROR_RESULT: "T406", StepOutcome.UNANSWERED: "T404"}
 _LONGEST = 160
-_MOST_NAMED = 8
+_NEAR = 64  # diagnostics before a step that are looked at for one that reaches into it
+_MOST = 2_000  # the first in a part, where none does
 
 
-def break_lines(trace: Trace, inspection: Inspection, width: int, *, with_carets: bool = True) -> Iterator[Line]:
+def break_lines(
+    trace: Trace, inspection: Inspection, width: int, *, with_carets: bool = True, gist: Gist | None = None
+) -> Iterator[Line]:
     """The step and what is wrong with it, the place, the rule, what was expected, what helps and what came of it.
 
     None without a break. `with_carets` quotes the line of the place, for fonts whose characters are equally wide.
+    `gist` is that of the trace, where somebody has gathered it already.
     """
     broken = inspection.chain.broken
     if broken is None:
@@ -69,49 +75,50 @@ def break_lines(trace: Trace, inspection: Inspection, width: int, *, with_carets
     yield from _facts("expected", (Run(_EXPECTED[broken.outcome]),), width)
     hint = cause.fault.hint if cause is not None else None
     yield from _facts("help", quoted(hint or _help(trace, broken)), width, Style.HINT)
-    yield from _facts("downstream", quoted(consequence(inspection.chain, step)), width)
-    yield from _facts("afterwards", _reaction(trace, inspection, broken), width)
+    gist = gist or Gist(trace, inspection)
+    yield from _facts("downstream", quoted(gist.consequence), width)
+    yield from _facts("afterwards", _reaction(broken, gist.words), width)
 
 
 def _help(trace: Trace, broken: Break) -> str:
-    is_last = all(turn.role is not Role.ASSISTANT for turn in trace.turns[broken.turn :])
-    if broken.outcome is StepOutcome.MALFORMED and is_last and cut_words(trace) is not None:
+    if broken.outcome is StepOutcome.MALFORMED and _is_last(trace, broken.turn) and cut_words(trace) is not None:
         return "Ask for this call once more: what is there of it is not all that the model meant to send."
     return _HELP[broken.outcome]
+
+
+def _is_last(trace: Trace, turn: int) -> bool:
+    """Whether an answer of a model whose generation is known is the last of all."""
+    later = map(trace.turns.__getitem__, range(turn, len(trace.turns)))
+    return trace.turns[turn - 1].generation is not None and all(one.role is not Role.ASSISTANT for one in later)
 
 
 def cause_of(broken: Break, step: Step, inspection: Inspection) -> Diagnostic | None:
     """The diagnostic that says why the chain broke; None where its rule was not asked for."""
     code = broken.code or _CODES.get(broken.outcome)
     place = step.result_location if broken.outcome is StepOutcome.ERROR_RESULT else step.location
-    here = [one for one in inspection.diagnostics if one.rule.code == code and place is not None and _same(one, place)]
-    on_it = (
-        one
-        for one in here
-        if place is not None and one.range.start <= place.range.end and place.range.start <= one.range.end
-    )
-    return next(on_it, here[0] if here else None)
+    if code is None or place is None:
+        return None
+    found, here = inspection.diagnostics, _faults_in(inspection, place)
+    first = bisect_left(found, place.range.start, here.start, here.stop, key=_start)
+    near = range(max(first - _NEAR, here.start), here.stop)
+    reaching = takewhile(lambda one: one.range.start <= place.range.end, map(found.__getitem__, near))
+    on_it = (one for one in reaching if place.range.start <= one.range.end and _is(one, code, place))
+    beside = (one for one in map(found.__getitem__, here[:_MOST]) if _is(one, code, place))
+    return next(on_it, None) or next(beside, None)
 
 
-def consequence(chain: Chain, step: Step) -> str:
-    """What the break at `step` caused, in a sentence."""
-    run = step.retry_of or step.number
-    if all(later.retry_of == run for later in chain.steps[step.number :]):
-        return "No other call came after it."
-    if not chain.caused:
-        return "Nothing later used it." if step.result is not None else "It returned nothing for a later call to use."
-    used = any(step.number in later.depends_on for later in chain.steps[step.number :])
-    went_on = "went on with what it returned" if used else "went on with what was made up in its place"
-    return f"{_named(chain.caused)} {went_on}."
+def _faults_in(inspection: Inspection, place: Location) -> range:
+    """The indices of the diagnostics in a part; those of no part of the turn are among its first part's."""
+    parts, found = inspection.parts, inspection.diagnostics
+    of_turn = range(bisect_left(parts, place.turn, key=_turn), bisect_right(parts, place.turn, key=_turn))
+    orders = {parts[index].part: order for order, index in enumerate(of_turn)}
 
+    def order(one: Diagnostic) -> tuple[int, int]:
+        location = one.location
+        return location.turn, orders.get(location.part, 0) if location.turn == place.turn else 0
 
-def _named(numbers: Sequence[int]) -> str:
-    """Steps as a sentence names them: `Steps 5, 7 and 9`."""
-    if len(numbers) == 1:
-        return f"Step {numbers[0]}"
-    shown, left = [f"{number}" for number in numbers[:_MOST_NAMED]], len(numbers) - _MOST_NAMED
-    last = f"{left} more" if left > 0 else shown.pop()
-    return f"Steps {', '.join(shown)} and {last}"
+    wanted = place.turn, orders.get(place.part, 0)
+    return range(bisect_left(found, wanted, key=order), bisect_right(found, wanted, key=order))
 
 
 def _lines_at(trace: Trace, place: Location) -> LineIndex:
@@ -131,8 +138,7 @@ def _facts(name: str, said: Line, width: int, style: Style = Style.STRONG) -> It
     yield from wrapped((Run(f"  {name}: ", style), *said), width, indent=4)
 
 
-def _reaction(trace: Trace, inspection: Inspection, broken: Break) -> Line:
-    said = _words_on(trace, inspection, broken)
+def _reaction(broken: Break, said: tuple[int, str] | None) -> Line:
     if said is None:
         return (Run(f"{_REACTIONS[broken.reaction]}."),)
     turn, words = said
@@ -142,39 +148,14 @@ def _reaction(trace: Trace, inspection: Inspection, broken: Break) -> Line:
     return (Run(f"{_REACTIONS[broken.reaction]}{where}: "), Run(f"“{visible_line(short)}”", Style.KEY))
 
 
-def _words_on(trace: Trace, inspection: Inspection, broken: Break) -> tuple[int, str] | None:
-    """The turn and the words in which the agent owned up to the break, or else its last words after it."""
-    step = inspection.chain.steps[broken.step - 1]
-    known = (step.result_location or step.location).turn
-    spoken = list(_speeches(trace, inspection, known))
-    if broken.reaction is not Reaction.REPORTED:
-        return spoken[-1] if spoken and broken.reaction is not None else None
-    admitted = ((turn, words) for turn, text in (*spoken[-1:], *spoken) if (words := admission(text)) is not None)
-    return next(admitted, None)
+def _is(diagnostic: Diagnostic, code: str, place: Location) -> bool:
+    location = diagnostic.location
+    return (diagnostic.rule.code, location.turn, location.part) == (code, place.turn, place.part)
 
 
-def _speeches(trace: Trace, inspection: Inspection, after: int) -> Iterator[tuple[int, str]]:
-    """What the agent said behind a turn: the turn, and how its words begin."""
-    for found in inspection.parts:
-        turn = trace.turns[found.turn - 1]
-        is_said = found.turn > after and turn.role is Role.ASSISTANT and found.part == "text"
-        part = turn.part(found.part) if is_said else None
-        if part is not None:
-            said = _beginning(part.text, found.spans)
-            if said.strip():
-                yield found.turn, said
+def _start(diagnostic: Diagnostic) -> int:
+    return diagnostic.range.start
 
 
-def _beginning(text: str, spans: Iterable[Span]) -> str:
-    """The first words of some spans, as many as anybody looks at: a text may have millions."""
-    said: list[str] = []
-    room = HEARD
-    for span in spans:
-        if span.kind is SpanKind.TEXT and room > 0:
-            said.append(text[span.inner.start : min(span.inner.end, span.inner.start + room)])
-            room -= len(said[-1])
-    return "".join(said)
-
-
-def _same(diagnostic: Diagnostic, place: Location) -> bool:
-    return (diagnostic.location.turn, diagnostic.location.part) == (place.turn, place.part)
+def _turn(part: PartInspection) -> int:
+    return part.turn

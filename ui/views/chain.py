@@ -49,15 +49,15 @@ def chain_lines(chain: Chain, width: int) -> Iterator[Line]:
         yield clipped(_columns(*cells, widths=widths), width)
 
 
-def ending(chain: Chain) -> str:
-    """How the chain ended, in a few words that follow its status."""
+def ending(chain: Chain, failed: int | None = None) -> str:
+    """How the chain ended, in a few words that follow its status; its `failed` steps are counted where it needs to."""
     match chain.status:
         case Status.BROKEN if chain.broken is not None:
             return f"at step {chain.broken.step} of {len(chain.steps)}"
         case Status.ABORTED:
             return f"by {chain.abort_reason}" if chain.abort_reason else ""
         case Status.RECOVERED:
-            failed = sum(step.outcome.failed for step in chain.steps)
+            failed = sum(step.outcome.failed for step in chain.steps) if failed is None else failed
             return f"from {failed} failed of {counted(len(chain.steps), 'step')}"
         case _:
             return "" if chain.steps else "no tool was called"

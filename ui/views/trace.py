@@ -1,7 +1,7 @@
 """A whole trace for people: what it is, its turns, its chain, and where that broke."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 from inspector.chain.steps import Status
@@ -138,11 +138,13 @@ def _fact(name: str, said: Line, width: int) -> Iterator[Line]:
 
 def fault_counts(inspection: Inspection) -> str:
     """How many errors and warnings there are, in words; empty where there are none."""
-    found = Counter(diagnostic.rule.severity for diagnostic in inspection.diagnostics)
-    said = [
-        counted(found[severity], severity.value) for severity in (Severity.ERROR, Severity.WARNING) if found[severity]
-    ]
-    return ", ".join(said)
+    return severity_counts(Counter(diagnostic.rule.severity for diagnostic in inspection.diagnostics))
+
+
+def severity_counts(found: Mapping[Severity, int]) -> str:
+    """So many errors and warnings in words; empty where there are none."""
+    numbers = ((severity, found.get(severity, 0)) for severity in (Severity.ERROR, Severity.WARNING))
+    return ", ".join(counted(number, severity.value) for severity, number in numbers if number)
 
 
 def _moment(at_s: float) -> str:

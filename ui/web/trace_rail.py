@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from inspector.diagnostics import Location
 from ui.views.call import UNNAMED
 from ui.views.dissect.dissection import Dissection
-from ui.views.minimap import Box, boxes
 from ui.views.palette import Style
 from ui.views.status import outcome_words
+from ui.views.trace_boxes import Box, boxes
 from ui.views.visible import visible_line
 from ui.views.wording import counted
 from ui.web.shapes import Group, Picture, Shape

@@ -7,10 +7,13 @@ import pytest
 from inspector.chain.steps import Recovery, Status, StepOutcome
 from inspector.inspection import Inspection, inspect_trace
 from inspector.model import Part, Role, Trace, Turn
+from tests.counted_columns import counted
 from tests.ui.scenes import broken_trace, step
 from ui.views.minimap import minimap
 from ui.views.run import plain
 from ui.views.status import status_run, step_glyph
+from ui.views.step_places import StepPlaces
+from ui.views.trace_boxes import focus_of
 
 OK = '<tool_call>\n{"name": "f", "arguments": {"n": %d}}\n</tool_call>'
 RESULT = '<tool_response>\n{"name": "f", "content": "1"}\n</tool_response>'
@@ -36,6 +39,36 @@ def test_a_long_trace_is_cut_around_its_break(width: int, broken_at: int) -> Non
     assert len(shown) <= width
     assert "[✖]" in shown
     assert shown.startswith("…") is (broken_at > 0)
+
+
+def wide_trace(kind: str) -> tuple[Trace, Inspection]:
+    """Many turns, or many spans in one; the call in the middle is broken."""
+    calls = [OK % number for number in range(800)]
+    calls[400] = '<tool_call>\n{"name": "g", "arguments": {,}}\n</tool_call>'
+    if kind == "spans":
+        trace = Trace((Turn(Role.ASSISTANT, (Part("text", "".join(f"{call}\nwords\n" for call in calls)),)),))
+    else:
+        answer = Turn(Role.TOOL, (Part("text", RESULT),))
+        trace = Trace(tuple(turn for call in calls for turn in (Turn(Role.ASSISTANT, (Part("text", call),)), answer)))
+    return trace, inspect_trace(trace, format="hermes")
+
+
+@pytest.mark.parametrize("kind", ["turns", "spans"])
+def test_of_a_wide_trace_no_more_is_looked_at_than_is_shown(kind: str) -> None:
+    trace, inspection = wide_trace(kind)
+    steps, focus = StepPlaces(inspection.chain), focus_of(inspection.chain)
+    in_columns, inspected, looks = counted(trace, inspection)
+    shown = minimap(in_columns, inspected, 40, steps=steps, focus=focus)
+    assert shown == minimap(trace, inspection, 40)
+    assert "[✖]" in plain(shown)
+    assert looks.count < 400
+
+
+def test_where_very_much_is_not_shown_the_map_ends_in_dots(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ui.views.minimap._MOST", 20)
+    blank = [Turn(Role.ASSISTANT, (Part("text", " "),))] * 40
+    trace = Trace((*blank, Turn(Role.ASSISTANT, (Part("text", "Done."),)), *blank[:3]))
+    assert plain(minimap(trace, inspect_trace(trace, format="hermes"), 40)) == "… a"
 
 
 def test_an_empty_trace_has_an_empty_minimap() -> None:

@@ -52,7 +52,10 @@ class ChainDetail(LineBar):
         room = max(self.size.width - 2, 20)
         try:
             question = partial(_looked_up, summary=summary, wanted=wanted, width=room)
-            found = (*await self._access.ask(question), *(row for line in said for row in wrapped(line, room)))
+            found = (
+                *await self._access.ask_for_trace(question),
+                *(row for line in said for row in wrapped(line, room)),
+            )
             lines = tuple((Run(" "), *line) for line in found)
         except WeaklinkError:
             lines = said  # what is wrong with the store is said in the status line

@@ -152,7 +152,7 @@ class DiffScreen(UpperScreen):
 
     async def _read(self) -> None:
         async with self.working("comparing the runs"):
-            found = await self.answer(partial(read_runs, ids=self._ids))
+            found = await self.answer(partial(read_runs, ids=self._ids), of_traces=True)
         if found is None:
             return
         self._diff = found

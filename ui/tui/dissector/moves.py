@@ -2,9 +2,10 @@
 
 import asyncio
 from functools import partial
+from threading import Event
 
 from inspector.diagnostics import Location
-from inspector.inspection import data_flow_of
+from inspector.inspection import data_flow_of, step_flow_of
 from inspector.text import Range
 from ui.tui.dialogs import LineDialog
 from ui.tui.dissector.deeds import Doors
@@ -24,6 +25,7 @@ from ui.views.visible import visible_line
 
 _MOST_JUMPS = 100
 _SEARCHING = "searching"
+_MANY_STEPS = 2_000  # of so many, the values of one are looked for alone: those of all would take much memory
 
 
 class TraceMoves(StreamSwitches):
@@ -139,13 +141,21 @@ class TraceMoves(StreamSwitches):
             self._jump(found)
 
     async def _look_for_origins(self) -> None:
-        found = self._opened
-        if found is None or self.panes.side.flow is not None:
+        found, step, side = self._opened, self.selected_step(), self.panes.side
+        if found is None or step is None or side.flow_of(step.number) is not None:
             return
-        flow = await asyncio.to_thread(data_flow_of, found.dissection.trace, found.dissection.inspection)
+        trace, inspection = found.dissection.trace, found.dissection.inspection
+        is_wide, left = len(inspection.chain.steps) > _MANY_STEPS, Event()
+        try:
+            if is_wide:
+                flow = await asyncio.to_thread(step_flow_of, trace, inspection, step, left.is_set)
+            else:
+                flow = await asyncio.to_thread(data_flow_of, trace, inspection)
+        finally:
+            left.set()
         if found is self._opened:
-            self.panes.side.flow = flow
-            self.panes.side.refresh_view()
+            side.flow, side.flow_step = flow, step.number if is_wide else None
+            side.refresh_view(anew=True)
 
     async def _to_origin(self) -> None:
         row = self.panes.branches.row
@@ -154,7 +164,7 @@ class TraceMoves(StreamSwitches):
             self.tell("Select an argument of a call: its origin is where its value stood first.")
             return
         await self._look_for_origins()
-        flow = self.panes.side.flow
+        flow = self.panes.side.flow_of(step.number)
         origin = origin_of(flow, step.number, row.pointer) if flow is not None else None
         if origin is None:
             self.tell(f"The value of `{row.pointer or 'arguments'}` stood nowhere before: the model made it up.")

@@ -42,7 +42,7 @@ class Opened:
         broken, steps = inspection.chain.broken, inspection.chain.steps
         if step is not None and 0 < step <= len(steps) and (broken is None or broken.step != step):
             return steps[step - 1].location
-        return landing(inspection) or self.end()
+        return landing(inspection, self.dissection.gist) or self.end()
 
     def end(self) -> Location | None:
         """The last character of the trace; None where there is no text."""

@@ -176,7 +176,7 @@ class DissectorScreen(TraceMoves):
         if self._opened is not None and self._opened.is_long:
             self._show_nothing()  # two long traces at once would take twice the memory
         try:
-            found = await self.access.ask(partial(opened, id=id))
+            found = await self.access.ask_for_trace(partial(opened, id=id))
         except WeaklinkError as error:
             self._show_nothing()
             self._say_problem(error)
@@ -233,7 +233,7 @@ class DissectorScreen(TraceMoves):
             summary = await self.access.ask(lambda store: store.summary(found.id))
             if summary == found.summary and not found.open_turns:
                 return
-            grown = await self.access.ask(partial(opened, id=found.id))
+            grown = await self.access.ask_for_trace(partial(opened, id=found.id))
         except WeaklinkError as error:
             self.query_one(StatusLine).said = Said(
                 ("chains", f"trace {self._trace_id}"), problem=sentence(error, self.access.name)

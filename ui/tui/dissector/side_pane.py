@@ -1,6 +1,8 @@
 """The pane beside the stream: verdict, diagnostics, steps, schema, origins, timing, raw facts, notes: one at a time."""
 
+import asyncio
 from enum import StrEnum
+from threading import Event
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -15,6 +17,7 @@ from ui.tui.commands import Command, bindings
 from ui.tui.dissector.commands import SIDE_COMMANDS
 from ui.tui.line_bar import LineBar, Spot
 from ui.tui.line_view import Lines, LineView
+from ui.tui.work import begin
 from ui.views.dissect.dissection import Dissection
 from ui.views.dissect.lists import diagnostic_list, step_list
 from ui.views.dissect.notes import notes
@@ -23,7 +26,7 @@ from ui.views.dissect.raw import raw
 from ui.views.dissect.schema import schema
 from ui.views.dissect.selection import call_at, step_at
 from ui.views.dissect.side import SideLine, SideLines, SideSource
-from ui.views.dissect.timing import timing
+from ui.views.dissect.timing import AnswerTimes, answer_times, are_soon_known, timing
 from ui.views.dissect.verdict import verdict
 from ui.views.palette import Style
 from ui.views.run import Run
@@ -45,6 +48,9 @@ class SideKind(StrEnum):
 _KINDS = tuple(SideKind)
 _LISTS = (SideKind.VERDICT, SideKind.DIAGNOSTICS, SideKind.STEPS, SideKind.TIMING)
 """The views of the whole trace: where their cursor goes, the other panes go too."""
+
+_TIMING = "timing"
+"""The work that goes through the times of a trace."""
 
 _POINTING = (SideKind.DIAGNOSTICS, SideKind.STEPS, SideKind.TIMING, SideKind.SCHEMA)
 """The views with a line for what is selected."""
@@ -97,8 +103,10 @@ class SidePane(Vertical):
         super().__init__(id=id)
         self.kind = SideKind.VERDICT
         self.flow: DataFlow | None = None
+        self.flow_step: int | None = None
         self.marks: tuple[Mark, ...] = ()
         self.grows = False
+        self._times: AnswerTimes | None = None
         self._dissection: Dissection | None = None
         self._place: Location | None = None
         self._source: SideSource | None = None
@@ -117,7 +125,8 @@ class SidePane(Vertical):
     def show(self, dissection: Dissection | None) -> None:
         """Show what is to be said of a trace; None for nothing."""
         self._dissection, self._place, self._shown, self._source = dissection, None, None, None
-        self.flow = None
+        self.flow = self.flow_step = self._times = None
+        self.workers.cancel_group(self, _TIMING)
         if dissection is None:
             self.view.show(Lines())
         self._name_views()
@@ -136,6 +145,7 @@ class SidePane(Vertical):
     def turn_to(self, kind: SideKind) -> None:
         """Show another view."""
         self.kind = kind
+        self.workers.cancel_group(self, _TIMING)
         self._name_views()
         self.refresh_view()
 
@@ -229,7 +239,7 @@ class SidePane(Vertical):
             case SideKind.STEPS:
                 return step_list(dissection)
             case SideKind.TIMING:
-                return timing(dissection)
+                return self._timed(dissection)
             case SideKind.NOTES:
                 return notes(dissection, self.marks, width)
         if place is None:
@@ -238,10 +248,35 @@ class SidePane(Vertical):
             return schema(dissection, place, width)
         if self.kind is SideKind.RAW:
             return raw(dissection, place.turn, width)
-        if self.flow is None:
+        step = step_at(dissection, place)
+        flow = self.flow_of(step.number) if step is not None else DataFlow()
+        if flow is None:
             self.post_message(self.FlowWanted())
             return SideLines([SideLine((Run("Looking where the values came from …", Style.DIM),))])
-        return origins(self.flow, step_at(dissection, place))
+        return origins(flow, step)
+
+    def flow_of(self, step: int) -> DataFlow | None:
+        """Where the values of a step came from, as far as somebody has looked for those of all, or of just this one."""
+        return self.flow if self.flow_step in (None, step) else None
+
+    def _timed(self, dissection: Dissection) -> SideSource:
+        if self._times is None and are_soon_known(dissection.trace):
+            self._times = answer_times(dissection.trace)
+        if self._times is not None:
+            return timing(dissection, self._times)
+        begin(self, self._look_at_times, _TIMING)
+        return SideLines([SideLine((Run("Looking when the answers came …", Style.DIM),))])
+
+    async def _look_at_times(self) -> None:
+        """Go through the times in a thread, as long as somebody looks at this view of this trace."""
+        if self._dissection is None:
+            return
+        left = Event()
+        try:
+            self._times = await asyncio.to_thread(answer_times, self._dissection.trace, left.is_set)
+        finally:
+            left.set()
+        self.refresh_view(anew=True)
 
     @property
     def _room(self) -> int:

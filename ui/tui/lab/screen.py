@@ -176,7 +176,7 @@ class LabScreen(UpperScreen):
 
     async def _read_all(self) -> None:
         async with self.working("reading the trace"):
-            sample = await self.answer(partial(sample_of, id=self._trace_id, place=self._place))
+            sample = await self.answer(partial(sample_of, id=self._trace_id, place=self._place), of_traces=True)
         if sample is None:
             if not self.status.said.problem:
                 said = "This trace holds no text that a format could read: its calls came as fields of an API."

@@ -18,6 +18,7 @@ from ui.views.dissect.dissected_part import DissectedPart
 from ui.views.dissect.faults import FaultIndex, Faults
 from ui.views.dissect.near import Near
 from ui.views.dissect.outline import Outline, OutlineWalk, PartNumbers
+from ui.views.gist import Gist
 from ui.views.places import NO_PART, Order
 from ui.views.step_places import StepPlaces
 
@@ -34,6 +35,7 @@ class Dissection:
     def prepared(self) -> "Dissection":
         """Itself, after walking over the trace once: what else would happen at the first looks, while a key waits."""
         _ = self._walked, self.faults, self.parts
+        self.gist.gather()
         return self
 
     @property
@@ -60,6 +62,11 @@ class Dissection:
     def severities(self) -> Mapping[Severity, int]:
         """How many diagnostics there are of each severity."""
         return self.faults.severities
+
+    @cached_property
+    def gist(self) -> Gist:
+        """What a verdict says of the whole trace."""
+        return Gist(self.trace, self.inspection)
 
     def parts_of(self, turn: int) -> tuple[DissectedPart, ...]:
         """The parts of a turn, in order."""

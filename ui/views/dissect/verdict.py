@@ -1,27 +1,24 @@
 """The verdict on a trace: how it ended, where it broke, what was expected, and how the agent took it."""
 
-from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import replace
 
-from inspector.chain.steps import Status
+from inspector.chain.steps import Chain, Status
 from inspector.diagnostics import Location
-from inspector.inspection import Inspection, PartInspection
+from inspector.inspection import Inspection
 from inspector.rules.rule import Severity
-from inspector.text import Range
-from ui.views.break_story import break_lines
+from ui.views.break_story import break_lines, cause_of
 from ui.views.chain import ending
 from ui.views.dissect.dissection import Dissection
 from ui.views.dissect.side import SideLine, SideLines
+from ui.views.gist import Gist
 from ui.views.minimap import minimap
 from ui.views.palette import Style
 from ui.views.run import Run
 from ui.views.status import RUNNING, status_run
-from ui.views.trace import fault_counts
+from ui.views.trace import severity_counts
 from ui.views.wording import counted
 
 _MARGIN = 8
-_MOST = 400  # parts, or spans of one: no line shows more
 
 
 def verdict(dissection: Dissection, width: int, *, is_running: bool = False) -> SideLines:
@@ -36,53 +33,41 @@ def _lines(dissection: Dissection, width: int, *, is_running: bool) -> Iterator[
     inspection = dissection.inspection
     chain = inspection.chain
     status = status_run(chain.status, chain.broken.outcome if chain.broken else None)
-    ended, yet = ("so far", " yet") if is_running else (ending(chain), "")
+    gist = dissection.gist
+    ended, yet = ("so far", " yet") if is_running else (_ended(chain, gist), "")
     steps = "" if f"of {len(chain.steps)}" in ended or not chain.steps else counted(len(chain.steps), "step")
-    facts = [ended, steps, fault_counts(inspection) or f"no faults{yet}"]
+    facts = [ended, steps, severity_counts(gist.severities) or f"no faults{yet}"]
     said = " · ".join(fact for fact in facts if fact)
     said = f"· {said}" if chain.status is Status.OK and not is_running else said
-    place = landing(inspection)
+    place = landing(inspection, gist)
     yield SideLine((RUNNING if is_running else status, Run(f" {said}")), place)
-    for line in break_lines(dissection.trace, inspection, width):
+    for line in break_lines(dissection.trace, inspection, width, gist=gist):
         yield SideLine(line, place)
     if chain.steps:
-        drawn = minimap(dissection.trace, _near(inspection, place), max(width - _MARGIN, 8))
+        room = max(width - _MARGIN, 8)
+        drawn = minimap(dissection.trace, inspection, room, steps=dissection.steps, focus=gist.focus)
         yield SideLine((Run(f"{'map':{_MARGIN}}", Style.DIM), *drawn))
 
 
-def _near(inspection: Inspection, place: Location | None) -> Inspection:
-    """As much of a long inspection as a line can show: what stands near a place, or near the end."""
-    parts = inspection.parts
-    if len(parts) <= _MOST and sum(len(part.spans) for part in parts) <= _MOST:
-        return inspection
-    here = Location(parts[-1].turn, parts[-1].part, Range(0, 0)) if place is None else place
-    at = next((index for index, part in enumerate(parts) if (part.turn, part.part) == (here.turn, here.part)), 0)
-    near = parts[max(at - _MOST // 2, 0) : at + _MOST // 2]
-    return replace(inspection, parts=tuple(_around(part, here.range.start) for part in near))
+def _ended(chain: Chain, gist: Gist) -> str:
+    return ending(chain, gist.failed if chain.status is Status.RECOVERED else None)
 
 
-def _around(part: PartInspection, offset: int) -> PartInspection:
-    """A part with the spans, calls and results near a character."""
-    if len(part.spans) <= _MOST:
-        return part
-    at = bisect_right(part.spans, offset, key=lambda span: span.range.start)
-    first, last = max(at - _MOST // 2, 0), at + _MOST // 2
-    calls = tuple(call for call in part.calls if first <= call.span < last)
-    results = tuple(result for result in part.results if first <= result.span < last)
-    return replace(part, spans=part.spans[first:last], calls=calls, results=results)
+def landing(inspection: Inspection, gist: Gist | None = None) -> Location | None:
+    """Where to begin to look: the fault that broke the chain, else the broken step, else the gravest first fault.
 
-
-def landing(inspection: Inspection) -> Location | None:
-    """Where to begin to look: the fault that broke the chain, else the broken step, else the gravest first fault."""
-    broken = inspection.chain.broken
+    `gist` is that of the trace, where somebody has gathered it already.
+    """
+    broken, found = inspection.chain.broken, inspection.diagnostics
     if broken is not None:
-        causes = (
-            one.location
-            for one in inspection.diagnostics
-            if one.location.turn == broken.turn and one.rule.code == broken.code
-        )
         step = inspection.chain.steps[broken.step - 1]
-        at_step = step.result_location or step.location
-        return next(causes, at_step if broken.code is None else step.location)
-    errors = (one.location for one in inspection.diagnostics if one.rule.severity is Severity.ERROR)
-    return next(errors, inspection.diagnostics[0].location if inspection.diagnostics else None)
+        if broken.code is None:
+            return step.result_location or step.location
+        cause = cause_of(broken, step, inspection)
+        return cause.location if cause is not None else step.location
+    if gist is not None:
+        first = gist.first_error
+    else:
+        errors = (index for index, one in enumerate(found) if one.rule.severity is Severity.ERROR)
+        first = next(errors, None)
+    return found[first or 0].location if found else None

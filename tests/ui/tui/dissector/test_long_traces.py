@@ -9,12 +9,14 @@ from pathlib import Path
 import pytest
 
 from inspector.inspection import inspect_trace
-from inspector.model import Part, Role, Trace, Turn
+from inspector.model import Generation, Part, Role, Trace, Turn
 from storage import Store, open_store
-from tests.ui.tui.apps import at_home, running, settled, shown
-from tests.ui.tui.dissector.stage import WIDE, Stage
+from tests.ui.tui.apps import at_home, press, running, settled, shown
+from tests.ui.tui.dissector.stage import WIDE, Stage, dissecting
+from ui.tui.store_access import StoreAccess
+from ui.views.dissect.dissection import Dissection
 
-_AT_ONCE = 6  # questions that the store is asked at a time
+_THREADS = 64  # more than work beside a screen at a time
 
 
 def _stored(path: Path, characters: int) -> str:
@@ -38,7 +40,7 @@ async def test_a_trace_that_is_long_is_gone_while_another_is_read(tmp_path: Path
         def wait(_: Store) -> None:
             go_on.wait(20)
 
-        waiting = [asyncio.create_task(stage.screen.access.ask(wait)) for _ in range(_AT_ONCE)]
+        waiting = asyncio.create_task(stage.screen.access.ask_for_trace(wait))
         await asyncio.sleep(0.05)
         await pilot.press(key)
         await asyncio.sleep(0.2)
@@ -46,7 +48,7 @@ async def test_a_trace_that_is_long_is_gone_while_another_is_read(tmp_path: Path
         is_kept = before() is not None
         said = shown(app)
         go_on.set()
-        await asyncio.gather(*waiting)
+        await waiting
         await settled(pilot)
         assert is_kept == (characters < 1_000_000)
         assert "reading the trace" in said
@@ -56,19 +58,71 @@ async def test_a_trace_that_is_long_is_gone_while_another_is_read(tmp_path: Path
 async def test_a_reading_can_be_left(tmp_path: Path) -> None:
     async with running(_stored(tmp_path / "runs.db", 1_200_000), size=WIDE, named="1") as (app, pilot):
         stage, go_on = Stage(app, pilot), threading.Event()
-        waiting = [asyncio.create_task(stage.screen.access.ask(lambda _: go_on.wait(20))) for _ in range(_AT_ONCE)]
+        waiting = asyncio.create_task(stage.screen.access.ask_for_trace(lambda _: go_on.wait(20)))
         await asyncio.sleep(0.05)
         await pilot.press("ctrl+r")
         await pilot.press("e", "]", "j", "G", "escape")
         assert at_home(app)
         go_on.set()
+        await waiting
+
+
+async def test_of_two_traces_the_second_is_read_when_the_first_is_read_and_gone(tmp_path: Path) -> None:
+    access, go_on = StoreAccess(_stored(tmp_path / "runs.db", 60)), threading.Event()
+    kept, read = list[weakref.ref[Dissection]](), list[str]()
+
+    def first(store: Store) -> Dissection:
+        dissection = Dissection(*store.inspected(1))
+        kept.append(weakref.ref(dissection))
+        go_on.wait(20)
+        return dissection
+
+    def left(store: Store) -> None:
+        read.append("left")
+
+    def second(store: Store) -> None:
+        read.append("second" if kept[0]() is None else "second beside the first")
+
+    async with asyncio.timeout(20):
+        reading, waiting = (asyncio.create_task(access.ask_for_trace(question)) for question in (first, left))
+        last = asyncio.create_task(access.ask_for_trace(second))
+        while not kept:
+            await asyncio.sleep(0.01)
+        reading.cancel()
+        waiting.cancel()
+        await asyncio.gather(reading, waiting, return_exceptions=True)
+        assert not read
+        go_on.set()
+        await last
+    assert read == ["second"]
+    access.forget()
+
+
+async def test_the_times_of_a_long_trace_are_looked_at_while_the_screen_goes_on(tmp_path: Path) -> None:
+    turns = [Turn(Role.ASSISTANT, (Part("text", "yes"),), generation=Generation()) for _ in range(300)]
+    trace = Trace(tuple(turns), format="hermes")
+    async with dissecting(tmp_path, Dissection(trace, inspect_trace(trace))) as (stage, pilot):
+        go_on, loop = threading.Event(), asyncio.get_running_loop()
+        waiting = [loop.run_in_executor(None, go_on.wait, 20) for _ in range(_THREADS)]
+        await pilot.press("3", "left", "left", "left")
+        await pilot.pause()
+        said = shown(stage.app)
+        await pilot.press("left")  # looked away from before it was known
+        await pilot.pause()
+        elsewhere = shown(stage.app)
+        go_on.set()
         await asyncio.gather(*waiting)
+        await settled(pilot)
+        await press(pilot, "right")
+        assert "Looking when the answers came" in said
+        assert "[origins]" in elsewhere
+        assert "turn 1   no times were kept" in shown(stage.app)
 
 
 async def test_a_search_in_a_long_trace_says_that_it_is_going_on(tmp_path: Path) -> None:
     async with running(_stored(tmp_path / "runs.db", 1_200_000), size=WIDE, named="1") as (app, pilot):
         stage, go_on, loop = Stage(app, pilot), threading.Event(), asyncio.get_running_loop()
-        waiting = [loop.run_in_executor(None, go_on.wait, 20) for _ in range(64)]  # no thread is left for the search
+        waiting = [loop.run_in_executor(None, go_on.wait, 20) for _ in range(_THREADS)]  # none is left for the search
         await pilot.press("slash", *"trace 0", "enter")
         await asyncio.sleep(0.05)
         said = shown(app)
