@@ -15,9 +15,9 @@ import sqlalchemy as sa
 
 from inspector.model import Chunks, Part, ToolDefinition, Turn
 from inspector.model.columns import Column, Made
+from inspector.model.recent import Recent
 from storage.packing.blobs import from_blob, text_from_bytes, text_from_pieces, uncompressed
 from storage.packing.escapes import unescaped
-from storage.packing.recent import Recent
 from storage.packing.records import turn_from
 from storage.packing.shelf import is_shelf
 from storage.packing.spool import Read, Spool

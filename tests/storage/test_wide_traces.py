@@ -15,12 +15,12 @@ from inspector.errors import StoreError
 from inspector.inspection import Inspection, inspect_trace
 from inspector.model import Chunks, Generation, Part, Role, ToolDefinition, Trace, Turn
 from inspector.model.columns import Column
+from inspector.model.recent import Recent
 from storage import Store, open_store, tables
 from storage.engine import new_engine
 from storage.location import place_of
 from storage.many_turns import MANY
 from storage.packing.inspections import pack_inspection, unpack_inspection
-from storage.packing.recent import Recent
 from storage.packing.shelf import is_shelf
 from storage.packing.texts import texts_of
 from storage.packing.wide_inspections import read_wide

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from inspector.chain.steps import Chain, Status, Step
 from inspector.diagnostics import Location
 from inspector.model import ToolCall
-from inspector.model.columns import Column, Entries
+from inspector.model.columns import Made
 from inspector.text import Range
 from ui.views.places import NO_PART, Places
 
@@ -45,7 +45,7 @@ class StepPlaces:
 
     def answered_in(self, turn: int) -> Sequence[Step]:
         """The steps whose results this turn brings."""
-        return _Some(self._steps, self.results.numbers(self.results.of_turn(turn)))
+        return Made(self.results.numbers(self.results.of_turn(turn)), self._steps.__getitem__)
 
     def answered_at(self, turn: int, part: str, at: int) -> Step | None:
         """The first step whose result holds a character."""
@@ -63,22 +63,7 @@ class StepPlaces:
     def _at(self, places: Places, turn: int, part: str, place: Range) -> Sequence[Step]:
         """The steps that stand where a place begins."""
         held = places.begun(self._in(places, turn, part), place.start, place.start + 1)
-        return _Some(self._steps, places.numbers(held))
-
-
-class _Some(Column[Step]):
-    """Some of the steps, by index."""
-
-    __slots__ = ("_indices", "_steps")
-
-    def __init__(self, steps: Entries[Step], indices: Sequence[int]) -> None:
-        self._steps, self._indices = steps, indices
-
-    def __len__(self) -> int:
-        return len(self._indices)
-
-    def _at(self, index: int) -> Step:
-        return self._steps[self._indices[index]]
+        return Made(places.numbers(held), self._steps.__getitem__)
 
 
 NO_STEPS = StepPlaces(Chain((), Status.OK))

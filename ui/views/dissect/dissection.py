@@ -13,16 +13,16 @@ from inspector.diagnostics import Location
 from inspector.inspection import Inspection, PartInspection
 from inspector.model import Trace
 from inspector.model.columns import Column
+from inspector.model.recent import Recent
 from inspector.rules.rule import Severity
 from ui.views.dissect.dissected_part import DissectedPart
 from ui.views.dissect.faults import FaultIndex, Faults
-from ui.views.dissect.near import Near
 from ui.views.dissect.outline import Outline, OutlineWalk, PartNumbers
 from ui.views.gist import Gist
 from ui.views.places import NO_PART, Order
 from ui.views.step_places import StepPlaces
 
-_MOST, _HEAVY = 64, 4_000_000  # parts that are kept near, and characters in them
+_LEAST, _ROOM = 1 << 16, 1 << 22  # what an empty part weighs, and how many characters are kept near
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,32 +113,42 @@ class Parts(Column[DissectedPart]):
     """
 
     def __init__(self, trace: Trace, inspection: Inspection, numbers: PartNumbers, faults: FaultIndex) -> None:
-        self._trace, self._inspection, self._numbers, self._faults = trace, inspection, numbers, faults
-        self._read, defining = array("i", [NO_PART]) * len(numbers), set[int]()
+        self._count, read, defining = len(numbers), array("i", [NO_PART]) * len(numbers), set[int]()
         for at, one in enumerate(inspection.parts):
             number = numbers.number(one.turn, one.part)
             if number != NO_PART:
-                self._read[number] = at
+                read[number] = at
                 defining |= {number} if one.definitions else set()
         self.defining: Sequence[int] = sorted(defining)
-        self._near = Near[DissectedPart](most=_MOST, heavy=_HEAVY)
+        self._near = Recent(_Making(trace, inspection, numbers, faults, read).part, _weight, _ROOM)
 
     def __len__(self) -> int:
-        return len(self._numbers)
+        return self._count
 
     def _at(self, index: int) -> DissectedPart:
-        part = self._near.get(index)
-        if part is None:
-            part = self._made(index)
-            self._near.keep(index, part, len(part.text))
-        return part
+        return self._near(index)
 
-    def _made(self, index: int) -> DissectedPart:
-        number = self._numbers.turn_of(index)
-        turn = self._trace.turns[number - 1]
-        source = turn.parts[index - self._numbers.of_turn(number).start]
-        named = self._numbers.number(number, source.name)
-        at = self._read[named]
-        nothing = PartInspection(number, source.name, self._inspection.format, ())
-        found = self._inspection.parts[at] if at != NO_PART else nothing
-        return DissectedPart(index, number, turn.role, source, found, self._faults.of_part(number, named))
+
+@dataclass(frozen=True, slots=True)
+class _Making:
+    """Makes parts; `read` says by number of the part which of the inspected ones it is."""
+
+    trace: Trace
+    inspection: Inspection
+    numbers: PartNumbers
+    faults: FaultIndex
+    read: Sequence[int]
+
+    def part(self, index: int) -> DissectedPart:
+        number = self.numbers.turn_of(index)
+        turn = self.trace.turns[number - 1]
+        source = turn.parts[index - self.numbers.of_turn(number).start]
+        named = self.numbers.number(number, source.name)
+        at = self.read[named]
+        nothing = PartInspection(number, source.name, self.inspection.format, ())
+        found = self.inspection.parts[at] if at != NO_PART else nothing
+        return DissectedPart(index, number, turn.role, source, found, self.faults.of_part(number, named))
+
+
+def _weight(part: DissectedPart) -> int:
+    return _LEAST + len(part.text)

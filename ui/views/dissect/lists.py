@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from inspector.chain.steps import Step
 from inspector.diagnostics import Diagnostic, Location
-from inspector.model.columns import Column, Entries
+from inspector.model.columns import Made
 from ui.views.call import call_brief
 from ui.views.dissect.dissection import Dissection
 from ui.views.dissect.side import LazyLines, SideLine, SideLines, SideSource, nearest
@@ -21,7 +21,7 @@ def diagnostic_list(dissection: Dissection) -> SideSource:
     found = dissection.inspection.diagnostics
     if not found:
         return SideLines([SideLine((Run("✔ ", Style.OK), Run("Nothing is wrong with this trace.")))])
-    located = _Located(found)
+    located = Made(found, _place)
     return LazyLines(
         located,
         lambda index, width: _diagnostic(found[index]),
@@ -35,7 +35,7 @@ def step_list(dissection: Dissection) -> SideSource:
     if not steps:
         return SideLines([SideLine((Run("No tool was called.", Style.DIM),))])
     digits = len(str(len(steps)))
-    located = _Located(steps)
+    located = Made(steps, _place)
     return LazyLines(
         located,
         lambda index, width: _step(steps[index], digits, width),
@@ -43,19 +43,8 @@ def step_list(dissection: Dissection) -> SideSource:
     )
 
 
-class _Located(Column[Location]):
-    """The places of things that are made when somebody looks."""
-
-    __slots__ = ("_things",)
-
-    def __init__(self, things: Entries[Diagnostic] | Entries[Step]) -> None:
-        self._things = things
-
-    def __len__(self) -> int:
-        return len(self._things)
-
-    def _at(self, index: int) -> Location:
-        return self._things[index].location
+def _place(thing: Diagnostic | Step) -> Location:
+    return thing.location
 
 
 def _near(dissection: Dissection, places: Places, located: Sequence[Location], place: Location) -> int | None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Generic, TypeVar
 
 from inspector.model import ToolCall, ToolResult
-from inspector.model.columns import Column, Entries
+from inspector.model.columns import Entries, Made
 
 _Found = TypeVar("_Found", bound=ToolCall | ToolResult)
 
@@ -26,7 +26,7 @@ class OfSpans(Generic[_Found]):
         if last is None:
             last = bisect_right(self._found, span, first, key=_span_of)
         self._behind = last
-        return self._found[first:last] if last - first <= _STEPS else _Stretch(self._found, range(first, last))
+        return self._found[first:last] if last - first <= _STEPS else Made(range(first, last), self._found.__getitem__)
 
     def _first_from(self, hint: int, span: int) -> int:
         """The first entry that is not of a span before this one, near a hint if it is there."""
@@ -36,21 +36,6 @@ class OfSpans(Generic[_Found]):
             if at is not None or near.stop == len(self._found):
                 return near.stop if at is None else at
         return bisect_left(self._found, span, key=_span_of)
-
-
-class _Stretch(Column[_Found]):
-    """Some entries in a row."""
-
-    __slots__ = ("_found", "_indices")
-
-    def __init__(self, found: Entries[_Found], indices: range) -> None:
-        self._found, self._indices = found, indices
-
-    def __len__(self) -> int:
-        return len(self._indices)
-
-    def _at(self, index: int) -> _Found:
-        return self._found[self._indices[index]]
 
 
 def _span_of(found: ToolCall | ToolResult) -> int:

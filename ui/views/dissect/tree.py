@@ -2,12 +2,13 @@
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from itertools import takewhile
 from typing import TypeAlias
 
 from inspector.diagnostics import Location
+from inspector.model.recent import Recent
 from ui.views.dissect.dissection import Dissection
-from ui.views.dissect.near import Near
 from ui.views.dissect.trace_rows import turn_row
 from ui.views.dissect.tree_row import TreeRow
 from ui.views.palette import Style
@@ -27,9 +28,8 @@ class Tree:
     """The visible rows of a trace, in order. None is made before it is looked at, nor what lies in it."""
 
     def __init__(self, dissection: Dissection) -> None:
-        self._dissection = dissection
         self._rows: list[_Row] = list(range(1, len(dissection.trace.turns) + 1))
-        self._near: Near[TreeRow] = Near(most=_MOST, heavy=_MOST)
+        self._turns = Recent(partial(turn_row, dissection), lambda _: 1, _MOST)
         self._grown: dict[Key, list[TreeRow]] = {}
         self._open: set[Key] = set()
 
@@ -46,7 +46,7 @@ class Tree:
     def row(self, index: int) -> TreeRow:
         """A visible row."""
         row = self._rows[index]
-        return self._turn(row) if isinstance(row, int) else row
+        return self._turns(row) if isinstance(row, int) else row
 
     def find(self, key: Key) -> int | None:
         """The index of the visible row with this key."""
@@ -113,13 +113,6 @@ class Tree:
             self.expand(index)
             index = next(at for at in range(index + 1, self.count) if self._rows[at] is inside)
         return index
-
-    def _turn(self, number: int) -> TreeRow:
-        row = self._near.get(number)
-        if row is None:
-            row = turn_row(self._dissection, number)
-            self._near.keep(number, row, 1)
-        return row
 
     def _key(self, index: int) -> Key:
         row = self._rows[index]
