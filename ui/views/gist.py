@@ -15,10 +15,14 @@ _SEVERITIES = {severity: index for index, severity in enumerate(Severity)}
 
 @dataclass(frozen=True, eq=False)
 class Gist:
-    """The gist of a trace: each fact is found when it is first asked for, and kept. Equal only to itself."""
+    """The gist of a trace: each fact is found when it is first asked for, and kept. Equal only to itself.
+
+    `graded` holds a byte for each diagnostic, the place of its severity among all, where somebody knows that already.
+    """
 
     trace: Trace
     inspection: Inspection
+    graded: bytes | None = None
 
     def gather(self) -> None:
         """Find now what a verdict will ask for."""
@@ -60,6 +64,8 @@ class Gist:
     @cached_property
     def _severities(self) -> bytes:
         """A byte a diagnostic."""
+        if self.graded is not None:
+            return self.graded
         return bytes(_SEVERITIES[one.rule.severity] for one in self.inspection.diagnostics)
 
     @cached_property

@@ -12,7 +12,10 @@ _CODES: Mapping[Severity, int] = {severity: code for code, severity in enumerate
 
 
 class FaultIndex:
-    """Where each diagnostic stands and how grave it is, made of one walk over them; `number` names parts by number."""
+    """Where each diagnostic stands and how grave it is, made of one walk over them; `number` names parts by number.
+
+    `graded` holds a byte for each, in the order in which they are found: the place of its severity among all.
+    """
 
     def __init__(self, diagnostics: Entries[Diagnostic], number: Callable[[int, str], int]) -> None:
         self.diagnostics, self.places = diagnostics, Places(by_end=True)
@@ -23,7 +26,8 @@ class FaultIndex:
             codes.append(_CODES[one.rule.severity])
         self.places.settle()
         indices = self.places.indices
-        self._codes = bytes(codes if isinstance(indices, range) else map(codes.__getitem__, indices))
+        self.graded = bytes(codes)
+        self._codes = self.graded if isinstance(indices, range) else bytes(map(codes.__getitem__, indices))
 
     @property
     def severities(self) -> Mapping[Severity, int]:

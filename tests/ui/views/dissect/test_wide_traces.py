@@ -74,11 +74,12 @@ def _in_columns(shape: _Shape, wide: int) -> tuple[Dissection, Looks]:
 
 
 @_SHAPES
-def test_opening_looks_at_each_turn_part_fault_and_step_once(shape: _Shape) -> None:
+def test_opening_looks_at_each_turn_part_fault_and_step_once_and_at_a_few_near_the_break(shape: _Shape) -> None:
     dissection, looks = _in_columns(shape, _WIDE)
     found = dissection.inspection
     dissection.prepared()
-    assert looks.count == sum(map(len, (dissection.trace.turns, found.parts, found.diagnostics, found.chain.steps)))
+    things = sum(map(len, (dissection.trace.turns, found.parts, found.diagnostics, found.chain.steps)))
+    assert things <= looks.count <= things + _HEIGHT
 
 
 def _middle(dissection: Dissection, where: str) -> Location:
@@ -159,7 +160,7 @@ def test_a_trace_of_four_times_the_width_costs_a_few_searches_more(
     shape: _Shape, look: Callable[[Dissection, Location], None], where: str
 ) -> None:
     narrow, wide = (_cost(*_in_columns(shape, width), look, where) for width in (_WIDE, _WIDER))
-    assert wide <= narrow * 1.5 + 20
+    assert wide <= narrow * 2
 
 
 def _cost(dissection: Dissection, looks: Looks, look: Callable[[Dissection, Location], None], where: str) -> int:
