@@ -50,9 +50,11 @@ class StoreAccess:
         await room.acquire()
         loop = asyncio.get_running_loop()
         answered: asyncio.Future[_Answer] = loop.create_future()
+        found: list[tuple[_Answer | None, BaseException | None]] = []  # which the thread lets go of before the next ask
 
-        def settle(answer: _Answer | None, error: BaseException | None) -> None:
+        def settle() -> None:
             room.release()
+            answer, error = found.pop()
             if answered.cancelled():
                 return
             if error is not None:
@@ -61,13 +63,12 @@ class StoreAccess:
                 answered.set_result(answer)  # type: ignore[arg-type]  # None is an answer where there is no error
 
         def run() -> None:
-            answer, error = None, None
             try:
-                answer = question(self._opened())
+                found.append((question(self._opened()), None))
             except Exception as raised:  # noqa: BLE001  # whatever it is, whoever asked is told
-                error = raised
+                found.append((None, raised))
             try:
-                loop.call_soon_threadsafe(settle, answer, error)
+                loop.call_soon_threadsafe(settle)
             except RuntimeError:  # the loop has ended, and with it everybody who could wait
                 return
 
