@@ -1,6 +1,7 @@
 """When what came: for each answer the time to its first token, its length, its speed and its longest gap."""
 
 from array import array
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from operator import sub
@@ -69,17 +70,29 @@ def timing(dissection: Dissection, times: AnswerTimes | None = None) -> SideSour
 
     `times` are those of the trace, where somebody has gone through them already.
     """
-    turns = dissection.trace.turns
     known = times or answer_times(dissection.trace) or AnswerTimes(())
     if not known.turns:
         said = "The recording knows no answer of a model, so there are no times."
         return SideLines([SideLine((Run(said, Style.DIM),))])
+    return _AnswerLines(dissection.trace, known)
 
-    def line(index: int, width: int) -> Line:
-        number = known.turns[index]
-        return _line(number, turns[number - 1], known.long.get(number))
 
-    return LazyLines(_Begins(dissection.trace, known.turns), line)
+class _AnswerLines(LazyLines):
+    """A line an answer."""
+
+    def __init__(self, trace: Trace, known: AnswerTimes) -> None:
+        def line(index: int, _: int) -> Line:
+            number = known.turns[index]
+            return _line(number, trace.turns[number - 1], known.long.get(number))
+
+        super().__init__(_Begins(trace, known.turns), line)
+        self._turns = known.turns
+
+    def nearest(self, place: Location) -> int | None:
+        """The line of the answer that a place stands in."""
+        index = bisect_left(self._turns, place.turn)
+        is_there = index < len(self._turns) and self._turns[index] == place.turn
+        return index if is_there and self.location(index) is not None else None
 
 
 class _Begins(Column[Location | None]):
