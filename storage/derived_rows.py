@@ -2,7 +2,6 @@
 
 from collections import Counter
 from dataclasses import dataclass
-from hashlib import blake2b
 
 from inspector.chain.steps import Break, Step
 from inspector.inspection import Inspection
@@ -11,9 +10,9 @@ from inspector.rules.rule import Severity
 from storage.arguments import argument_rows
 from storage.figure_rows import figures_in, tool_rows, violation_rows
 from storage.measures import measure_columns
-from storage.packing.blobs import to_blob
 from storage.packing.escapes import escaped, key
-from storage.packing.inspections import pack_inspection, texts_of
+from storage.packing.inspections import pack_inspection
+from storage.packing.texts import texts_of
 from storage.rows import Row
 
 
@@ -53,9 +52,8 @@ def derived_rows(inspection: Inspection, trace: Trace) -> DerivedRows:
     ]
     codes = Counter(one.rule.code for one in inspection.diagnostics)
     figures = figures_in(trace, inspection)
-    digest = blake2b(packed, digest_size=16).digest()
     return DerivedRows(
-        digest=digest,
+        digest=packed.digest,
         trace={
             "inspector_version": escaped(inspection.version),
             "format": key(inspection.format),
@@ -67,7 +65,7 @@ def derived_rows(inspection: Inspection, trace: Trace) -> DerivedRows:
         }
         | filter_columns(inspection, trace)
         | _break_columns(inspection.chain.broken),
-        inspection={"digest": digest, "body": to_blob(packed)},
+        inspection=packed._asdict(),
         calls=calls,
         diagnostics=diagnostics,
         tools=tool_rows(figures),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from inspector.chain.steps import Step, StepOutcome
 from inspector.inspection import Inspection
 from inspector.model import SpanKind
-from storage.packing.inspections import Texts
+from storage.packing.texts import Texts
 from storage.rows import Row
 
 

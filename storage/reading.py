@@ -1,34 +1,42 @@
 """Traces and inspections out of the database, equal to what went in."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
-from itertools import chain
 
 import sqlalchemy as sa
 
 from inspector.errors import StoreError
 from inspector.inspection import Inspection, inspect_trace
-from inspector.model import Chunks, Part, Trace, Turn
+from inspector.model import Part, ToolDefinition, Trace, Turn
 from storage import tables
 from storage.engine import blob_pieces
+from storage.many_turns import MANY, read_many_turns
 from storage.packing.blobs import from_blob, text_from_bytes, text_from_pieces
 from storage.packing.escapes import key, unescaped
-from storage.packing.inspections import texts_of, unpack_inspection
+from storage.packing.inspections import unpack_inspection
 from storage.packing.records import trace_from, turn_from
+from storage.packing.shelf import in_spool
 from storage.packing.spool import Spool
+from storage.packing.texts import texts_of
 from storage.packing.values import unpack
-from storage.packing.windows import checked, chunks_from_blob, is_windowed, read_windows
+from storage.packing.wide_inspections import read_wide
 from storage.toolsets import load_toolsets
-
-_LONG = 1 << 20  # bytes of a column that are not fetched in one piece
+from storage.turn_rows import LONG, PARTS, TURNS, PartRow, TurnRow, read_chunks, text_pieces, unless_long
 
 NOT_INSPECTED = "\x1a"
 """What stands for the inspector's version in a trace that is being recorded and has turns that were not inspected.
 
 No version is kept so: see `storage.packing.escapes`.
 """
+
+_trace, _body = tables.trace.c, tables.inspection.c.body
+_FACTS = sa.select(_trace.facts, _trace.provenance, _trace.turns).where(_trace.id == sa.bindparam("id"))
+_BODY = (
+    sa.select(_trace.inspector_version, unless_long(_body), sa.func.length(_body))
+    .join(tables.inspection)
+    .where(_trace.id == sa.bindparam("id"))
+)
 
 
 def find_id(connection: sa.Connection, word: int | str) -> int:
@@ -47,28 +55,28 @@ def find_id(connection: sa.Connection, word: int | str) -> int:
 
 
 def read_trace(connection: sa.Connection, id_: int) -> Trace:
-    """The trace with this id, which must be there."""
-    return replace(read_facts(connection, id_), turns=read_turns(connection, id_))
+    """The trace with this id, which must be there; where its turns are many, they are a column."""
+    trace, turns = _facts(connection, id_)
+    return replace(trace, turns=read_many_turns(connection, id_) if turns > MANY else read_turns(connection, id_))
 
 
 def read_facts(connection: sa.Connection, id_: int) -> Trace:
     """The trace with this id, which must be there, without its turns."""
-    trace = tables.trace.c
-    facts, provenance = connection.execute(sa.select(trace.facts, trace.provenance).where(trace.id == id_)).one()
-    return trace_from(unpack(from_blob(facts)), unpack(from_blob(provenance)), ())
+    return _facts(connection, id_)[0]
+
+
+def _facts(connection: sa.Connection, id_: int) -> tuple[Trace, int]:
+    """A trace without its turns, and how many those are."""
+    facts, provenance, turns = connection.execute(_FACTS, {"id": id_}).one()
+    return trace_from(unpack(from_blob(facts)), unpack(from_blob(provenance)), ()), turns
 
 
 def read_turns(connection: sa.Connection, id_: int, *, after: int = 0) -> tuple[Turn, ...]:
     """The turns of a trace behind its first `after`."""
-    turn = tables.turn.c
-    wanted = sa.select(turn.number, turn.role, turn.facts, turn.toolset_id)
-    turns = connection.execute(wanted.where(turn.trace_id == id_, turn.number > after).order_by(turn.number)).all()
+    turns = [TurnRow._make(row) for row in connection.execute(TURNS, {"id": id_, "after": after}).all()]
     toolsets = load_toolsets(connection, {one.toolset_id for one in turns if one.toolset_id is not None})
     parts = _parts(connection, id_, after)
-    return tuple(
-        turn_from(role, unpack(from_blob(said)), tuple(parts[number]), toolsets.get(toolset_id, ()))
-        for number, role, said, toolset_id in turns
-    )
+    return tuple(_turn(row, tuple(parts[row.number]), toolsets) for row in turns)
 
 
 def read_inspection(connection: sa.Connection, id_: int, trace: Trace) -> Inspection:
@@ -76,11 +84,15 @@ def read_inspection(connection: sa.Connection, id_: int, trace: Trace) -> Inspec
 
     A trace that is being recorded may have more turns than those its recorder has inspected; it is inspected here then.
     """
-    wanted = sa.select(tables.trace.c.inspector_version, tables.inspection.c.body).join(tables.inspection)
-    version, body = connection.execute(wanted.where(tables.trace.c.id == id_)).one()
+    version, body, size = connection.execute(_BODY, {"id": id_, "long": LONG}).one()
     if version == NOT_INSPECTED:
         return _inspect(trace)
-    return unpack_inspection(from_blob(body), texts_of(trace))
+    texts = texts_of(trace)
+    if body is not None:
+        return unpack_inspection(body, texts)
+    pieces = blob_pieces(connection, tables.inspection.c.body, tables.inspection.c.trace_id == id_)
+    kept = in_spool(pieces, size, Spool())
+    return unpack_inspection(kept, texts) if isinstance(kept, bytes) else read_wide(kept, texts)
 
 
 def _inspect(trace: Trace) -> Inspection:
@@ -90,35 +102,20 @@ def _inspect(trace: Trace) -> Inspection:
         return inspect_trace(replace(trace, format=""))
 
 
+def _turn(row: TurnRow, parts: tuple[Part, ...], toolsets: Mapping[int, tuple[ToolDefinition, ...]]) -> Turn:
+    tools = () if row.toolset_id is None else toolsets[row.toolset_id]
+    return turn_from(row.role, unpack(from_blob(row.facts)), parts, tools)
+
+
 def _parts(connection: sa.Connection, id_: int, after: int) -> dict[int, list[Part]]:
-    part = tables.part.c
     found: dict[int, list[Part]] = defaultdict(list)
     spool = Spool()
-    wanted = sa.select(part.turn, part.number, part.name, *map(_unless_long, (part.text, part.chunks)))
-    begun = wanted.add_columns(sa.func.length(part.chunks)).where(part.trace_id == id_, part.turn > after)
-    for row in connection.execute(begun.order_by(part.turn, part.number)).all():
-        turn, number, name, text, chunks, size = tuple(row)
-        pieces = partial(_pieces, connection, (id_, turn, number))
-        words = text_from_pieces(pieces(part.text)) if text is None else text_from_bytes(from_blob(text))
-        columns = None
-        if size is not None:
-            columns = _long_chunks(pieces(part.chunks), size, spool) if chunks is None else chunks_from_blob(chunks)
-        found[turn].append(Part(unescaped(name), words, columns))
+    rows = connection.execute(PARTS, {"id": id_, "after": after, "long": LONG}).all()
+    for row in map(PartRow._make, rows):
+        words = text_from_pieces(text_pieces(connection, id_, row)) if row.text is None else _text(row.text)
+        found[row.turn].append(Part(unescaped(row.name), words, read_chunks(connection, id_, row, spool)))
     return found
 
 
-def _unless_long(column: sa.Column[bytes]) -> sa.ColumnElement[bytes | None]:
-    return sa.case((sa.func.length(column) <= _LONG, column))
-
-
-def _pieces(connection: sa.Connection, key_: tuple[int, int, int], column: sa.Column[bytes]) -> Iterator[bytes]:
-    part = tables.part.c
-    columns = (part.trace_id, part.turn, part.number)
-    return blob_pieces(connection, column, *(name == value for name, value in zip(columns, key_, strict=True)))
-
-
-def _long_chunks(pieces: Iterator[bytes], size: int, spool: Spool) -> Chunks:
-    """The chunks of a long part, which stay packed in the spool until somebody looks at some of them."""
-    first = next(pieces)
-    rest = chain((first,), pieces)
-    return read_windows(spool.add(checked(rest), size)) if is_windowed(first) else chunks_from_blob(b"".join(rest))
+def _text(blob: bytes) -> str:
+    return text_from_bytes(from_blob(blob))

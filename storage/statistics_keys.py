@@ -9,7 +9,7 @@ from inspector.chain.metrics_groups import TraceKeys
 from inspector.inspection import Inspection
 from inspector.model import Role, Trace
 from storage.measures import measure_columns
-from storage.packing.inspections import texts_of
+from storage.packing.texts import texts_of
 from storage.totals import at_s, totals_of
 
 DAY_S = 86_400.0

@@ -10,17 +10,21 @@ from inspector.model.columns import (
     Ascending,
     Column,
     Entries,
+    Made,
     Numbers,
     Ragged,
     Seconds,
     Singles,
     Sparse,
+    Stretch,
     Sums,
+    Uneven,
     Windowed,
     first_above,
 )
 
 _LONG = tuple(range(1, 1001))
+_UNEVEN = Uneven((0, 1, 1, 3, 6), lambda number: ("a", "", "bc", "def")[number])
 _Pair: TypeAlias = tuple[Column[Any], tuple[Any, ...]]
 _COLUMNS: dict[str, _Pair] = {
     "an array": (Numbers(array("d", (0.5, -0.0, 3.0))), (0.5, -0.0, 3.0)),
@@ -38,6 +42,16 @@ _COLUMNS: dict[str, _Pair] = {
     "windows": (Windowed(5, 2, lambda number: ("ab", "cd", "e")[number]), tuple("abcde")),
     "full windows": (Windowed(4, 2, lambda number: ("ab", "cd")[number]), tuple("abcd")),
     "ascending windows": (Ascending((3, 3, 4), 5, 2, lambda number: ((1, 3), (3, 3), (4,))[number]), (1, 3, 3, 3, 4)),
+    "windows of differing lengths": (_UNEVEN, tuple("abcdef")),
+    "a stretch of windows": (Stretch(_UNEVEN, 1, 5), tuple("bcde")),
+    "a stretch within a window": (Stretch(_UNEVEN, 4, 5), ("e",)),
+    "an empty stretch": (Stretch(_UNEVEN, 3, 3), ()),
+    "a stretch of made things": (
+        Stretch(Uneven((0, 3, 4), lambda n: Made(((1, 2, 3), (4,))[n], str)), 1, 4),
+        tuple("234"),
+    ),
+    "made things": (Made(b"\1\2\3", str), ("1", "2", "3")),
+    "no uneven windows": (Uneven((0,), lambda number: ()), ()),
     "nothing": (Sums(b""), ()),
     "no windows": (Windowed(0, 2, lambda number: ()), ()),
 }

@@ -9,10 +9,11 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, chain, islice, repeat
 from operator import eq, truediv
-from typing import TypeAlias, TypeVar, overload
+from typing import Any, TypeAlias, TypeVar, overload
 
 _Entry = TypeVar("_Entry")
 _Number = TypeVar("_Number")
+_Packed = TypeVar("_Packed")
 
 _APART = 128  # differences from one kept sum to the next: what an entry costs at most to sum up
 
@@ -214,6 +215,79 @@ class Ascending(Windowed[int]):
         """Where the window of the first entry above a value begins and ends; both the length where there is none."""
         number = bisect_right(self._lasts, value)
         return min(number * self._size, self._length), min((number + 1) * self._size, self._length)
+
+
+class Uneven(Column[_Entry]):
+    """Entries in windows of differing lengths: window `number` holds those from `starts[number]` up to the next start.
+
+    `starts` is one longer than there are windows, begins with 0 and ends with how many entries there are. `window`
+    is asked again and again, so it keeps those that it gave last; what it raises comes out of the column.
+    """
+
+    __slots__ = ("_starts", "_window")
+
+    def __init__(self, starts: Sequence[int], window: Callable[[int], Sequence[_Entry]]) -> None:
+        self._starts, self._window = starts, window
+
+    def __len__(self) -> int:
+        return self._starts[-1]
+
+    def __iter__(self) -> Iterator[_Entry]:
+        return self.stretch(0, len(self))
+
+    def stretch(self, start: int, end: int) -> Iterator[_Entry]:
+        """The entries in `[start, end)`, which lie within the column, in order: each window is asked for once."""
+        number = bisect_right(self._starts, start) - 1
+        while start < end:
+            first, behind = self._starts[number], min(self._starts[number + 1], end)
+            window = self._window(number)
+            yield from (
+                window
+                if behind - start == len(window)
+                else map(window.__getitem__, range(start - first, behind - first))
+            )
+            start, number = behind, number + 1
+
+    def _at(self, index: int) -> _Entry:
+        number = bisect_right(self._starts, index) - 1
+        return self._window(number)[index - self._starts[number]]
+
+
+class Stretch(Column[_Entry]):
+    """The entries in `[start, end)` of a column, which must lie within it."""
+
+    __slots__ = ("_column", "_end", "_start")
+
+    def __init__(self, column: Uneven[_Entry], start: int, end: int) -> None:
+        self._column, self._start, self._end = column, start, end
+
+    def __len__(self) -> int:
+        return self._end - self._start
+
+    def __iter__(self) -> Iterator[_Entry]:
+        return self._column.stretch(self._start, self._end)
+
+    def _at(self, index: int) -> _Entry:
+        return self._column[self._start + index]
+
+
+class Made(Column[_Entry]):
+    """What `make` makes of each of these packed things, whenever one is looked at."""
+
+    __slots__ = ("_make", "_packed")
+
+    def __init__(self, packed: Sequence[_Packed], make: Callable[[_Packed], _Entry]) -> None:
+        self._packed: Sequence[Any] = packed
+        self._make: Callable[[Any], _Entry] = make
+
+    def __len__(self) -> int:
+        return len(self._packed)
+
+    def __iter__(self) -> Iterator[_Entry]:
+        return map(self._make, self._packed)
+
+    def _at(self, index: int) -> _Entry:
+        return self._make(self._packed[index])
 
 
 def first_above(ascending: Entries[int], value: int) -> int:

@@ -42,6 +42,11 @@ def from_blob(blob: bytes) -> bytes:
         raise DamagedBlobError(f"a packed column cannot be unpacked: {error}") from error
 
 
+def uncompressed(blob: bytes) -> bytes:
+    """A blob of the same bytes that takes more room and is unpacked at once; DamagedBlobError as in `from_blob`."""
+    return _PLAIN + from_blob(blob)
+
+
 def text_from_pieces(pieces: Iterable[bytes]) -> str:
     """The text of a blob that comes in pieces: while it is put together, little more is held than it takes itself.
 

@@ -4,7 +4,7 @@ A text that the part's own text holds at a known range (a call's raw arguments, 
 nor is an argument value that its raw text gives back exactly.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -13,6 +13,7 @@ from inspector.inspection import PartInspection
 from inspector.model import Json, Parameter, Span, SpanKind, ToolCall, ToolResult
 from inspector.text import Range
 from storage.packing.records import tool_facts, tool_from
+from storage.packing.texts import Texts
 from storage.packing.values import packable, unpack, unpack_list
 
 _KINDS = tuple(SpanKind)
@@ -38,7 +39,7 @@ def part_reading(part: PartInspection, text: str) -> list[Any]:
     ]
 
 
-def part_from(packed: msgspec.Raw, texts: Mapping[tuple[int, str], str]) -> PartInspection:
+def part_from(packed: msgspec.Raw, texts: Texts) -> PartInspection:
     """The part that `part_reading` was given with the same text, which is one of these by turn and name."""
     turn, part, name, spans, labels, calls, results, definitions = unpack_list(packed)
     number, named = unpack(turn), unpack(part)
@@ -71,6 +72,19 @@ def _spans_from(numbers: Iterator[int], labels: Sequence[str], count: int) -> tu
         whole, inner = Range(start, end), Range(inner_start, inner_end)
         spans.append(Span(_KINDS[kind], whole, inner, bool(closed), labels[label], inside))
     return tuple(spans)
+
+
+def span_facts(span: Span) -> list[Any]:
+    """A span with all that lies in it."""
+    labels: dict[str, int] = {}
+    numbers = list(_spans((span,), labels))
+    return [list(labels), *numbers]
+
+
+def span_from(facts: list[Any]) -> Span:
+    """The span that `span_facts` was given."""
+    labels, *numbers = facts
+    return _spans_from(iter(numbers), labels, 1)[0]
 
 
 def call_facts(call: ToolCall, text: str) -> list[Any]:

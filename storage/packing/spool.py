@@ -9,7 +9,7 @@ from threading import Lock
 from typing import BinaryIO
 from weakref import finalize
 
-_ROOM = 16 << 20
+_ROOM = 4 << 20
 _PIECE = 1 << 18
 
 Read = Callable[[int, int], bytes]
@@ -30,13 +30,27 @@ class Spool:
 
     def add(self, pieces: Iterable[bytes], size: int) -> Read:
         """Take so many bytes, in pieces, and read in them alone. What the pieces raise comes through."""
-        begin = self._size
-        if begin + size > self._room:
-            self._room = math.inf  # the disk is asked once
-            self._move(TemporaryFile)
+        begin = self._begin(size)
         for piece in pieces:
             self._append(piece)
         return partial(self._read, begin)
+
+    def append(self, piece: bytes) -> int:
+        """Take some bytes; where they begin among all that were taken."""
+        begin = self._begin(len(piece))
+        self._append(piece)
+        return begin
+
+    def read(self, start: int, size: int) -> bytes:
+        """So many bytes from there on, counted from the first that was taken."""
+        return self._read(0, start, size)
+
+    def _begin(self, size: int) -> int:
+        """Where so many bytes will begin."""
+        if self._size + size > self._room:
+            self._room = math.inf  # the disk is asked once
+            self._move(TemporaryFile)
+        return self._size
 
     def _read(self, begin: int, start: int, size: int) -> bytes:
         with self._lock:

@@ -22,8 +22,9 @@ from storage.location import place_of
 from storage.packing import spool
 from storage.packing.blobs import DamagedBlobError, text_from_pieces, text_to_bytes, to_blob
 from storage.packing.chunks import pack_chunks
+from storage.packing.shelf import checked, is_shelf
 from storage.packing.spool import Spool
-from storage.packing.windows import WINDOW, checked, chunks_blob, chunks_from_blob, is_windowed, read_windows
+from storage.packing.windows import WINDOW, chunks_blob, chunks_from_blob, read_windows
 from tests.strategies import texts
 
 _MANY = 3 * WINDOW + 5
@@ -62,7 +63,7 @@ _STREAMS = {
 @pytest.mark.parametrize("chunks", _STREAMS.values(), ids=list(_STREAMS))
 def test_chunks_in_windows_are_those_that_were_packed(chunks: Chunks) -> None:
     blob = chunks_blob(chunks, pack_chunks(chunks))
-    assert is_windowed(blob)
+    assert is_shelf(blob)
     found = chunks_from_blob(blob)
     for column in fields(Chunks):
         assert getattr(found, column.name) == getattr(chunks, column.name)
@@ -74,7 +75,7 @@ def test_chunks_in_windows_are_those_that_were_packed(chunks: Chunks) -> None:
 def test_a_short_stream_is_packed_in_one_piece() -> None:
     chunks = _stream(WINDOW)
     blob = chunks_blob(chunks, pack_chunks(chunks))
-    assert not is_windowed(blob)
+    assert not is_shelf(blob)
     assert chunks_from_blob(blob) == chunks
 
 

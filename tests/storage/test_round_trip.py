@@ -1,141 +1,31 @@
 """Everything that a trace and an inspection can hold comes back as it was."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspector.chain.steps import Break, Certainty, Chain, Reaction, Recovery, Status, Step, StepOutcome
-from inspector.diagnostics import Diagnostic, Edit, Fault, Fix, Location, Related
-from inspector.inspection import Inspection, PartInspection, inspect_trace
+from inspector.inspection import Inspection, inspect_trace
 from inspector.model import (
     CallHeader,
     Chunks,
-    Parameter,
     Part,
     Role,
-    Span,
-    SpanKind,
     ToolCall,
-    ToolResult,
     Trace,
     Turn,
 )
-from inspector.rules.catalogue import RULES
-from inspector.text import Range
 from storage import Store, open_store
 from storage.packing.values import pack, unpack, unpack_list
 from tests.storage.samples import BAD_CALL, GOOD_CALL, TOOLS, inspected, trace
-from tests.strategies import json_values, texts, tool_definitions, traces
-
-_Value = TypeVar("_Value")
-_WORDS = texts(max_size=3)
-
-
-def _made(kind: Callable[..., _Value], *fields: st.SearchStrategy[Any]) -> st.SearchStrategy[_Value]:
-    """Like `st.builds`, which cannot read the hints of a msgspec structure that speaks of itself."""
-    return st.tuples(*fields).map(lambda drawn: kind(*drawn))
-
-
-def _ranges() -> st.SearchStrategy[Range]:
-    return st.tuples(st.integers(0, 40), st.integers(0, 40)).map(lambda ends: Range(min(ends), max(ends)))
-
-
-def _spans() -> st.SearchStrategy[Span]:
-    flat = _made(Span, st.sampled_from(SpanKind), _ranges(), _ranges(), st.booleans(), _WORDS)
-    nested = st.lists(flat, max_size=2).map(tuple)
-    return _made(Span, st.sampled_from(SpanKind), _ranges(), _ranges(), st.booleans(), _WORDS, nested)
-
-
-def _calls() -> st.SearchStrategy[ToolCall]:
-    maybe, place = st.none() | _WORDS, st.none() | _ranges()
-    raw = _WORDS | st.sampled_from(("{}", '{"a": 1.0}', "[1]", "1e5", '"5"'))
-    flags = st.booleans()
-    values = json_values() | st.just([True]) | st.just({"a": 1})
-    parameters = st.lists(_made(Parameter, _WORDS, _WORDS, _ranges(), place, flags), max_size=2).map(tuple)
-    count = st.integers(0, 9)
-    return _made(ToolCall, maybe, values, raw, flags, _ranges(), maybe, flags, count, place, place, parameters)
-
-
-def _results() -> st.SearchStrategy[ToolResult]:
-    maybe = st.none() | _WORDS
-    return _made(ToolResult, _WORDS, _ranges(), maybe, maybe, st.none() | st.booleans(), st.integers(0, 9))
-
-
-def _locations() -> st.SearchStrategy[Location]:
-    return _made(Location, st.integers(1, 4), st.sampled_from(("text", "call:0", "\0")), _ranges())
-
-
-def _diagnostics() -> st.SearchStrategy[Diagnostic]:
-    edits = st.lists(_made(Edit, _ranges(), _WORDS), max_size=2).map(tuple)
-    faults = _made(
-        Fault,
-        st.sampled_from(RULES),
-        _ranges(),
-        _WORDS,
-        st.none() | _WORDS,
-        st.none() | _made(Fix, edits, st.booleans()),
-        st.none() | _WORDS,
-        st.lists(_made(Related, _ranges(), _WORDS), max_size=1).map(tuple),
-    )
-    return _made(Diagnostic, _locations(), faults)
-
-
-@st.composite
-def _inspections(draw: st.DrawFn) -> Inspection:
-    parts = _made(
-        PartInspection,
-        st.integers(1, 4),
-        st.sampled_from(("text", "call:0", "\0")),
-        _WORDS,
-        st.lists(_spans(), max_size=2).map(tuple),
-        st.lists(_calls(), max_size=2).map(tuple),
-        st.lists(_results(), max_size=2).map(tuple),
-        st.lists(tool_definitions(), max_size=1).map(tuple),
-    )
-    found = tuple(draw(st.lists(parts, max_size=3)))
-    calls = [call for part in found for call in part.calls]
-    results = [result for part in found for result in part.results]
-    steps = _made(
-        Step,
-        st.integers(1, 9),
-        _calls() | st.sampled_from(calls) if calls else _calls(),
-        _locations(),
-        st.sampled_from(StepOutcome),
-        st.none() | _results() | st.sampled_from(results) if results else st.none() | _results(),
-        st.none() | _locations(),
-        st.none() | st.sampled_from(Certainty),
-        st.none() | st.integers(1, 9),
-        st.lists(st.integers(1, 9), max_size=2).map(tuple),
-        st.none() | st.integers(1, 9),
-        st.none() | st.sampled_from(Recovery),
-        st.none() | _WORDS,
-    )
-    maybe = st.none() | _WORDS
-    broken = _made(
-        Break,
-        st.integers(1, 9),
-        st.integers(1, 9),
-        maybe,
-        st.sampled_from(StepOutcome),
-        maybe,
-        _WORDS,
-        st.none() | st.sampled_from(Reaction),
-    )
-    chain = Chain(
-        tuple(draw(st.lists(steps, max_size=3))),
-        draw(st.sampled_from(Status)),
-        draw(st.none() | broken),
-        draw(maybe),
-        draw(st.lists(st.integers(1, 9), max_size=3).map(tuple)),
-    )
-    return Inspection(draw(_WORDS), draw(_WORDS), found, chain, tuple(draw(st.lists(_diagnostics(), max_size=3))))
+from tests.storage.strategies import inspections
+from tests.strategies import traces
 
 
 @pytest.fixture(scope="module")
@@ -146,7 +36,7 @@ def shared(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 @settings(max_examples=300)
-@given(traces(), _inspections())
+@given(traces(), inspections())
 def test_whatever_a_trace_holds_comes_back(shared: Store, made: Trace, inspection: Inspection) -> None:
     (saved,) = shared.save([(made, inspection)])
     got = shared.trace(saved.id)
@@ -165,7 +55,7 @@ def _told(made: Trace) -> str:
 
 
 @settings(max_examples=100)
-@given(st.lists(st.tuples(traces(), _inspections()), max_size=3))
+@given(st.lists(st.tuples(traces(), inspections()), max_size=3))
 def test_a_batch_comes_back(shared: Store, made: list[tuple[Trace, Inspection]]) -> None:
     for saved, (one, inspection) in zip(shared.save(made), made, strict=True):
         if saved.verdict != "unchanged" and sum(one.external_ids == other.external_ids for other, _ in made) == 1:

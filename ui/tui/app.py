@@ -8,7 +8,7 @@ from textual.actions import ActionParseResult
 from textual.app import App
 from textual.binding import BindingType
 from textual.dom import DOMNode
-from textual.notifications import SeverityLevel
+from textual.notifications import Notify, SeverityLevel
 from textual.screen import Screen
 
 from inspector.errors import WeaklinkError
@@ -102,15 +102,16 @@ class WeaklinkApp(App[None]):
         timeout: float | None = None,
         markup: bool = False,
     ) -> None:
-        """Say something for a moment, as it is written, whoever says it: much of it quotes a trace.
-
-        What still stands there is said anew, not twice.
-        """
+        """Say something for a moment, as it is written, whoever says it: much of it quotes a trace."""
         shown, head = settled(visible_line(message)), visible_line(title)
-        for one in list(self._notifications):
-            if (one.message, one.title, one.severity) == (shown, head, severity):
-                self._unnotify(one, refresh=False)
         super().notify(shown, title=head, severity=severity, timeout=timeout, markup=False)
+
+    def on_notify(self, event: Notify) -> None:
+        """What still stands there is said anew, not twice."""
+        said = event.notification
+        for one in list(self._notifications):
+            if (one.message, one.title, one.severity) == (said.message, said.title, said.severity):
+                self._unnotify(one, refresh=False)
 
     async def run_action(
         self,

@@ -23,6 +23,7 @@ from ui.views.visible import visible_line, visible_runs
 from ui.views.wording import quoted, wrapped
 
 _NAME = 16
+_SHOWN = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,11 @@ class Choice:
     name: str
     about: str
     value: str
+
+
+def copied(name: str, value: str) -> Choice:
+    """A text to copy as it is; only half a surrogate pair, which no terminal takes, becomes a question mark."""
+    return Choice(name, visible_line(value[:_SHOWN]), value.encode("utf-8", "replace").decode("utf-8"))
 
 
 class ChoiceDialog(LeftOnce[str | None], ModalScreen[str | None]):

@@ -1,29 +1,84 @@
 """Which step a call or a result in a turn belongs to."""
 
-from collections import defaultdict
-from collections.abc import Sequence
+from array import array
+from collections.abc import Callable, Sequence
 
 from inspector.chain.steps import Chain, Status, Step
+from inspector.diagnostics import Location
 from inspector.model import ToolCall
+from inspector.model.columns import Column, Entries
+from inspector.text import Range
+from ui.views.places import NO_PART, Places
 
 
 class StepPlaces:
-    """The steps of a chain by the places of their calls, and by the turns of their results."""
+    """The steps of a chain by the places of their calls, and by those of their results; no step is kept.
 
-    def __init__(self, chain: Chain) -> None:
-        self._calls = {(step.location.turn, step.location.part, step.location.range): step for step in chain.steps}
-        self._answered: defaultdict[int, list[Step]] = defaultdict(list)
-        for step in chain.steps:
+    `number` gives the number of a part by its turn and name; without it parts are numbered as the steps name them.
+    """
+
+    def __init__(self, chain: Chain, number: Callable[[int, str], int] | None = None) -> None:
+        self._steps = chain.steps
+        names: dict[str, int] = {}
+        self._number = number or (lambda _, name: names.get(name, NO_PART))
+        self.calls, self.results, answered = Places(), Places(), array("I")
+        for index, step in enumerate(chain.steps):
+            for place in (step.location, step.result_location) if number is None else ():
+                if place is not None:
+                    names.setdefault(place.part, len(names))
+            self.calls.add(*self._order(step.location))
             if step.result_location is not None:
-                self._answered[step.result_location.turn].append(step)
+                self.results.add(*self._order(step.result_location))
+                answered.append(index)
+        self.calls.settle()
+        self.results.settle(answered)
 
     def of_call(self, turn: int, part: str, call: ToolCall) -> Step | None:
         """The step of a call that stands in this part of this turn."""
-        return self._calls.get((turn, part, call.range))
+        held = self._at(self.calls, turn, part, call.range)
+        return next((step for step in reversed(held) if step.location == Location(turn, part, call.range)), None)
+
+    def of_result(self, turn: int, part: str, place: Range) -> Step | None:
+        """The step whose result stands at this place of this part of this turn."""
+        held = self._at(self.results, turn, part, place)
+        return next((step for step in held if step.result_location == Location(turn, part, place)), None)
 
     def answered_in(self, turn: int) -> Sequence[Step]:
         """The steps whose results this turn brings."""
-        return self._answered.get(turn, ())
+        return _Some(self._steps, self.results.numbers(self.results.of_turn(turn)))
+
+    def answered_at(self, turn: int, part: str, at: int) -> Step | None:
+        """The first step whose result holds a character."""
+        places = self.results
+        held = sorted(places.indices[one] for one in places.holding(self._in(places, turn, part), at))
+        steps = (self._steps[index] for index in held)
+        return next((step for step in steps if step.result_location and step.result_location.part == part), None)
+
+    def _order(self, place: Location) -> tuple[int, int, int, int]:
+        return place.turn, self._number(place.turn, place.part), place.range.start, place.range.end
+
+    def _in(self, places: Places, turn: int, part: str) -> range:
+        return places.of_part(turn, self._number(turn, part))
+
+    def _at(self, places: Places, turn: int, part: str, place: Range) -> Sequence[Step]:
+        """The steps that stand where a place begins."""
+        held = places.begun(self._in(places, turn, part), place.start, place.start + 1)
+        return _Some(self._steps, places.numbers(held))
+
+
+class _Some(Column[Step]):
+    """Some of the steps, by index."""
+
+    __slots__ = ("_indices", "_steps")
+
+    def __init__(self, steps: Entries[Step], indices: Sequence[int]) -> None:
+        self._steps, self._indices = steps, indices
+
+    def __len__(self) -> int:
+        return len(self._indices)
+
+    def _at(self, index: int) -> Step:
+        return self._steps[self._indices[index]]
 
 
 NO_STEPS = StepPlaces(Chain((), Status.OK))

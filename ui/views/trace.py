@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from inspector.chain.steps import Status
 from inspector.diagnostics import Diagnostic
 from inspector.inspection import Inspection, PartInspection
-from inspector.model import BodyState, Role, Trace
+from inspector.model import BodyState, Role, Trace, Turn
 from inspector.rules.rule import Severity
 from ui.views.break_story import break_lines
 from ui.views.chain import chain_lines, ending
@@ -99,15 +99,22 @@ def title_of(trace: Trace) -> str:
 
 def model_of(trace: Trace) -> str:
     """The trace's own model, or else the first that a generation names; empty where none does."""
-    made = (turn.generation for turn in trace.turns if turn.generation is not None)
-    named = (generation.answered_model or generation.requested_model for generation in made)
-    return trace.model or next(filter(None, named), "")
+    return trace.model or next(filter(None, map(model_named, trace.turns)), "")
 
 
-def trace_facts(trace: Trace, inspection: Inspection) -> Iterator[tuple[str, str]]:
-    """What is known of a trace as names and words, as its source wrote them: still to be made visible."""
+def model_named(turn: Turn) -> str:
+    """The model that a turn's generation names; empty where it names none."""
+    made = turn.generation
+    return made.answered_model or made.requested_model if made is not None else ""
+
+
+def trace_facts(trace: Trace, inspection: Inspection, model: str | None = None) -> Iterator[tuple[str, str]]:
+    """What is known of a trace as names and words, as its source wrote them: still to be made visible.
+
+    `model` is what `model_of` says, where that is known already.
+    """
     came = trace.provenance
-    yield "model", f"{model_of(trace) or 'unknown'}, format {inspection.format}"
+    yield "model", f"{(model_of(trace) if model is None else model) or 'unknown'}, format {inspection.format}"
     where = " ".join(word for word in (came.file, came.record) if word)
     yield "source", ", ".join(word for word in (came.source, where) if word) or "unknown"
     if trace.external_ids:

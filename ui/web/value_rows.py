@@ -17,9 +17,8 @@ NEAR = 250
 def value_rows(dissection: Dissection, window: Window, turn: int) -> list[Json]:
     """The rows of the window's turns, near `turn` expanded where that is quickly read; at most `MOST_ROWS` of them."""
     rows: list[Json] = []
-    turns = [row for row in turn_rows(dissection) if window.first <= _turn(row) <= window.last]
-    at = max(turn - window.first, 0)
-    waiting = _reversed(turns[max(at - MOST_ROWS // 2, 0) :])
+    at = max(turn - MOST_ROWS // 2, window.first)
+    waiting = _reversed(turn_rows(dissection, at, window.last))
     room = HEAVY
     while waiting:
         row = waiting.pop()

@@ -49,7 +49,8 @@ async def test_leaving_a_trace_many_times_at_once_ends_at_the_list(tmp_path: Pat
 
 async def test_what_still_stands_there_is_said_anew_and_not_twice(tmp_path: Path) -> None:
     async with running(filled(tmp_path / "runs.db"), toasts=True) as (app, pilot):
-        await press(pilot, "n", "n", "n")
+        await press(pilot, "n")
+        await at_once(app, pilot, "n", "n", "n")
         assert shown(app).count("No words are searched") == 1
         assert told(app).count("No words are searched") == 1
 

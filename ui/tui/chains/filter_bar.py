@@ -20,9 +20,9 @@ from ui.tui.line_bar import LineBar, Spot
 from ui.tui.line_input import LineInput
 from ui.tui.work import begin
 from ui.views.palette import Style
-from ui.views.run import Run
+from ui.views.run import Line, Run
 from ui.views.visible import visible_line
-from ui.views.wording import quoted
+from ui.views.wording import quoted, wrapped
 
 FILTER_COMMANDS = (
     Command("filter.accept", "Accept", "Keeps the filter and goes back to the list.", ("enter",), in_footer=True),
@@ -33,6 +33,7 @@ FILTER_COMMANDS = (
 )
 _PATIENCE_S = 0.25  # after the last key the list follows
 _OFFERED = 12
+_NARROWEST = 20  # cells
 _NOTHING = "-"
 
 
@@ -144,7 +145,8 @@ class FilterBar(Vertical):
         self._marker.position = error.position
         self.add_class("wrong")
         said = str(error).partition(": ")[2] or str(error)
-        self.query_one(LineBar).say([(Run(" ✖ ", Style.ERROR), *quoted(said))])
+        line = (Run(" ✖ ", Style.ERROR), *quoted(said))
+        self._say(list(wrapped(line, max(self.screen.size.width, _NARROWEST), indent=3)))
         self.query_one(FilterInput).refresh()
 
     def on_input_changed(self, event: Input.Changed) -> None:
@@ -192,8 +194,13 @@ class FilterBar(Vertical):
         else:
             self._marker.position = None
             self.remove_class("wrong")
-            self.query_one(LineBar).say([])
+            self._say([])
         begin(self, partial(self._typed, text), "typed")
+
+    def _say(self, lines: list[Line]) -> None:
+        bar = self.query_one(LineBar)
+        bar.styles.height = max(len(lines), 1)
+        bar.say(lines)
 
     async def _typed(self, text: str) -> None:
         line = self.query_one(FilterInput)
@@ -214,6 +221,7 @@ class FilterBar(Vertical):
         spots = [Spot(str(at), (Run(visible_line(one.text), Style.KEY),)) for at, one in enumerate(self._offered)]
         first = self._offered[0].what
         about = [Spot(_NOTHING, (Run(f"tab: {visible_line(first)}", Style.DIM),))] if first else []
+        self._say([])
         self.query_one(LineBar).offer([*about, *spots])
 
     async def _take_first(self) -> None:

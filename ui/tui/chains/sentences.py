@@ -2,13 +2,14 @@
 
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 
 from inspector.chain.steps import Status
 from inspector.errors import WeaklinkError
 from storage import NoDatabaseYetError, Order, TraceSummary
 from ui.tui.chains.pages import Pages
-from ui.tui.dialogs import Choice
+from ui.tui.dialogs import Choice, copied
 from ui.tui.line_bar import Spot
 from ui.tui.store_access import sentence
 from ui.views.links import Link
@@ -18,6 +19,8 @@ from ui.views.status import RUNNING, status_run
 from ui.views.trace_list import trace_title
 from ui.views.visible import visible_line
 from ui.views.wording import quoted, wrapped
+
+_MOST_IDS = 8
 
 
 def status_spots(counts: Mapping[str, int], running: int, wanted: str) -> list[Spot]:
@@ -94,14 +97,17 @@ def _nothing(place: str, wanted: str, problem: WeaklinkError | None) -> Sequence
 def copies_of(summary: TraceSummary, place: str | None, step: int | None = None) -> Sequence[Choice]:
     """What of a chain can be copied."""
     option = f" --db {shlex.quote(place)}" if place else ""
-    link = str(Link(str(summary.id), step=step))
-    found = [
-        Choice("command", f"weaklink show {summary.id}{option}", f"weaklink show {summary.id}{option}"),
-        Choice("link", link, link),
-        Choice("id", str(summary.id), str(summary.id)),
-        Choice("name", trace_title(summary), visible_line(trace_title(summary))),
+    ours = {
+        "command": f"weaklink show {summary.id}{option}",
+        "link": str(Link(str(summary.id), step=step)),
+        "id": str(summary.id),
+        "name": trace_title(summary),
+        "file": summary.file,
+    }
+    theirs = [
+        copied(f"source's {name}" if name in ours else name, value)
+        for name, value in list(summary.external_ids.items())[:_MOST_IDS]
     ]
-    found += [Choice(name, value, visible_line(value)) for name, value in list(summary.external_ids.items())[:8]]
-    if summary.file:
-        found.append(Choice("file", f"{summary.file} {summary.record}".strip(), visible_line(summary.file)))
-    return found
+    *before, file = (copied(name, value) for name, value in ours.items())
+    about = visible_line(f"{summary.file} {summary.record}".strip())
+    return [*before, *theirs, *([replace(file, about=about)] if summary.file else ())]

@@ -7,13 +7,11 @@ from inspector.chain.steps import Step
 from inspector.diagnostics import Location
 from inspector.json_text import write_json
 from inspector.model import Json
-from ui.tui.dialogs import Choice
+from ui.tui.dialogs import Choice, copied
 from ui.views.dissect.dissection import Dissection
 from ui.views.dissect.tree_row import TreeRow
 from ui.views.links import Link
-from ui.views.visible import visible_line
 
-_SHOWN = 200
 _LONGEST = 1_000_000  # characters: terminals refuse more
 
 
@@ -24,24 +22,19 @@ def copies_of(
     found: list[Choice] = []
     text = dissection.text_of(place)[:_LONGEST]
     if text:
-        found.append(_choice("text", text))
+        found.append(copied("text", text))
     if row is not None and row.pointer is not None and step is not None:
-        found.append(_choice("path", row.pointer or "/"))
+        found.append(copied("path", row.pointer or "/"))
         for value in _values(step.call.arguments, row.pointer):
-            found.append(_choice("value", write_json(value, ascii_only=False)[:_LONGEST]))
+            found.append(copied("value", write_json(value, ascii_only=False)[:_LONGEST]))
     if step is not None:
-        found.append(_choice("call", step.call.range.of(_text(dissection, step.location))[:_LONGEST]))
+        found.append(copied("call", step.call.range.of(_text(dissection, step.location))[:_LONGEST]))
     here = Link(str(id), place=place)
     link = Link(str(id), step=step.number) if step is not None else Link(str(id), turn=place.turn)
-    found.append(_choice("link", str(link)))
-    found.append(_choice("command", shlex.join(("weaklink", "tui", str(here), *(("--db", where) if where else ())))))
-    found.append(_choice("link to here", str(here)))
+    found.append(copied("link", str(link)))
+    found.append(copied("command", shlex.join(("weaklink", "tui", str(here), *(("--db", where) if where else ())))))
+    found.append(copied("link to here", str(here)))
     return found
-
-
-def _choice(name: str, value: str) -> Choice:
-    """One thing to copy; half a surrogate pair, which no terminal takes, becomes a question mark."""
-    return Choice(name, visible_line(value[:_SHOWN]), value.encode("utf-8", "replace").decode("utf-8"))
 
 
 def _text(dissection: Dissection, location: Location) -> str:

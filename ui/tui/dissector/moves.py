@@ -24,6 +24,7 @@ from ui.views.trace_list import trace_title
 from ui.views.visible import visible_line
 
 _MOST_JUMPS = 100
+_SEARCHING = "searching"
 _MANY_STEPS = 2_000  # of so many, the values of one are looked for alone: those of all would take much memory
 
 
@@ -125,8 +126,15 @@ class TraceMoves(StreamSwitches):
         if not self._words:
             self.action_search()
             return
-        dissection, here = self._opened.dissection, self._place or Location(1, "", Range(0, 0))
-        found = await asyncio.to_thread(find, dissection, self._words, here, back=back)
+        opened, here = self._opened, self._place or Location(1, "", Range(0, 0))
+        status = self.query_one(StatusLine)
+        status.working = status.working or (_SEARCHING if opened.is_long else "")
+        try:
+            found = await asyncio.to_thread(find, opened.dissection, self._words, here, back=back)
+        finally:
+            status.working = "" if status.working == _SEARCHING else status.working
+        if opened is not self._opened:
+            return
         if found is None:
             self.tell(f"`{self._words}` stands nowhere in this trace.")
         else:

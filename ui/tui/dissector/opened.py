@@ -46,8 +46,11 @@ class Opened:
 
     def end(self) -> Location | None:
         """The last character of the trace; None where there is no text."""
-        last = next((part for part in reversed(self.dissection.parts) if part.text), None)
-        return None if last is None else last.location(Range(len(last.text) - 1, len(last.text)))
+        index = self.dissection.outline.blocks.last_text()
+        if index is None:
+            return None
+        last = self.dissection.parts[index]
+        return last.location(Range(len(last.text) - 1, len(last.text)))
 
 
 def opened(store: Store, *, id: int) -> Opened:
@@ -58,7 +61,5 @@ def opened(store: Store, *, id: int) -> Opened:
     begun = store.open_turns(id) if summary.running else {}
     if begun:
         trace, inspection = continued(trace, inspection, begun)
-    dissection = Dissection(trace, inspection)
-    _ = dissection.parts, dissection.fault_orders, dissection.step_orders, dissection.steps  # while nobody waits
-    dissection.gist.gather()
+    dissection = Dissection(trace, inspection).prepared()  # while nobody waits
     return Opened(summary, dissection, marks, len(begun))

@@ -30,13 +30,13 @@ class StreamBar:
         """The gravest severity of the faults that each cell stands for."""
         if self._ticks is None or self._height != height:
             self._ticks, self._height = {}, height
-            found = layout.dissection.inspection.diagnostics
-            for one in found[:: max(len(found) // _MOST_TICKS, 1)]:
-                number = layout.guessed(one.location)
-                y = min(number * height // max(layout.count, 1), height - 1)
+            faults, count = layout.dissection.faults, max(layout.count, 1)
+            for at in range(0, len(faults.places), max(len(faults.places) // _MOST_TICKS, 1)):
+                number = layout.guessed(*faults.places.order(at)[:3])
+                y, severity = min(number * height // count, height - 1), faults.severity(at)
                 before = self._ticks.get(y)
-                if before is None or _SEVERITIES.index(one.rule.severity) < _SEVERITIES.index(before):
-                    self._ticks[y] = one.rule.severity
+                if before is None or _SEVERITIES.index(severity) < _SEVERITIES.index(before):
+                    self._ticks[y] = severity
         return self._ticks
 
 

@@ -19,7 +19,8 @@ def bundled(
 ) -> Iterator[TreeRow]:
     """The rows of numbered things that lie in the row `key`, in bundles where they are many.
 
-    `row` makes one, given the key of the row around it; `around` is the place that some of them fill.
+    `row` makes one, given the key of the row around it; `around` is the place that some of them fill, asked for when
+    somebody wants to know it; the things lie in the order of their places.
     """
     if len(things) <= MOST_CHILDREN:
         yield from (row(key, number) for number in things)
@@ -35,4 +36,4 @@ def _bundle(
     around: Callable[[Sequence[int]], Location],
 ) -> TreeRow:
     label = (Run(f"{some[0] + 1:,} … {some[-1] + 1:,}", Style.DIM),)
-    return TreeRow(key, label, around(some), grow=lambda: (row(key, number) for number in some))
+    return TreeRow(key, label, lambda: around(some), grow=lambda: (row(key, number) for number in some))

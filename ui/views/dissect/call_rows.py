@@ -7,7 +7,9 @@ from inspector.json_scanner import JsonKind, JsonNode, read_json
 from inspector.model import Parameter, ToolCall
 from inspector.text import Range
 from ui.views.call import UNNAMED
-from ui.views.dissect.dissection import DissectedPart, Dissection
+from ui.views.dissect.dissected_part import DissectedPart
+from ui.views.dissect.dissection import Dissection
+from ui.views.dissect.faults import NO_FAULTS
 from ui.views.dissect.json_rows import JsonRows
 from ui.views.dissect.tree_row import TreeRow, fault_mark
 from ui.views.palette import Style
@@ -54,7 +56,7 @@ def _children(part: DissectedPart, call: ToolCall, key: tuple[str | int, ...], s
 
 def _arguments(part: DissectedPart, call: ToolCall, key: tuple[str | int, ...], step: int | None) -> TreeRow:
     place = call.arguments_range or call.range
-    wrong = part.wrong_in(place) if len(place) else ()
+    wrong = part.wrong_in(place) if len(place) else NO_FAULTS
     label = (Run("arguments  ", Style.KEY), *fault_mark(wrong), *_said(call))
     grows = bool(call.parameters) or call.raw_arguments.lstrip()[:1] not in ("", '"')
     grow = (lambda: _values(part, call, key, step)) if grows else None

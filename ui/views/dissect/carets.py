@@ -11,7 +11,8 @@ from ui.views.palette import Style
 from ui.views.run import Line, Run
 from ui.views.wording import counted, help_line, title
 
-_MOST_MARKED_ROWS = 3
+MOST_MARKED_ROWS = 3
+"""A fault of more rows has its carets and words below the first, of fewer or as many below the last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,7 @@ def marks_of(rows: Sequence[Range], diagnostics: Sequence[Diagnostic]) -> list[l
     for one in diagnostics if rows else ():
         first = max(bisect_right(starts, one.range.start) - 1, 0)
         last = max(bisect_left(starts, one.range.end) - 1, first)
-        if last - first >= _MOST_MARKED_ROWS:
+        if last - first >= MOST_MARKED_ROWS:
             below[first].append(Mark(one.fault, rows=last - first + 1))
         else:
             for index in range(first, last + 1):

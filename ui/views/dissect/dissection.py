@@ -1,84 +1,28 @@
-"""A trace and its inspection, looked up by place: what the tree, the stream and the side views share."""
+"""A trace and its inspection, looked up by place: what the tree, the stream and the side views share.
+
+Of a trace of any width only numbers are kept: where its parts, blocks, faults and steps stand. The things themselves
+are made where somebody looks. Several threads may look at once.
+"""
 
 from array import array
-from bisect import bisect_left
-from collections import defaultdict
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
-from typing import overload
 
-from inspector.diagnostics import Diagnostic, Location
+from inspector.diagnostics import Location
 from inspector.inspection import Inspection, PartInspection
-from inspector.model import Part, Role, Trace
+from inspector.model import Trace
+from inspector.model.columns import Column
 from inspector.rules.rule import Severity
-from inspector.text import LineIndex, Range
+from ui.views.dissect.dissected_part import DissectedPart
+from ui.views.dissect.faults import FaultIndex, Faults
+from ui.views.dissect.near import Near
+from ui.views.dissect.outline import Outline, OutlineWalk, PartNumbers
 from ui.views.gist import Gist
+from ui.views.places import NO_PART, Order
 from ui.views.step_places import StepPlaces
 
-_SEVERITIES = tuple(Severity)
-
-Order = tuple[int, int, int, int]
-"""Where a place stands among all: turn, part, beginning, end; before a turn's parts what lies in none."""
-
-
-class Ordered(Sequence[Order]):
-    """Where things stand, in order; `indices` say which of them each is in the list that they come from."""
-
-    def __init__(self, indices: Sequence[int], order_of: Callable[[int], Order]) -> None:
-        self.indices, self._order_of = indices, order_of
-
-    def __len__(self) -> int:
-        return len(self.indices)
-
-    @overload
-    def __getitem__(self, at: int) -> Order: ...
-    @overload
-    def __getitem__(self, at: slice) -> Sequence[Order]: ...
-    def __getitem__(self, at: int | slice) -> Order | Sequence[Order]:
-        if isinstance(at, slice):
-            return [self._order_of(index) for index in self.indices[at]]
-        return self._order_of(self.indices[at])
-
-
-@dataclass(frozen=True, slots=True)
-class DissectedPart:
-    """One part with what was found in it; `index` counts the parts of the trace from 0, `turn` the turns from 1.
-
-    `diagnostics` are those that lie in this part, by place, `lines` the lines of its text.
-    """
-
-    index: int
-    turn: int
-    role: Role
-    source: Part
-    found: PartInspection
-    diagnostics: tuple[Diagnostic, ...] = ()
-    lines: LineIndex = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "lines", LineIndex(self.source.text))
-
-    @property
-    def name(self) -> str:
-        """The part's name within its turn."""
-        return self.source.name
-
-    @property
-    def text(self) -> str:
-        """The exact text."""
-        return self.source.text
-
-    def location(self, place: Range | None = None) -> Location:
-        """A place in this part, or the whole part."""
-        return Location(self.turn, self.name, place if place is not None else Range(0, len(self.text)))
-
-    def wrong_in(self, place: Range) -> tuple[Diagnostic, ...]:
-        """The diagnostics that begin in a range; at the end of the text too where the range reaches it."""
-        first = bisect_left(self.diagnostics, place.start, key=_start)
-        end = place.end + 1 if place.end == len(self.text) or not len(place) else place.end
-        return self.diagnostics[first : bisect_left(self.diagnostics, end, key=_start)]
+_MOST, _HEAVY = 64, 4_000_000  # parts that are kept near, and characters in them
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,22 +32,36 @@ class Dissection:
     trace: Trace
     inspection: Inspection
 
-    @cached_property
-    def parts(self) -> tuple[DissectedPart, ...]:
-        """Every part of every turn, in order."""
-        found = {(one.turn, one.part): one for one in self.inspection.parts}
-        made: list[DissectedPart] = []
-        for number, turn in enumerate(self.trace.turns, 1):
-            for part in turn.parts:
-                read = found.get((number, part.name)) or PartInspection(number, part.name, self.inspection.format, ())
-                wrong = tuple(sorted(self._by_part.get((number, part.name), ()), key=_start))
-                made.append(DissectedPart(len(made), number, turn.role, part, read, wrong))
-        return tuple(made)
+    def prepared(self) -> "Dissection":
+        """Itself, after walking over the trace once: what else would happen at the first looks, while a key waits."""
+        _ = self._walked, self.faults, self.parts
+        self.gist.gather()
+        return self
+
+    @property
+    def outline(self) -> Outline:
+        """Where turns, parts and blocks begin."""
+        return self._walked[0]
 
     @cached_property
+    def parts(self) -> "Parts":
+        """Every part of every turn, in order."""
+        return Parts(self.trace, self.inspection, self.outline.parts, self.faults)
+
+    @cached_property
+    def faults(self) -> FaultIndex:
+        """Where the diagnostics stand."""
+        return FaultIndex(self.inspection.diagnostics, self.outline.parts.number)
+
+    @property
     def steps(self) -> StepPlaces:
         """Which step a call or result belongs to."""
-        return StepPlaces(self.inspection.chain)
+        return self._walked[1]
+
+    @property
+    def severities(self) -> Mapping[Severity, int]:
+        """How many diagnostics there are of each severity."""
+        return self.faults.severities
 
     @cached_property
     def gist(self) -> Gist:
@@ -112,20 +70,24 @@ class Dissection:
 
     def parts_of(self, turn: int) -> tuple[DissectedPart, ...]:
         """The parts of a turn, in order."""
-        return self.parts[bisect_left(self.parts, turn, key=_turn) : bisect_left(self.parts, turn + 1, key=_turn)]
+        return tuple(self.parts[index] for index in self.outline.parts.of_turn(turn))
 
     def part(self, turn: int, name: str) -> DissectedPart | None:
         """A part by its turn and name, None where the trace has none."""
-        return next((part for part in self.parts_of(turn) if part.name == name), None)
+        index = self.outline.parts.number(turn, name)
+        return None if index == NO_PART else self.parts[index]
 
-    def without_part(self, turn: int) -> list[Diagnostic]:
+    def without_part(self, turn: int) -> Faults:
         """The diagnostics of a turn that lie in no part of it, such as that of an answer that never came."""
-        names = {part.name for part in self.trace.turns[turn - 1].parts}
-        return [one for one in self._by_turn.get(turn, ()) if one.location.part not in names]
+        return self.faults.of_part(turn, NO_PART)
 
-    def wrong_in_turn(self, turn: int) -> list[Diagnostic]:
+    def wrong_in_turn(self, turn: int) -> Faults:
         """All the diagnostics of a turn."""
-        return self._by_turn.get(turn, [])
+        return self.faults.of_turn(turn)
+
+    def wrong_in_part(self, turn: int, name: str) -> Faults:
+        """The diagnostics of a part by its turn and name; those that lie in no part where the turn has none such."""
+        return self.faults.of_part(turn, self.outline.parts.number(turn, name))
 
     def text_of(self, location: Location) -> str:
         """The characters at a place; empty where there is no such part."""
@@ -134,64 +96,49 @@ class Dissection:
 
     def order_of(self, location: Location) -> Order:
         """Where a place stands among all."""
-        part = self.part(location.turn, location.part)
-        return location.turn, part.index if part else -1, location.range.start, location.range.end
-
-    @property
-    def fault_orders(self) -> Ordered:
-        """The diagnostics in the order of their places."""
-        return Ordered(self._fault_indices, self._order_of_fault)
-
-    @property
-    def step_orders(self) -> Ordered:
-        """The steps in the order in which their calls begin."""
-        return Ordered(self._step_indices, self._order_of_step)
+        number = self.outline.parts.number(location.turn, location.part)
+        return location.turn, number, location.range.start, location.range.end
 
     @cached_property
-    def _fault_indices(self) -> Sequence[int]:
-        return _sorted(len(self.inspection.diagnostics), self._order_of_fault)
-
-    @cached_property
-    def _step_indices(self) -> Sequence[int]:
-        return _sorted(len(self.inspection.chain.steps), self._order_of_step)
-
-    def _order_of_fault(self, index: int) -> Order:
-        return self.order_of(self.inspection.diagnostics[index].location)
-
-    def _order_of_step(self, index: int) -> Order:
-        return *self.order_of(self.inspection.chain.steps[index].location)[:3], 0
-
-    @cached_property
-    def _by_part(self) -> dict[tuple[int, str], list[Diagnostic]]:
-        grouped: defaultdict[tuple[int, str], list[Diagnostic]] = defaultdict(list)
-        for one in self.inspection.diagnostics:
-            grouped[one.location.turn, one.location.part].append(one)
-        return grouped
-
-    @cached_property
-    def _by_turn(self) -> dict[int, list[Diagnostic]]:
-        grouped: defaultdict[int, list[Diagnostic]] = defaultdict(list)
-        for one in self.inspection.diagnostics:
-            grouped[one.location.turn].append(one)
-        return grouped
+    def _walked(self) -> tuple[Outline, StepPlaces]:
+        walk = OutlineWalk(self.trace)
+        steps = StepPlaces(self.inspection.chain, walk.number)  # which looks at the turns as it comes to them
+        return walk.finished(), steps
 
 
-def _sorted(count: int, order_of: Callable[[int], Order]) -> Sequence[int]:
-    """The indices of things in the order of their places; nothing else is kept of those, which may be many."""
-    indices = array("Q", range(count))
-    if all(before <= later for before, later in pairwise(map(order_of, indices))):
-        return indices
-    return array("Q", sorted(indices, key=order_of))
+class Parts(Column[DissectedPart]):
+    """The parts of a trace, each made when somebody looks; the last ones are kept.
 
+    `defining` are those that define tools, by index.
+    """
 
-def worst_of(diagnostics: tuple[Diagnostic, ...] | list[Diagnostic]) -> Severity | None:
-    """The gravest severity among diagnostics; None where there are none."""
-    return min((one.rule.severity for one in diagnostics), key=_SEVERITIES.index, default=None)
+    def __init__(self, trace: Trace, inspection: Inspection, numbers: PartNumbers, faults: FaultIndex) -> None:
+        self._trace, self._inspection, self._numbers, self._faults = trace, inspection, numbers, faults
+        self._read, defining = array("i", [NO_PART]) * len(numbers), set[int]()
+        for at, one in enumerate(inspection.parts):
+            number = numbers.number(one.turn, one.part)
+            if number != NO_PART:
+                self._read[number] = at
+                defining |= {number} if one.definitions else set()
+        self.defining: Sequence[int] = sorted(defining)
+        self._near = Near[DissectedPart](most=_MOST, heavy=_HEAVY)
 
+    def __len__(self) -> int:
+        return len(self._numbers)
 
-def _start(diagnostic: Diagnostic) -> int:
-    return diagnostic.range.start
+    def _at(self, index: int) -> DissectedPart:
+        part = self._near.get(index)
+        if part is None:
+            part = self._made(index)
+            self._near.keep(index, part, len(part.text))
+        return part
 
-
-def _turn(part: DissectedPart) -> int:
-    return part.turn
+    def _made(self, index: int) -> DissectedPart:
+        number = self._numbers.turn_of(index)
+        turn = self._trace.turns[number - 1]
+        source = turn.parts[index - self._numbers.of_turn(number).start]
+        named = self._numbers.number(number, source.name)
+        at = self._read[named]
+        nothing = PartInspection(number, source.name, self._inspection.format, ())
+        found = self._inspection.parts[at] if at != NO_PART else nothing
+        return DissectedPart(index, number, turn.role, source, found, self._faults.of_part(number, named))

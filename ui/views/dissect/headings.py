@@ -1,14 +1,15 @@
 """What stands above the text of each turn and part in the stream."""
 
 from collections.abc import Iterator
+from itertools import islice
 
 from inspector.diagnostics import Diagnostic
 from inspector.model import CallHeader
 from ui.views.call import UNNAMED
-from ui.views.dissect.dissection import DissectedPart, Dissection
+from ui.views.dissect.dissected_part import DissectedPart
+from ui.views.dissect.dissection import Dissection
 from ui.views.palette import Style
 from ui.views.run import Line, Run, clipped, width_of
-from ui.views.trace import model_of
 from ui.views.turn import answers, error_words, turn_facts
 from ui.views.visible import visible_line
 from ui.views.wording import counted, help_line, title, wrapped
@@ -23,10 +24,8 @@ def turn_heading(dissection: Dissection, number: int, width: int) -> Iterator[Li
         yield (Run("The trace holds no turns.", Style.DIM),)
         return
     turn = dissection.trace.turns[number - 1]
-    facts = " · ".join(
-        visible_line(fact)
-        for fact in (*answers(turn, number, dissection.steps), *turn_facts(turn, model_of(dissection.trace)))
-    )
+    told = islice(answers(turn, number, dissection.steps), width)  # no more fit
+    facts = " · ".join(visible_line(fact) for fact in (*told, *turn_facts(turn, dissection.outline.model)))
     role = (Run(f"── {number} ", Style.GUTTER), Run(turn.role.value, Style.STRONG))
     left = clipped((*role, Run(f" {facts} " if facts else " ", Style.DIM)), max(width - 2, 1))
     if number > 1:

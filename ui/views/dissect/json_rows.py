@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from inspector.json_scanner import JsonKind, JsonNode, Member
 from inspector.text import Range
 from ui.views.dissect.bundles import MOST_CHILDREN
-from ui.views.dissect.dissection import DissectedPart
+from ui.views.dissect.dissected_part import DissectedPart
 from ui.views.dissect.tree_row import TreeRow, fault_mark
 from ui.views.palette import Style
 from ui.views.run import Line, Run

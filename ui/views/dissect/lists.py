@@ -1,11 +1,15 @@
 """Lists beside the stream: every diagnostic, and every step of the chain, one line each."""
 
+from collections.abc import Sequence
+
 from inspector.chain.steps import Step
-from inspector.diagnostics import Diagnostic
+from inspector.diagnostics import Diagnostic, Location
+from inspector.model.columns import Column, Entries
 from ui.views.call import call_brief
 from ui.views.dissect.dissection import Dissection
-from ui.views.dissect.side import LazyLines, SideLine, SideLines, SideSource
+from ui.views.dissect.side import LazyLines, SideLine, SideLines, SideSource, nearest
 from ui.views.palette import GLYPHS, Style, style_of
+from ui.views.places import NO_PART, Places
 from ui.views.run import Line, Run
 from ui.views.status import outcome_words, step_glyph
 from ui.views.visible import visible_line
@@ -17,7 +21,12 @@ def diagnostic_list(dissection: Dissection) -> SideSource:
     found = dissection.inspection.diagnostics
     if not found:
         return SideLines([SideLine((Run("✔ ", Style.OK), Run("Nothing is wrong with this trace.")))])
-    return LazyLines([one.location for one in found], lambda index, width: _diagnostic(found[index]))
+    located = _Located(found)
+    return LazyLines(
+        located,
+        lambda index, width: _diagnostic(found[index]),
+        lambda place: _near(dissection, dissection.faults.places, located, place),
+    )
 
 
 def step_list(dissection: Dissection) -> SideSource:
@@ -26,7 +35,38 @@ def step_list(dissection: Dissection) -> SideSource:
     if not steps:
         return SideLines([SideLine((Run("No tool was called.", Style.DIM),))])
     digits = len(str(len(steps)))
-    return LazyLines([step.location for step in steps], lambda index, width: _step(steps[index], digits, width))
+    located = _Located(steps)
+    return LazyLines(
+        located,
+        lambda index, width: _step(steps[index], digits, width),
+        lambda place: _near(dissection, dissection.steps.calls, located, place),
+    )
+
+
+class _Located(Column[Location]):
+    """The places of things that are made when somebody looks."""
+
+    __slots__ = ("_things",)
+
+    def __init__(self, things: Entries[Diagnostic] | Entries[Step]) -> None:
+        self._things = things
+
+    def __len__(self) -> int:
+        return len(self._things)
+
+    def _at(self, index: int) -> Location:
+        return self._things[index].location
+
+
+def _near(dissection: Dissection, places: Places, located: Sequence[Location], place: Location) -> int | None:
+    """The index of what is nearest to a place; what lies in no part of its turn is known by the name it gives."""
+    order = dissection.order_of(place)
+    if order[1] != NO_PART:
+        return places.nearest(order)
+    apart = places.numbers(places.of_part(place.turn, NO_PART))
+    alike = [index for index in apart if located[index].part == place.part]
+    found = nearest([located[index] for index in alike], place)
+    return alike[found] if found is not None else places.first(places.of_turn(place.turn))
 
 
 def _diagnostic(one: Diagnostic) -> Line:

@@ -1,12 +1,12 @@
 """The markers of a part's spans: the delimiters of its format, which the stream pane draws boxed."""
 
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
 from inspector.model import Span, SpanKind
 from inspector.text import Range
 from inspector.wire.events import WIRE_PREFIX
-from ui.views.dissect.dissection import DissectedPart
+from ui.views.dissect.dissected_part import DissectedPart
+from ui.views.dissect.touching import touching
 
 _UNFINISHED = "\"'="  # what a marker ends with that a name follows, within the same tag
 _LONGEST = 200  # a marker is short: longer structure, such as a whole header, is not boxed
@@ -16,16 +16,7 @@ def boxes_in(part: DissectedPart, place: Range) -> list[Range]:
     """The markers of a part that touch `place`, in order, without the white space around them."""
     if part.name.startswith(WIRE_PREFIX):
         return []
-    return sorted(box for box in _boxes(part.text, part.found.spans, place) if box.start < box.end)
-
-
-def touching(spans: Sequence[Span], place: Range) -> Iterator[tuple[int, Span]]:
-    """The spans, with their indices, that share characters with `place`; `spans` lie in order."""
-    index = max(bisect_right(spans, place.start, key=_start) - 1, 0)
-    while index < len(spans) and spans[index].range.start < place.end:
-        if spans[index].range.end > place.start:
-            yield index, spans[index]
-        index += 1
+    return sorted(box for box in _boxes(part.text, part.spans_near(place), place) if box.start < box.end)
 
 
 def innermost(spans: Sequence[Span], offset: int) -> Span | None:
@@ -53,7 +44,3 @@ def _trimmed(text: str, marker: Range) -> Iterator[Range]:
     if written and written[-1] not in _UNFINISHED:
         start = marker.start + len(written) - len(written.lstrip())
         yield Range(start, start + len(written.strip()))
-
-
-def _start(span: Span) -> int:
-    return span.range.start

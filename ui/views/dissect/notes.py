@@ -29,7 +29,7 @@ def _lines(dissection: Dissection, marks: Sequence[Mark], width: int) -> Iterato
     name = title_of(dissection.trace)
     if name:
         yield from _fact("name", (Run(visible_line(name[:_LONGEST])),), width)
-    for key, value in trace_facts(dissection.trace, dissection.inspection):
+    for key, value in trace_facts(dissection.trace, dissection.inspection, dissection.outline.model):
         yield from _fact("kept" if key == "note" else key, (Run(visible_line(value[:_LONGEST])),), width)
 
 

@@ -9,7 +9,6 @@ from ui.views.dissect.tree_row import TreeRow
 from ui.views.palette import Style
 from ui.views.run import Line, Run
 from ui.views.status import RUNNING, status_run
-from ui.views.trace import model_of
 from ui.views.visible import visible_line
 
 _LONGEST = 80
@@ -41,7 +40,7 @@ def trace_line(dissection: Dissection, place: Location | None, *, running: bool)
     """How the trace ended, in which format it was read, and what the source kept of the stream here."""
     chain = dissection.inspection.chain
     status = RUNNING if running else status_run(chain.status, chain.broken.outcome if chain.broken else None)
-    model = visible_line(model_of(dissection.trace)[:_LONGEST])
+    model = visible_line(dissection.outline.model[:_LONGEST])
     facts = [fact for fact in (model, dissection.inspection.format) if fact]
     part = dissection.part(place.turn, place.part) if place is not None else None
     if part is not None:

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from inspector.json_scanner import JsonKind, read_json
 from inspector.model import ToolResult
 from inspector.text import Range
-from ui.views.dissect.dissection import DissectedPart, Dissection
+from ui.views.dissect.dissected_part import DissectedPart
+from ui.views.dissect.dissection import Dissection
 from ui.views.dissect.json_rows import JsonRows
 from ui.views.dissect.tree_row import TreeRow, fault_mark
 from ui.views.palette import Style
@@ -20,8 +21,7 @@ def result_row(
     dissection: Dissection, part: DissectedPart, result: ToolResult, key: tuple[str | int, ...], place: Range
 ) -> TreeRow:
     """A result and the step that it answers; `place` are the characters that it is shown by, markers included."""
-    answered = (one for one in dissection.steps.answered_in(part.turn) if _is_of(one.result, result))
-    step = next(answered, None)
+    step = dissection.steps.of_result(part.turn, part.name, result.range)
     wrong = part.wrong_in(place)
     label: list[Run] = [Run("result ", Style.TOOL_RESULT), *fault_mark(wrong)]
     if step is not None:
@@ -50,7 +50,3 @@ def _values(part: DissectedPart, result: ToolResult, key: tuple[str | int, ...],
 
 def _moved(within: Range, distance: int) -> Range:
     return within.moved(distance)
-
-
-def _is_of(one: ToolResult | None, other: ToolResult) -> bool:
-    return one is not None and one.range == other.range

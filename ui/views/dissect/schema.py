@@ -61,7 +61,8 @@ def tool_place(dissection: Dissection, tool: ToolDefinition) -> Location | None:
     """Where a tool is defined in the text of a turn; None where it came in a field of the request."""
     if tool.range is None:
         return None
-    return next((part.location(tool.range) for part in dissection.parts if tool in part.found.definitions), None)
+    defining = (dissection.parts[index] for index in dissection.parts.defining)
+    return next((part.location(tool.range) for part in defining if tool in part.found.definitions), None)
 
 
 def _defined(tool: ToolDefinition, width: int) -> Iterator[SideLine]:

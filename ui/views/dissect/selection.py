@@ -15,8 +15,9 @@ def step_at(dissection: Dissection, location: Location) -> Step | None:
     if call is not None:
         return dissection.steps.of_call(location.turn, location.part, call)
     answered = dissection.steps.answered_in(location.turn)
-    inside = (one for one in answered if one.result_location and _holds(one.result_location, location))
-    return next(inside, answered[0] if len(answered) == 1 else None)
+    if len(answered) == 1:
+        return answered[0]
+    return dissection.steps.answered_at(location.turn, location.part, location.range.start)
 
 
 def call_at(dissection: Dissection, location: Location) -> ToolCall | None:
@@ -38,12 +39,10 @@ def offered_at(dissection: Dissection, turn: int) -> tuple[ToolDefinition, ...]:
     generation = dissection.trace.turns[turn - 1].generation
     if generation is not None and generation.tools:
         return generation.tools
-    told = (part for part in dissection.parts if part.turn < turn and part.role in (Role.SYSTEM, Role.USER))
-    return tuple(tool for part in told for tool in part.found.definitions)
-
-
-def _holds(outer: Location, inner: Location) -> bool:
-    return outer.part == inner.part and _within(outer.range, inner.range.start)
+    parts = dissection.parts
+    before = dissection.outline.parts.before(turn)
+    told = (parts[index] for index in parts.defining if index < before)
+    return tuple(tool for part in told if part.role in (Role.SYSTEM, Role.USER) for tool in part.found.definitions)
 
 
 def _within(place: Range, at: int) -> bool:

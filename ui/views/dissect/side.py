@@ -35,14 +35,22 @@ class SideLines:
 
     def nearest(self, place: Location) -> int | None:
         """The first line that speaks of a place."""
-        return _nearest([line.location for line in self._lines], place)
+        return nearest([line.location for line in self._lines], place)
 
 
 class LazyLines:
-    """A line for each of many things, made when it is seen; `tell` takes its index and the width."""
+    """A line for each of many things, made when it is seen; `tell` takes its index and the width.
 
-    def __init__(self, places: Sequence[Location | None], tell: Callable[[int, int], Line]) -> None:
-        self._places, self._tell = places, tell
+    `near` says which line is the nearest to a place, where that is known without looking at all places.
+    """
+
+    def __init__(
+        self,
+        places: Sequence[Location | None],
+        tell: Callable[[int, int], Line],
+        near: Callable[[Location], int | None] | None = None,
+    ) -> None:
+        self._places, self._tell, self._near = places, tell, near
 
     @property
     def count(self) -> int:
@@ -59,14 +67,15 @@ class LazyLines:
 
     def nearest(self, place: Location) -> int | None:
         """The line that speaks of just this place, else one that holds it, else the first of its part or its turn."""
-        return _nearest(self._places, place)
+        return nearest(self._places, place) if self._near is None else self._near(place)
 
 
 SideSource = SideLines | LazyLines
 """What a side view gives."""
 
 
-def _nearest(places: Sequence[Location | None], place: Location) -> int | None:
+def nearest(places: Sequence[Location | None], place: Location) -> int | None:
+    """Which is just this place, else the first that holds it, else the first in its part or its turn, of a few."""
     best, found = 0, None
     for index, one in enumerate(places):
         if one is None or one.turn != place.turn:

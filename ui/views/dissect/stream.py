@@ -6,7 +6,7 @@ block, hence stays true while guesses above it are mended; a row's number among 
 laid out the newest are kept.
 """
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left, bisect_right, insort
 from collections import OrderedDict, deque
 from collections.abc import Iterator
 from itertools import accumulate, chain, islice
@@ -14,13 +14,14 @@ from typing import NamedTuple
 
 from inspector.diagnostics import Location
 from inspector.text import Range
-from ui.views.dissect.blocks import Block, blocks_of
+from ui.views.dissect.blocks import Block
 from ui.views.dissect.dissection import Dissection
 from ui.views.dissect.glyphs import edges
 from ui.views.dissect.headings import part_heading, turn_heading
 from ui.views.dissect.markers import boxes_in
 from ui.views.dissect.options import StreamOptions
 from ui.views.dissect.stream_rows import GUTTER, BlockRows, RowKind, StreamRow
+from ui.views.places import NO_PART
 
 _KEPT = 48
 
@@ -37,26 +38,27 @@ class StreamLayout:
 
     def __init__(self, dissection: Dissection, width: int, options: StreamOptions) -> None:
         self.dissection, self.width, self.options = dissection, width, options
-        self._blocks = list(blocks_of(dissection.trace))
-        self._parts = [index for index, block in enumerate(self._blocks) if block.is_first]
-        self._counts = [self._guess(block) for block in self._blocks]
-        self._sums: list[int] | None = None
+        self._blocks = dissection.outline.blocks
+        self._guessed = self._blocks.guessed(max(width - GUTTER - 1, 8) if options.wrap else None)
+        self._mended: list[int] = []  # the blocks whose rows are known to be more or fewer than was guessed
+        self._more: dict[int, int] = {}  # how many more
+        self._sums: list[int] | None = None  # how many more before each of these, and in all
         self._laid: OrderedDict[int, tuple[StreamRow, ...]] = OrderedDict()
 
     @property
     def count(self) -> int:
         """How many rows there are, as far as is known: exact where they were laid out, a guess elsewhere."""
-        return self._until()[-1]
+        return self._until(len(self._blocks))
 
     def number(self, spot: Spot) -> int:
         """The number of a row among all, from 0, as far as is known."""
-        return self._until()[spot.block] + spot.row
+        return self._until(spot.block) + spot.row
 
     def spot(self, number: int) -> Spot:
         """The row with a number, or the nearest there is."""
-        sums = self._until()
-        block = min(max(bisect_right(sums, number) - 1, 0), len(self._blocks) - 1)
-        return Spot(block, min(max(number - sums[block], 0), len(self.rows(block)) - 1))
+        block = max(bisect_right(range(len(self._blocks)), number, key=self._until) - 1, 0)
+        within = number - self._until(block)
+        return Spot(block, min(max(within, 0), len(self.rows(block)) - 1))
 
     def row(self, spot: Spot) -> StreamRow:
         """What a row shows."""
@@ -66,9 +68,8 @@ class StreamLayout:
         """The rows of a block, at least one."""
         rows = self._laid.get(block)
         if rows is None:
-            self._laid[block] = rows = tuple(self._lay_out(self._blocks[block]))
-            if self._counts[block] != len(rows):
-                self._counts[block], self._sums = len(rows), None
+            self._laid[block] = rows = tuple(self._lay_out(self._blocks.block(block)))
+            self._mend(block, len(rows))
             if len(self._laid) > _KEPT:
                 self._laid.popitem(last=False)
         else:
@@ -109,14 +110,14 @@ class StreamLayout:
 
     def find(self, location: Location) -> Spot | None:
         """The row that shows the first character of a place; a turn's heading where it is in no part, or None."""
-        part = self.dissection.part(location.turn, location.part)
-        if part is None:
+        part = self.dissection.outline.parts.number(location.turn, location.part)
+        if part == NO_PART:
             return self._heading(location.turn)
-        return self.find_in(part.index, location.range.start)
+        return self.find_in(part, location.range.start)
 
     def find_in(self, part: int, offset: int) -> Spot:
         """The row that shows a character of the part with this index; the end of the text is in its last row."""
-        block = self._block_of(part, offset)
+        block = self._blocks.holding(self.dissection.outline.parts.turn_of(part), part, offset)
         found = 0
         for index, row in enumerate(self.rows(block)):
             if row.place is not None:
@@ -125,15 +126,17 @@ class StreamLayout:
                 found = index
         return Spot(block, found)
 
-    def guessed(self, location: Location) -> int:
-        """About which number the row of a place has, without laying out anything."""
-        part = self.dissection.part(location.turn, location.part)
-        if part is None:
-            return self._until()[bisect_left(self._blocks, location.turn, key=_turn)] if self._blocks else 0
-        index = self._block_of(part.index, location.range.start)
-        block, until = self._blocks[index], self._until()
-        within = location.range.start - block.start
-        return until[index] + self._counts[index] * within // max(block.end - block.start, 1)
+    def guessed(self, turn: int, part: int, offset: int) -> int:
+        """About which number the row of a character has, by its part's index, without laying out anything.
+
+        Of a turn's heading for `NO_PART`.
+        """
+        if part == NO_PART:
+            return self._until(self._blocks.heading(turn))
+        number = self._blocks.holding(turn, part, offset)
+        block, before = self._blocks.block(number), self._until(number)
+        rows = self._until(number + 1) - before
+        return before + rows * (offset - block.start) // max(block.end - block.start, 1)
 
     def cells(self, row: StreamRow) -> list[int]:
         """The cells of the screen at which the characters of a text row begin, and last where it ends."""
@@ -156,24 +159,17 @@ class StreamLayout:
         if place is None or row.part is None or row.turn != location.turn:
             return None
         start, end = max(place.start, location.range.start), min(place.end, location.range.end)
-        if self.dissection.parts[row.part].name != location.part or start >= end:
+        if self.dissection.outline.parts.name(row.part) != location.part or start >= end:
             return None
         cells = self.cells(row)
         found = Range(cells[start - place.start], cells[end - place.start])
         return found if len(found) else Range(found.start, found.start + 1)
 
     def _heading(self, turn: int) -> Spot | None:
-        index = bisect_left(self._blocks, turn, key=_turn)
-        if index >= len(self._blocks) or self._blocks[index].turn != turn:
+        number = self._blocks.heading(turn)
+        if number >= len(self._blocks) or self._blocks.block(number).turn != turn:
             return None
-        return Spot(index, min(1, len(self.rows(index)) - 1))
-
-    def _block_of(self, part: int, offset: int) -> int:
-        block = self._parts[part]
-        last = self._parts[part + 1] if part + 1 < len(self._parts) else len(self._blocks)
-        while self._blocks[last - 1].part != part:
-            last -= 1
-        return bisect_right(self._blocks, offset, block, last, key=_start) - 1
+        return Spot(number, min(1, len(self.rows(number)) - 1))
 
     def _lay_out(self, block: Block) -> Iterator[StreamRow]:
         if block.part is None:
@@ -186,22 +182,19 @@ class StreamLayout:
                 yield StreamRow(RowKind.HEAD, line, block.turn, block.part)
         yield from BlockRows(part, block, self.width, self.options)
 
-    def _guess(self, block: Block) -> int:
-        if block.part is None:
-            return 2
-        feeds = self.dissection.parts[block.part].text.count("\n", block.start, block.end)
-        room = max(self.width - GUTTER - 1, 8)
-        return max(feeds, 1) + ((block.end - block.start) // (2 * room) if self.options.wrap else 0)
+    def _mend(self, block: int, rows: int) -> None:
+        """Keep how many rows a block really has."""
+        guess = self._guess_before(block + 1) - self._guess_before(block)
+        if rows - guess != self._more.get(block, 0):
+            if block not in self._more:
+                insort(self._mended, block)
+            self._more[block], self._sums = rows - guess, None
 
-    def _until(self) -> list[int]:
+    def _until(self, block: int) -> int:
+        """How many rows stand before a block, as far as is known."""
         if self._sums is None:
-            self._sums = list(accumulate(self._counts, initial=0))
-        return self._sums
+            self._sums = list(accumulate((self._more[one] for one in self._mended), initial=0))
+        return self._guess_before(block) + self._sums[bisect_left(self._mended, block)]
 
-
-def _start(block: Block) -> int:
-    return block.start
-
-
-def _turn(block: Block) -> int:
-    return block.turn
+    def _guess_before(self, block: int) -> int:
+        return self._blocks.guessed_before(block, self._guessed)

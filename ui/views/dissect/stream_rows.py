@@ -1,7 +1,7 @@
 """The rows that show one block of a stream: its exact text, what is wrong below it, and the lanes."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from inspector.diagnostics import Diagnostic
@@ -9,11 +9,12 @@ from inspector.model import Role, Span, SpanKind
 from inspector.text import Range
 from ui.views.dissect.blocks import Block
 from ui.views.dissect.carets import fault_rows, marks_of
-from ui.views.dissect.dissection import DissectedPart
+from ui.views.dissect.dissected_part import DissectedPart
 from ui.views.dissect.glyphs import CLOSE, OPEN, edges, glyph_runs, pieces, row_end
 from ui.views.dissect.lanes import lane_lines
-from ui.views.dissect.markers import boxes_in, innermost, touching
+from ui.views.dissect.markers import boxes_in, innermost
 from ui.views.dissect.options import StreamOptions
+from ui.views.dissect.touching import touching
 from ui.views.palette import Style, style_of
 from ui.views.run import Line, Run
 
@@ -54,12 +55,16 @@ class StreamRow:
 
 @dataclass(frozen=True, slots=True)
 class BlockRows:
-    """Lays out one block of a part in `width` cells."""
+    """Lays out one block of a part in `width` cells; `spans` are those that touch it, perhaps with some beside them."""
 
     part: DissectedPart
     block: Block
     width: int
     options: StreamOptions
+    spans: Sequence[Span] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "spans", self.part.spans_near(Range(self.block.start, self.block.end)))
 
     def __iter__(self) -> Iterator[StreamRow]:
         if not self.part.text:
@@ -117,7 +122,7 @@ class BlockRows:
     def _breaks(self) -> Iterator[int]:
         """Where spans begin; one that begins with a line feed leaves that to the row before."""
         text, block = self.part.text, self.block
-        for _, span in touching(self.part.found.spans, Range(block.start, block.end)):
+        for _, span in touching(self.spans, Range(block.start, block.end)):
             start = _first_row(text, span)
             if start > block.start:
                 yield start
@@ -125,7 +130,7 @@ class BlockRows:
 
     def _label(self, place: Range, number: int | None) -> Line:
         """The kind of the span that begins in a row, else the number of the line that does."""
-        for _, span in touching(self.part.found.spans, place):
+        for _, span in touching(self.spans, place):
             if place.start == _first_row(self.part.text, span):
                 return self._gutter(self._kind(span.kind), style_of(span.kind))
         return self._gutter("" if number is None else f"{number:>{_LABEL}}", Style.GUTTER)
@@ -144,7 +149,7 @@ class BlockRows:
         here = [box for box in boxes if box.start < place.end and place.start < box.end]
         wrong = [one for one in found if one.range.start < place.end and place.start < one.range.end]
         cuts = {cut for one in (*here, *(one.range for one in wrong)) for cut in (one.start, one.end)}
-        cuts |= set(_span_cuts(self.part.found.spans, place))
+        cuts |= set(_span_cuts(self.spans, place))
         opened, closed = {box.start for box in here}, {box.end for box in here}
         for piece in pieces(place, cuts):
             style = self._style(piece.start, here, wrong)
@@ -160,7 +165,7 @@ class BlockRows:
                 return style_of(one.rule.severity)
         if any(box.start <= at < box.end for box in boxes):
             return Style.MARKUP
-        span = innermost(self.part.found.spans, at)
+        span = innermost(self.spans, at)
         return style_of(span.kind) if span else Style.PLAIN
 
 

@@ -1,15 +1,16 @@
 """A trace as rows of the tree: its turns, and in each its parts, spans, calls, results and tools."""
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import TypeVar
+from typing import NamedTuple
 
 from inspector.model import Role, Span, SpanKind, ToolCall, ToolDefinition, ToolResult
 from inspector.text import Range
 from ui.views.dissect.bundles import MOST_CHILDREN, bundled
 from ui.views.dissect.call_rows import call_row
-from ui.views.dissect.dissection import DissectedPart, Dissection
+from ui.views.dissect.dissected_part import DissectedPart
+from ui.views.dissect.dissection import Dissection
+from ui.views.dissect.of_spans import OfSpans
 from ui.views.dissect.result_rows import result_row
 from ui.views.dissect.stream_rows import LABELS
 from ui.views.dissect.tree_row import TreeRow, fault_mark
@@ -20,12 +21,12 @@ from ui.views.visible import visible_line
 from ui.views.wording import counted
 
 _GLANCE, _LONGEST = 512, 120
-_Found = TypeVar("_Found", ToolCall, ToolResult)
 
 
-def turn_rows(dissection: Dissection) -> Iterator[TreeRow]:
-    """A row for each turn."""
-    for number in range(1, len(dissection.trace.turns) + 1):
+def turn_rows(dissection: Dissection, first: int = 1, last: int | None = None) -> Iterator[TreeRow]:
+    """A row for each turn, or for each from the first up to the last of some, by number from 1."""
+    count = len(dissection.trace.turns)
+    for number in range(max(first, 1), min(count if last is None else last, count) + 1):
         yield turn_row(dissection, number)
 
 
@@ -33,14 +34,14 @@ def turn_row(dissection: Dissection, number: int) -> TreeRow:
     """The row of a turn, by its number from 1."""
     turn = dissection.trace.turns[number - 1]
     parts = dissection.parts_of(number)
-    wrong = tuple(dissection.wrong_in_turn(number))
+    wrong = dissection.wrong_in_turn(number)
     head = (Run(f"{number} ", Style.GUTTER), Run(turn.role.value, Style.STRONG), Run(" "), *fault_mark(wrong))
     said = tuple(_brief(dissection, parts)) or ((Run("nothing came", Style.DIM),) if not parts else ())
     location = parts[0].location() if parts else None
     is_leaf = not parts or (len(parts) == 1 and _is_only_words(parts[0]))
-    grow = None if is_leaf else (lambda: _of_turn(dissection, parts, (number,)))
-    steps = [step.number for step in dissection.steps.answered_in(number)]
-    return TreeRow((number,), (*head, *said), location, steps[0] if steps else None, None, grow, wrong)
+    grow = None if is_leaf else (lambda: _of_turn(dissection, dissection.parts_of(number), (number,)))
+    answered = dissection.steps.answered_in(number)
+    return TreeRow((number,), (*head, *said), location, answered[0].number if answered else None, None, grow, wrong)
 
 
 def _brief(dissection: Dissection, parts: Sequence[DissectedPart]) -> Iterator[Run]:
@@ -55,9 +56,8 @@ def _brief(dissection: Dissection, parts: Sequence[DissectedPart]) -> Iterator[R
         yield Run(f"… {counted(calls, 'call')}", Style.DIM)
     if not calls and parts:
         part = parts[0]
-        telling = next(
-            (span for span in part.found.spans if span.kind is not SpanKind.MARKUP and len(span.inner)), None
-        )
+        spans = islice(part.found.spans, MOST_CHILDREN)
+        telling = next((span for span in spans if span.kind is not SpanKind.MARKUP and len(span.inner)), None)
         yield Run(_words(part, telling.inner if telling else Range(0, len(part.text))), Style.DIM)
 
 
@@ -67,7 +67,7 @@ def _of_turn(dissection: Dissection, parts: Sequence[DissectedPart], key: tuple[
         if len(parts) == 1:
             yield from _spans(dissection, part, shown, key)
         elif len(shown) == 1:
-            yield _span(dissection, part, shown[0], (*key, part.name), part.name)
+            yield _span(dissection, _Read.of(part), shown[0], (*key, part.name), part.name)
         else:
             yield _part(dissection, part, shown, (*key, part.name))
 
@@ -90,24 +90,36 @@ def _part(dissection: Dissection, part: DissectedPart, shown: Sequence[int], key
     return TreeRow(key, (*label, said), part.location(), None, None, grow, wrong)
 
 
+class _Read(NamedTuple):
+    """The calls and the results of a part by the spans that they were read from."""
+
+    part: DissectedPart
+    calls: OfSpans[ToolCall]
+    results: OfSpans[ToolResult]
+
+    @classmethod
+    def of(cls, part: DissectedPart) -> "_Read":
+        """Those of a part."""
+        return cls(part, OfSpans(part.found.calls), OfSpans(part.found.results))
+
+
 def _spans(
     dissection: Dissection, part: DissectedPart, shown: Sequence[int], key: tuple[str | int, ...]
 ) -> Iterator[TreeRow]:
+    read = _Read.of(part)
     yield from bundled(
         shown,
         key,
-        lambda own, index: _span(dissection, part, index, (*own, index)),
+        lambda own, index: _span(dissection, read, index, (*own, index)),
         lambda some: part.location(Range(part.found.spans[some[0]].range.start, part.found.spans[some[-1]].range.end)),
     )
 
 
-def _span(
-    dissection: Dissection, part: DissectedPart, index: int, key: tuple[str | int, ...], name: str = ""
-) -> TreeRow:
+def _span(dissection: Dissection, read: _Read, index: int, key: tuple[str | int, ...], name: str = "") -> TreeRow:
     """A top-level span: a single call or result in it is shown as that."""
+    part = read.part
     span = part.found.spans[index]
-    inside = _of_span(part.found.calls, index)
-    results = _of_span(part.found.results, index)
+    inside, results = read.calls.of(index), read.results.of(index)
     if span.kind is SpanKind.TOOL_CALL and len(inside) == 1 and not span.children:
         return call_row(dissection, part, inside[0], key, span.range)
     if len(results) == 1 and not inside and not span.children:
@@ -155,15 +167,6 @@ def _any_span(
             yield TreeRow((*key, f"tool {number}"), named, part.location(tool.range))
 
     return TreeRow(key, tuple(label), part.location(span.range), None, None, grow if count else None, wrong)
-
-
-def _of_span(found: Sequence[_Found], index: int) -> Sequence[_Found]:
-    """What was read from the span with this index, out of what lies in the order of the spans."""
-    return found[bisect_left(found, index, key=_span_of) : bisect_right(found, index, key=_span_of)]
-
-
-def _span_of(found: ToolCall | ToolResult) -> int:
-    return found.span
 
 
 def _tools_in(part: DissectedPart, span: Span) -> list[ToolDefinition]:

@@ -1,11 +1,13 @@
 """The tree of a trace as the rows of a screen: what is expanded, and which row a place belongs to."""
 
-from bisect import bisect_left
-from collections.abc import Iterable
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import takewhile
 from typing import TypeAlias
 
 from inspector.diagnostics import Location
 from ui.views.dissect.dissection import Dissection
+from ui.views.dissect.near import Near
 from ui.views.dissect.trace_rows import turn_row
 from ui.views.dissect.tree_row import TreeRow
 from ui.views.palette import Style
@@ -14,9 +16,11 @@ from ui.views.run import Line, Run, clipped
 HEAVY = 400_000
 """How many characters of JSON are read at once without being asked for: more take longer than a key should."""
 
+_MOST = 256  # rows of turns that are kept near
+
 Key = tuple[str | int, ...]
 _Row: TypeAlias = TreeRow | int
-"""A row, or the number of a turn whose row nobody has looked at yet."""
+"""A row, or the number of a turn, whose row is made when somebody looks."""
 
 
 class Tree:
@@ -25,6 +29,7 @@ class Tree:
     def __init__(self, dissection: Dissection) -> None:
         self._dissection = dissection
         self._rows: list[_Row] = list(range(1, len(dissection.trace.turns) + 1))
+        self._near: Near[TreeRow] = Near(most=_MOST, heavy=_MOST)
         self._grown: dict[Key, list[TreeRow]] = {}
         self._open: set[Key] = set()
 
@@ -41,14 +46,13 @@ class Tree:
     def row(self, index: int) -> TreeRow:
         """A visible row."""
         row = self._rows[index]
-        if isinstance(row, int):
-            self._rows[index] = row = turn_row(self._dissection, row)
-        return row
+        return self._turn(row) if isinstance(row, int) else row
 
     def find(self, key: Key) -> int | None:
         """The index of the visible row with this key."""
         first = bisect_left(self._rows, key[0], key=_turn)
-        return next((at for at in range(first, self.count) if self._key(at) == key), None)
+        of_turn = takewhile(lambda at: _turn(self._rows[at]) == key[0], range(first, self.count))
+        return next((at for at in of_turn if self._key(at) == key), None)
 
     def line(self, index: int, width: int) -> Line:
         """A row as a line: its depth, whether it can be expanded, and its label."""
@@ -110,6 +114,13 @@ class Tree:
             index = next(at for at in range(index + 1, self.count) if self._rows[at] is inside)
         return index
 
+    def _turn(self, number: int) -> TreeRow:
+        row = self._near.get(number)
+        if row is None:
+            row = turn_row(self._dissection, number)
+            self._near.keep(number, row, 1)
+        return row
+
     def _key(self, index: int) -> Key:
         row = self._rows[index]
         return (row,) if isinstance(row, int) else row.key
@@ -133,11 +144,22 @@ def _depth(row: _Row) -> int:
     return 0 if isinstance(row, int) else row.depth
 
 
-def _holding(rows: Iterable[TreeRow], location: Location) -> TreeRow | None:
+def _near(rows: Sequence[TreeRow], at: int) -> Iterator[TreeRow]:
+    """The rows without those bundles that lie elsewhere: their places are found out one by one."""
+    bundles = [row for row in rows if row.is_bundle]
+    yield from (row for row in rows if not row.is_bundle)
+    yield from bundles[max(bisect_right(bundles, at, key=_start) - 1, 0) :][:1]
+
+
+def _start(row: TreeRow) -> int:
+    return row.location.range.start if row.location is not None else 0
+
+
+def _holding(rows: Sequence[TreeRow], location: Location) -> TreeRow | None:
     """The row that holds the first character of a place, the smallest where several do."""
     found: TreeRow | None = None
     at = location.range.start
-    for row in rows:
+    for row in _near(rows, at):
         place = row.location
         if place is None or place.turn != location.turn or place.part != location.part:
             continue

@@ -1,13 +1,15 @@
 """The part of a stream that is in sight, and a cursor on one of its characters: what keys and wheel do to both."""
 
-from itertools import islice, takewhile
+from itertools import islice
 
 from inspector.diagnostics import Location
 from inspector.text import Range
+from ui.views.dissect.carets import MOST_MARKED_ROWS
 from ui.views.dissect.stream import Spot, StreamLayout
 from ui.views.dissect.stream_rows import GUTTER, RowKind, StreamRow
 
 _MARGIN = 2  # rows that are kept in sight around the cursor
+_BELOW = (RowKind.FAULT, RowKind.LANE)
 
 
 class Viewport:
@@ -21,6 +23,7 @@ class Viewport:
         self.layout, self.height = layout, height
         self.top = self.spot = Spot(0, 0)
         self.offset, self.left = 0, 0
+        self._gone_to: Location | None = None
         self._goal = GUTTER
         self._rows: list[tuple[Spot, StreamRow]] | None = None
 
@@ -76,7 +79,7 @@ class Viewport:
         self.spot = spot
         place = self.row.place
         self.offset = max(place.start, min(location.range.start, place.end)) if place is not None else 0
-        self._goal = self.cells.start
+        self._goal, self._gone_to = self.cells.start, location
         self._settle(centred=True)
         return True
 
@@ -171,7 +174,7 @@ class Viewport:
         spots = [spot for spot, _ in self.rows]
         at = spots.index(self.spot) if self.spot in spots else None
         if at is None and centred:
-            top = -(self.height // 3)
+            top = -min(self.height // 3, self.height - 1 - below)
         elif at is None and self.spot < self.top:
             top = -margin
         elif at is None or at >= self.height - below:
@@ -183,9 +186,22 @@ class Viewport:
         self.top, self._rows = self.layout.moved(self.spot, top), None
 
     def _said_below(self) -> int:
-        """How many rows say something about the cursor's row: its faults and lanes, as far as a screen shows them."""
-        rows = islice(self.layout.below(self.spot), 1, self.height)
-        return sum(1 for _ in takewhile(lambda one: one[1].kind in (RowKind.FAULT, RowKind.LANE), rows))
+        """How many rows say something about the cursor's row: its faults and lanes, as far as a screen shows them.
+
+        A place of few rows that was gone to takes those in between along: what is said of it stands below its last.
+        """
+        gone, place = self._gone_to, self.place
+        is_there = gone is not None and place is not None and _begin(place) == _begin(gone)
+        reach = gone.range.end if gone is not None and is_there else 0
+        said = texts = 0
+        for index, (_, row) in enumerate(islice(self.layout.below(self.spot), 1, self.height), 1):
+            if row.kind in _BELOW:
+                said = index
+                continue
+            texts += 1
+            if row.place is None or row.place.start >= reach or texts >= MOST_MARKED_ROWS:
+                break
+        return said
 
     def _keep_in_bounds(self) -> None:
         """No empty screen below the last row, unless there are fewer rows than the screen has."""
@@ -200,3 +216,7 @@ class Viewport:
         cell = self.cells.start - GUTTER
         if not self.left <= cell < self.left + room:
             self.left = max(cell - room // 3, 0)
+
+
+def _begin(place: Location) -> tuple[int, str, int]:
+    return place.turn, place.part, place.range.start

@@ -1,10 +1,12 @@
 """What the commands of the home screen do, each by its key."""
 
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from inspector.model import ExternalId
 from storage import open_store
 from tests.storage.samples import BAD_CALL, inspected, trace
 from tests.ui.tui.apps import LONG_AGO_S, at_home, filled, home, names, press, running, settled, shown, told
@@ -107,6 +109,18 @@ async def test_what_is_wrong_with_a_filter_stays_said_while_more_is_typed_behind
         assert "not `brox`" in shown(app)
         await press(pilot, *"model:")
         assert "not `brox`" in shown(app)
+
+
+async def test_what_is_wrong_with_a_filter_is_said_to_its_end_on_a_narrow_screen(tmp_path: Path) -> None:
+    async with running(filled(tmp_path / "runs.db"), size=(80, 24)) as (app, pilot):
+        await press(pilot, "f", *"color:blue")
+        said = " ".join(shown(app).split())
+        assert "there is no key `color`" in said
+        assert "Text to be found stands in quotes." in said
+        bar = app.screen.query_one(FilterBar)
+        assert bar.region.bottom <= app.size.height - 2
+        await press(pilot, *("backspace",) * 10)
+        assert bar.size.height == 2
 
 
 async def test_a_filter_is_kept_by_enter_and_comes_back_from_the_history(tmp_path: Path) -> None:
@@ -213,6 +227,20 @@ async def test_a_command_a_link_or_an_id_is_copied(tmp_path: Path, downs: int, c
     async with running(filled(tmp_path / "runs.db")) as (app, pilot):
         await press(pilot, "y", *["j"] * downs, "enter")
         assert app.clipboard.startswith(copied)
+
+
+async def test_an_id_of_the_source_is_told_from_ours_and_copied_as_it_is(tmp_path: Path) -> None:
+    hostile = "7\x1b[31m\u202e"
+    ids = (ExternalId("id", hostile), ExternalId("task_id", "t-1"))
+    with open_store(tmp_path / "runs.db") as store:
+        store.save(inspected(replace(trace("one", BAD_CALL), external_ids=ids)))
+    async with running(str(tmp_path / "runs.db")) as (app, pilot):
+        await press(pilot, "y")
+        assert "source's id" in shown(app)
+        assert "task_id" in shown(app)
+        assert hostile not in shown(app)
+        await press(pilot, *["j"] * 4, "enter")
+        assert app.clipboard == hostile
 
 
 async def test_a_database_that_is_not_there_yet_is_opened_when_it_comes(tmp_path: Path) -> None:

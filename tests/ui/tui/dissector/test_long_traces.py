@@ -117,3 +117,18 @@ async def test_the_times_of_a_long_trace_are_looked_at_while_the_screen_goes_on(
         assert "Looking when the answers came" in said
         assert "[origins]" in elsewhere
         assert "turn 1   no times were kept" in shown(stage.app)
+
+
+async def test_a_search_in_a_long_trace_says_that_it_is_going_on(tmp_path: Path) -> None:
+    async with running(_stored(tmp_path / "runs.db", 1_200_000), size=WIDE, named="1") as (app, pilot):
+        stage, go_on, loop = Stage(app, pilot), threading.Event(), asyncio.get_running_loop()
+        waiting = [loop.run_in_executor(None, go_on.wait, 20) for _ in range(_THREADS)]  # none is left for the search
+        await pilot.press("slash", *"trace 0", "enter")
+        await asyncio.sleep(0.05)
+        said = shown(app)
+        go_on.set()
+        await asyncio.gather(*waiting)
+        await settled(pilot)
+        assert "searching" in said
+        assert "searching" not in shown(app)
+        assert stage.selected == "trace 0"

@@ -13,6 +13,7 @@ from ui.views.dissect.options import StreamOptions
 from ui.views.dissect.stream import StreamLayout
 from ui.views.dissect.stream_rows import RowKind
 from ui.views.dissect.viewport import Viewport
+from ui.views.run import plain
 
 BEGIN = Location(0, "", Range(0, 0))
 
@@ -86,6 +87,23 @@ def test_the_cursor_stays_in_sight_and_the_screen_full_whatever_is_pressed(
         assert place is not None
         assert port.row.place is not None
         assert port.row.place.start <= place.range.start <= port.row.place.end
+
+
+@pytest.mark.parametrize("height", range(20, 28))
+@pytest.mark.parametrize("first", [True, False], ids=["from the first", "from the one before"])
+def test_going_to_a_fault_of_a_few_rows_shows_what_is_said_below_the_last_of_them(height: int, first: bool) -> None:
+    dissection = scenes.streamed()
+    wrong = next(one for one in dissection.inspection.diagnostics if one.rule.code == "S201")
+    port = Viewport(StreamLayout(dissection, 40, StreamOptions()), height)
+    if first:
+        port.first()
+    else:
+        turn = dissection.parts_of(wrong.location.turn - 1)[0]
+        port.go(turn.location(Range(len(turn.text) - 1, len(turn.text))))
+    assert port.go(wrong.location)
+    said = next(index for index, (_, row) in enumerate(port.layout.below(port.spot)) if "help" in plain(row.line))
+    assert said == 17  # behind two further rows of text, which another fault speaks of too
+    assert port.layout.moved(port.spot, said) in [spot for spot, _ in port.rows]
 
 
 def test_the_last_character_is_reached_from_the_first_one_by_one() -> None:

@@ -1,0 +1,119 @@
+"""The turns of a trace that has many: kept as the database holds them, and each made where somebody looks.
+
+Nothing is read from the database later: what it holds of them goes row by row into a spool. What is short goes there
+unpacked, since to unpack it takes longer than all else that makes a turn.
+"""
+
+from array import array
+from collections.abc import Iterable
+from itertools import groupby
+from math import inf
+from operator import attrgetter
+from typing import Any
+
+import sqlalchemy as sa
+
+from inspector.model import Chunks, Part, ToolDefinition, Turn
+from inspector.model.columns import Column, Made
+from storage.packing.blobs import from_blob, text_from_bytes, text_from_pieces, uncompressed
+from storage.packing.escapes import unescaped
+from storage.packing.recent import Recent
+from storage.packing.records import turn_from
+from storage.packing.shelf import is_shelf
+from storage.packing.spool import Read, Spool
+from storage.packing.values import pack, unpack
+from storage.packing.windows import chunks_from_blob
+from storage.toolsets import load_toolsets
+from storage.turn_rows import PARTS, TURNS, PartRow, TurnRow, read_chunks, text_pieces
+
+MANY = 500
+"""So many turns of a trace, and no more, are all made when it is read."""
+
+_LONG = 1 << 16  # bytes of a text, or of chunks, that do not lie beside the rest of their turn
+_STREAMED = {"yield_per": 32}  # so many rows are fetched together
+_NO_MORE: tuple[float, Iterable[PartRow]] = (inf, ())
+_ROOM = 1 << 20  # characters, more or less, of the turns that are kept once they are made
+_PIECE = 1 << 18  # bytes of a long text that are read at a time
+_LEAST = 1 << 10  # what the shortest turn weighs
+_CHUNK = 16  # what a chunk weighs
+
+
+def read_many_turns(connection: sa.Connection, id_: int) -> Column[Turn]:
+    """The turns of a trace, as a column. What is damaged in them raises here, as it does where all are made at once."""
+    turns = _Turns()
+    with (
+        connection.execute(TURNS, {"id": id_, "after": 0}, execution_options=_STREAMED) as rows,
+        connection.execute(PARTS, {"id": id_, "after": 0, "long": _LONG}, execution_options=_STREAMED) as parts,
+    ):
+        by_turn = groupby(map(PartRow._make, parts), attrgetter("turn"))
+        number, own = next(by_turn, _NO_MORE)
+        for row in map(TurnRow._make, rows):
+            while number < row.number:
+                number, own = next(by_turn, _NO_MORE)
+            its = own if number == row.number else ()
+            turns.add(row.role, row.facts, row.toolset_id, [turns.part(connection, id_, part) for part in its])
+    turns.offered = dict(load_toolsets(connection, turns.offered))
+    return turns.column()
+
+
+class _Turns:
+    """Turns in a spool, each as the blobs that its rows hold."""
+
+    def __init__(self) -> None:
+        self.offered: dict[int, tuple[ToolDefinition, ...]] = {}
+        self._spool = Spool()
+        self._starts, self._sizes = array("q"), array("q")
+        self._texts: list[tuple[Read, int]] = []
+        self._chunks: list[Chunks | None] = []
+
+    def part(self, connection: sa.Connection, id_: int, row: PartRow) -> list[Any]:
+        """A part as it is to lie beside its turn: what is long in it by its number among all that is."""
+        text: bytes | int
+        chunks: bytes | int | None = None
+        if row.text is not None:
+            text = uncompressed(row.text)
+        else:
+            text = len(self._texts)
+            pieces = text_pieces(connection, id_, row)
+            self._texts.append((self._spool.add(pieces, row.text_size), row.text_size))
+        if row.chunks is not None:
+            chunks = row.chunks if is_shelf(row.chunks) else uncompressed(row.chunks)
+        elif row.chunks_size is not None:
+            chunks = len(self._chunks)
+            self._chunks.append(read_chunks(connection, id_, row, self._spool))
+        return [unescaped(row.name), text, chunks]
+
+    def add(self, role: str, facts: bytes, toolset_id: int | None, parts: list[Any]) -> None:
+        """Take the next turn."""
+        if toolset_id is not None:
+            self.offered.setdefault(toolset_id, ())
+        packed = pack([role, uncompressed(facts), toolset_id, parts])
+        self._turn(packed)
+        self._starts.append(self._spool.append(packed))
+        self._sizes.append(len(packed))
+
+    def column(self) -> Column[Turn]:
+        """All that were taken."""
+        return Made(range(len(self._starts)), Recent(self._made, _weight, _ROOM))
+
+    def _made(self, number: int) -> Turn:
+        return self._turn(self._spool.read(self._starts[number], self._sizes[number]))
+
+    def _turn(self, packed: bytes) -> Turn:
+        role, facts, toolset_id, parts = unpack(packed)
+        tools = () if toolset_id is None else self.offered[toolset_id]
+        return turn_from(role, unpack(from_blob(facts)), tuple(self._part(*part) for part in parts), tools)
+
+    def _part(self, name: str, text: bytes | int, chunks: bytes | int | None) -> Part:
+        words = self._long_text(text) if isinstance(text, int) else text_from_bytes(from_blob(text))
+        if chunks is None:
+            return Part(name, words)
+        return Part(name, words, self._chunks[chunks] if isinstance(chunks, int) else chunks_from_blob(chunks))
+
+    def _long_text(self, number: int) -> str:
+        read, size = self._texts[number]
+        return text_from_pieces(read(at, min(_PIECE, size - at)) for at in range(0, size, _PIECE))
+
+
+def _weight(turn: Turn) -> int:
+    return _LEAST + sum(len(part.text) + _CHUNK * len(part.chunks or ()) for part in turn.parts)

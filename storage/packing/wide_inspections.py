@@ -1,0 +1,158 @@
+"""A wide inspection as a shelf of rows: its parts, their spans, calls and results, its steps and its diagnostics.
+
+A part says which stretches of the spans, calls and results are its own; a step names its call and its result by
+their places in these rows. Each thing is made where somebody looks, out of some kilobytes around it.
+"""
+
+from hashlib import blake2b
+from typing import Any, TypeVar
+
+from inspector.chain.steps import Chain, Status, Step
+from inspector.diagnostics import Diagnostic, Location
+from inspector.inspection import Inspection, PartInspection
+from inspector.model import Span, ToolCall, ToolResult
+from inspector.model.columns import Entries, Stretch, Uneven
+from storage.packing.findings import (
+    break_facts,
+    break_from,
+    diagnostic_facts,
+    diagnostic_from,
+    rule_facts,
+    rules_from,
+    step_facts,
+    step_from,
+)
+from storage.packing.readings import call_facts, call_from, result_facts, result_from, span_facts, span_from
+from storage.packing.records import tool_facts, tool_from
+from storage.packing.shelf import Shelf, shelf_blob
+from storage.packing.shelf_rows import Once, RowFilling, ShelfRows
+from storage.packing.spool import Read
+from storage.packing.texts import Texts
+from storage.packing.values import pack
+
+_Thing = TypeVar("_Thing")
+_MOST = 2_000  # things of an inspection that is not wide
+_DIGEST = 16  # bytes by which one call is told from all others of its trace
+
+
+def is_wide(inspection: Inspection) -> bool:
+    """Whether an inspection holds so much that nobody wants all of it at once."""
+    room = _MOST - len(inspection.parts) - len(inspection.chain.steps) - len(inspection.diagnostics)
+    for part in inspection.parts:
+        if room < 0:
+            break
+        room -= len(part.spans) + len(part.calls) + len(part.results)
+    return room < 0
+
+
+def pack_wide(inspection: Inspection, texts: Texts) -> tuple[bytes, bytes]:
+    """What an inspection of the trace with these texts says, in a digest of some bytes, and the shelf that holds it."""
+    chain = inspection.chain
+    parts, spans, calls, results = RowFilling(), RowFilling(), _Placing(), _Placing()
+    for part in inspection.parts:
+        text = texts.get((part.turn, part.part), "")
+        stretches = [calls.count, len(part.calls), results.count, len(part.results), spans.count, len(part.spans)]
+        parts.add([part.turn, part.part, part.format, [tool_facts(tool) for tool in part.definitions], *stretches])
+        for span in part.spans:
+            spans.add(span_facts(span))
+        for call in part.calls:
+            calls.place([part.turn, part.part, *call_facts(call, text)])
+        for result in part.results:
+            results.place([part.turn, part.part, *result_facts(result, text)])
+
+    def position(thing: ToolCall | ToolResult, place: Location | None) -> int | None:
+        if place is None:
+            return None
+        text = texts.get((place.turn, place.part), "")
+        if isinstance(thing, ToolCall):
+            return calls.position([place.turn, place.part, *call_facts(thing, text)])
+        return results.position([place.turn, place.part, *result_facts(thing, text)])
+
+    steps, diagnostics = RowFilling(), RowFilling()
+    for step in chain.steps:
+        steps.add(step_facts(step, position, texts))
+    rules: dict[str, list[Any]] = {}
+    for diagnostic in inspection.diagnostics:
+        rules.setdefault(diagnostic.rule.code, rule_facts(diagnostic.rule))
+        diagnostics.add(diagnostic_facts(diagnostic))
+    rows = (spans, calls, results, parts, steps, diagnostics)
+    told = [
+        inspection.version,
+        inspection.format,
+        chain.status.value,
+        break_facts(chain.broken),
+        chain.abort_reason,
+        chain.caused,
+        rules,
+        [row.told() for row in rows],
+    ]
+    said = b"".join((pack(told), *(row.digest.digest() for row in rows)))
+    return said, shelf_blob(told, [piece for row in rows for piece in row.pieces])
+
+
+def read_wide(read: Read, texts: Texts) -> Inspection:
+    """The inspection on a shelf that was `checked`, out of `read`: of the trace with these texts."""
+    shelf = Shelf(read)
+    version, name, status, broken, abort_reason, caused, said, told = shelf.told
+    rules, rows = rules_from(said), ShelfRows(shelf)
+
+    def call(facts: list[Any], _once: Once) -> ToolCall:
+        turn, part, *more = facts
+        return call_from(more, texts.get((turn, part), ""))
+
+    def result(facts: list[Any], _once: Once) -> ToolResult:
+        turn, part, *more = facts
+        return result_from(more, texts.get((turn, part), ""))
+
+    def step(facts: list[Any], once: Once) -> Step:
+        return step_from(facts, calls, results, texts, once)
+
+    def diagnostic(facts: list[Any], once: Once) -> Diagnostic:
+        return diagnostic_from(facts, rules, once)
+
+    def part(facts: list[Any], once: Once) -> PartInspection:
+        turn, part, format_, definitions, *stretches = facts
+        return PartInspection(
+            turn,
+            once.setdefault(part, part),
+            once.setdefault(format_, format_),
+            _stretch(spans, *stretches[4:]),
+            _stretch(calls, *stretches[:2]),
+            _stretch(results, *stretches[2:4]),
+            tuple(tool_from(tool) for tool in definitions),
+        )
+
+    spans: Uneven[Span] = rows.next(told[0], lambda facts, _: span_from(facts))
+    calls = rows.next(told[1], call)
+    results = rows.next(told[2], result)
+    return Inspection(
+        version,
+        name,
+        rows.next(told[3], part),
+        Chain(rows.next(told[4], step), Status(status), break_from(broken), abort_reason, tuple(caused)),
+        rows.next(told[5], diagnostic),
+    )
+
+
+class _Placing(RowFilling):
+    """Takes calls or results, and knows the position of each by what it says and where it stands."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._positions: dict[bytes, int] = {}
+
+    def place(self, facts: list[Any]) -> None:
+        """Take one."""
+        self._positions.setdefault(_digest(self.add(facts)), self.count - 1)
+
+    def position(self, facts: list[Any]) -> int | None:
+        """Where one stands that says just this; None where none does."""
+        return self._positions.get(_digest(pack(facts)))
+
+
+def _digest(packed: bytes) -> bytes:
+    return blake2b(packed, digest_size=_DIGEST).digest()
+
+
+def _stretch(row: Uneven[_Thing], start: int, length: int) -> Entries[_Thing]:
+    return Stretch(row, start, start + length) if length else ()

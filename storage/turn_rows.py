@@ -1,0 +1,89 @@
+"""The turns of a trace and their parts as rows: what is short comes with its row, what is long in pieces."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+
+from inspector.model import Chunks
+from storage import tables
+from storage.engine import blob_pieces
+from storage.packing.shelf import in_spool
+from storage.packing.spool import Spool
+from storage.packing.windows import chunks_from_blob, read_windows
+
+LONG = 1 << 20
+"""Bytes of a column that are not fetched in one piece, unless told."""
+
+
+class PartRow(NamedTuple):
+    """A part of a turn. `text` and `chunks` are None where they are long; `chunks_size` where there are no chunks."""
+
+    turn: int
+    number: int
+    name: str
+    text: bytes | None
+    text_size: int
+    chunks: bytes | None
+    chunks_size: int | None
+
+
+class TurnRow(NamedTuple):
+    """A turn, without its parts."""
+
+    number: int
+    role: str
+    facts: bytes
+    toolset_id: int | None
+
+
+def unless_long(column: sa.Column[bytes]) -> sa.ColumnElement[bytes | None]:
+    """The column where it holds no more bytes than the parameter `long` says, else NULL."""
+    return sa.case((sa.func.length(column) <= sa.bindparam("long", type_=sa.Integer), column))
+
+
+def _turns_wanted() -> sa.Select[Any]:
+    turn = tables.turn.c
+    wanted = sa.select(turn.number, turn.role, turn.facts, turn.toolset_id)
+    wanted = wanted.where(turn.trace_id == sa.bindparam("id"), turn.number > sa.bindparam("after"))
+    return wanted.order_by(turn.number)
+
+
+TURNS = _turns_wanted()
+"""Asks for the turns of a trace, by its `id`, behind its first `after`, in order: each as a TurnRow says."""
+
+
+def _parts_wanted() -> sa.Select[Any]:
+    part = tables.part.c
+    text = (unless_long(part.text), sa.func.length(part.text))
+    chunks = (unless_long(part.chunks), sa.func.length(part.chunks))
+    wanted = sa.select(part.turn, part.number, part.name, *text, *chunks)
+    wanted = wanted.where(part.trace_id == sa.bindparam("id"), part.turn > sa.bindparam("after"))
+    return wanted.order_by(part.turn, part.number)
+
+
+PARTS = _parts_wanted()
+"""Asks for the parts of a trace, by its `id`, of the turns behind its first `after`, in order: each as a PartRow says.
+
+Blobs of more than `long` bytes are left out.
+"""
+
+
+def text_pieces(connection: sa.Connection, id_: int, row: PartRow) -> Iterator[bytes]:
+    """The blob of a long text."""
+    return _pieces(connection, id_, row, tables.part.c.text)
+
+
+def read_chunks(connection: sa.Connection, id_: int, row: PartRow, spool: Spool) -> Chunks | None:
+    """The chunks of a part; those of a long one stay packed in the spool until somebody looks at some of them."""
+    if row.chunks_size is None:
+        return None
+    if row.chunks is not None:
+        return chunks_from_blob(row.chunks)
+    found = in_spool(_pieces(connection, id_, row, tables.part.c.chunks), row.chunks_size, spool)
+    return chunks_from_blob(found) if isinstance(found, bytes) else read_windows(found)
+
+
+def _pieces(connection: sa.Connection, id_: int, row: PartRow, column: sa.Column[bytes]) -> Iterator[bytes]:
+    part = tables.part.c
+    return blob_pieces(connection, column, part.trace_id == id_, part.turn == row.turn, part.number == row.number)

@@ -1,0 +1,229 @@
+"""Wide traces come back as they were, made where somebody looks; with tiny bounds every small trace is a wide one."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inspector.errors import StoreError
+from inspector.inspection import Inspection, inspect_trace
+from inspector.model import Chunks, Generation, Part, Role, ToolDefinition, Trace, Turn
+from inspector.model.columns import Column
+from storage import Store, open_store, tables
+from storage.engine import new_engine
+from storage.location import place_of
+from storage.many_turns import MANY
+from storage.packing.inspections import pack_inspection, unpack_inspection
+from storage.packing.recent import Recent
+from storage.packing.shelf import is_shelf
+from storage.packing.texts import texts_of
+from storage.packing.wide_inspections import read_wide
+from tests.storage.samples import BAD_CALL, GOOD_CALL, trace
+from tests.storage.strategies import inspections
+from tests.strategies import traces
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """One SQLite store for many examples."""
+    with open_store(tmp_path_factory.mktemp("shared") / "weaklink.db") as opened:
+        yield opened
+
+
+def _tiny(patch: pytest.MonkeyPatch, size: int) -> None:
+    """Every inspection that says anything is wide, every trace has many turns, every blob is long."""
+    patch.setattr("storage.packing.wide_inspections._MOST", 0)
+    patch.setattr("storage.packing.shelf_rows._WINDOW", size)
+    patch.setattr("storage.packing.windows.WINDOW", size)
+    patch.setattr("storage.packing.spool.Spool.__init__.__defaults__", (size,))
+    patch.setattr("storage.reading.MANY", 0)
+    patch.setattr("storage.reading.LONG", size)
+    patch.setattr("storage.many_turns._LONG", size)
+    patch.setattr("storage.many_turns._STREAMED", {"yield_per": 1 + size % 3})
+    patch.setattr("storage.many_turns._ROOM", size)
+
+
+@settings(max_examples=300)
+@given(traces(), inspections(), st.integers(1, 200))
+def test_a_wide_inspection_comes_back(made: Trace, inspection: Inspection, size: int) -> None:
+    texts = texts_of(made)
+    with pytest.MonkeyPatch.context() as patch:
+        _tiny(patch, size)
+        packed = pack_inspection(inspection, texts)
+        read = unpack_inspection(packed.body, texts)
+        assert is_shelf(packed.body) == bool(inspection.parts or inspection.chain.steps or inspection.diagnostics)
+        assert read == inspection
+        assert repr(read) == repr(inspection)  # 1, 1.0 and True are equal, and not the same
+        assert pack_inspection(read, texts) == packed
+
+
+@settings(max_examples=200)
+@given(traces(), inspections(), st.integers(1, 200))
+def test_a_wide_trace_comes_back_from_a_store(shared: Store, made: Trace, inspection: Inspection, size: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        _tiny(patch, size)
+        (saved,) = shared.save([(made, inspection)])
+        got, read = shared.inspected(saved.id)
+        assert isinstance(got.turns, Column) == bool(made.turns)
+        assert got == made
+        assert read == inspection
+        assert repr(read) == repr(inspection)
+        shared.delete([saved.id])
+
+
+@settings(max_examples=100)
+@given(traces())
+def test_texts_are_the_same_where_turns_are_a_column(shared: Store, made: Trace) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("storage.reading.MANY", 0)
+        (saved,) = shared.save([(made, inspect_trace(replace(made, format="hermes")))])
+        texts, found = texts_of(made), texts_of(shared.trace(saved.id))
+        names = {part.name for turn in made.turns for part in turn.parts}
+        places = [(number, name) for number in range(-1, len(made.turns) + 2) for name in (*names, "no such part")]
+        assert [found.get(place, "none") for place in places] == [texts.get(place, "none") for place in places]
+        shared.delete([saved.id])
+
+
+def _wide(turns: int = 3 * MANY) -> Trace:
+    """Turns of different kinds: with calls, with tools, long ones, empty ones."""
+    kinds = (
+        Turn(Role.USER, (Part("text", "what is the weather?"),)),
+        Turn(
+            Role.ASSISTANT,
+            (Part("reasoning", "hm"), Part("text", GOOD_CALL * 3 + "é漢\ud800")),
+            generation=Generation(answered_model="m", tools=(ToolDefinition("get_weather"),)),
+        ),
+        Turn(Role.TOOL, ()),
+        Turn(Role.ASSISTANT, (Part("text", BAD_CALL, Chunks((3, len(BAD_CALL)), (0, 1), (0.5, None))),)),
+    )
+    long = Part("text", "x" * 200_000, Chunks(tuple(range(1, 200_001)), tuple(range(200_000))))
+    rest = [kinds[number % len(kinds)] for number in range(turns - 2)]
+    return replace(
+        trace("wide"), turns=(*rest, Turn(Role.ASSISTANT, (long, Part("refusal", "", Chunks((), ()))))), format="hermes"
+    )
+
+
+WIDE = _wide()
+FOUND = inspect_trace(WIDE)
+
+
+def test_a_wide_trace_lives_without_its_store(database: str) -> None:
+    with open_store(database) as store:
+        store.save([(WIDE, FOUND)])
+        got, read = store.inspected(1)
+    columns = (got.turns, read.parts, read.chain.steps, read.diagnostics)
+    whole = (WIDE.turns, FOUND.parts, FOUND.chain.steps, FOUND.diagnostics)
+    for column, entries in zip(columns, whole, strict=True):
+        assert isinstance(column, Column)
+        assert len(column) == len(entries) > 500
+        assert [column[index] for index in range(0, len(entries), 97)] == list(entries[::97])
+    assert (got, read) == (WIDE, FOUND)
+
+
+def test_several_threads_look_at_one_trace(store: Store) -> None:
+    store.save([(WIDE, FOUND)])
+    got, read = store.inspected(1)
+
+    def look(start: int) -> bool:
+        order = [(start * 131 + step * 7) % len(WIDE.turns) for step in range(300)]
+        return all(
+            got.turns[at] == WIDE.turns[at] and read.chain.steps[at % 99] == FOUND.chain.steps[at % 99] for at in order
+        )
+
+    with ThreadPoolExecutor(4) as threads:
+        assert all(threads.map(look, range(8)))
+
+
+def test_a_wide_trace_that_was_read_is_unchanged_where_it_is_saved_again(store: Store, tmp_path: Path) -> None:
+    store.save([(WIDE, FOUND)])
+    read = store.inspected(1)
+    assert [one.verdict for one in store.save([read])] == ["unchanged"]
+    with open_store(tmp_path / "other.db") as other:
+        other.save([read])
+        assert other.inspected(1) == (WIDE, FOUND)
+        assert _body(other) == _body(store)
+
+
+def _body(store: Store) -> bytes:
+    with store._reads() as connection:
+        return bytes(connection.scalar(sa.select(tables.inspection.c.body)) or b"")
+
+
+def test_what_an_older_version_packed_in_one_piece_is_read(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("storage.packing.wide_inspections._MOST", 10**9)
+        store.save([(WIDE, FOUND)])
+    assert not is_shelf(_body(store))
+    assert store.inspection(1) == FOUND
+
+
+def test_a_look_reads_the_window_it_falls_in() -> None:
+    texts = texts_of(WIDE)
+    body = pack_inspection(FOUND, texts).body
+    reads: list[int] = []
+
+    def read(start: int, size: int) -> bytes:
+        reads.append(size)
+        return body[start : start + size]
+
+    found = read_wide(read, texts)
+    about_all = len(reads)
+    for index in (0, 1, len(FOUND.diagnostics) - 1, 0):
+        assert found.diagnostics[index] == FOUND.diagnostics[index]
+    assert len(reads) - about_all == 2
+    assert max(reads) < len(body) / 4
+
+
+@pytest.mark.parametrize("at", [1, 5, 20, -1], ids=["the checksum", "the size", "what is told", "a window"])
+@pytest.mark.parametrize("long", [1, 1 << 30], ids=["in pieces", "in one piece"])
+def test_a_damaged_inspection_is_told_when_it_is_read(
+    database: str, monkeypatch: pytest.MonkeyPatch, at: int, long: int
+) -> None:
+    monkeypatch.setattr("storage.reading.LONG", long)
+    with open_store(database) as store:
+        store.save([(WIDE, FOUND)])
+        body = bytearray(_body(store))
+        body[at] ^= 1
+        _write(database, tables.inspection.c.body, bytes(body))
+        with pytest.raises(StoreError, match="the inspection of trace 1 is damaged"):
+            store.inspected(1)
+
+
+@pytest.mark.parametrize("column", [tables.turn.c.facts, tables.part.c.text, tables.part.c.chunks], ids=str)
+@pytest.mark.parametrize("number", [4, len(WIDE.turns)], ids=["a short one", "a long one"])
+def test_a_damaged_turn_is_told_when_the_trace_is_read(database: str, column: sa.Column[bytes], number: int) -> None:
+    with open_store(database) as store:
+        store.save([(WIDE, FOUND)])
+        turn = column.table.c.turn if column.table is tables.part else column.table.c.number
+        _write(database, column, b"\1damaged", turn == number)
+        with pytest.raises(StoreError, match="trace 1 is damaged"):
+            store.trace(1)
+
+
+def _write(database: str, column: sa.Column[Any], value: bytes, *where: sa.ColumnElement[bool]) -> None:
+    engine = new_engine(place_of(database))
+    with engine.begin() as connection:
+        connection.execute(sa.update(column.table).where(*where).values({column: value}))
+    engine.dispose()
+
+
+def test_what_was_made_last_is_not_made_again_while_there_is_room() -> None:
+    made: list[int] = []
+
+    def make(number: int) -> int:
+        made.append(number)
+        return number
+
+    recent = Recent(make, lambda number: number, 60)
+    for number in (10, 20, 30, 10, 20, 30):
+        assert recent(number) == number
+    assert made == [10, 20, 30]
+    for number in (50, 51, 52, 53, 50, 10):
+        recent(number)
+    assert made == [10, 20, 30, 50, 51, 52, 53, 10]
