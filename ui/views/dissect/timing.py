@@ -74,25 +74,18 @@ def timing(dissection: Dissection, times: AnswerTimes | None = None) -> SideSour
     if not known.turns:
         said = "The recording knows no answer of a model, so there are no times."
         return SideLines([SideLine((Run(said, Style.DIM),))])
-    return _AnswerLines(dissection.trace, known)
+    turns, begins = dissection.trace.turns, _Begins(dissection.trace, known.turns)
 
+    def line(index: int, _: int) -> Line:
+        number = known.turns[index]
+        return _line(number, turns[number - 1], known.long.get(number))
 
-class _AnswerLines(LazyLines):
-    """A line an answer."""
+    def near(place: Location) -> int | None:
+        index = bisect_left(known.turns, place.turn)
+        is_there = index < len(begins) and known.turns[index] == place.turn and begins[index] is not None
+        return index if is_there else None
 
-    def __init__(self, trace: Trace, known: AnswerTimes) -> None:
-        def line(index: int, _: int) -> Line:
-            number = known.turns[index]
-            return _line(number, trace.turns[number - 1], known.long.get(number))
-
-        super().__init__(_Begins(trace, known.turns), line)
-        self._turns = known.turns
-
-    def nearest(self, place: Location) -> int | None:
-        """The line of the answer that a place stands in."""
-        index = bisect_left(self._turns, place.turn)
-        is_there = index < len(self._turns) and self._turns[index] == place.turn
-        return index if is_there and self.location(index) is not None else None
+    return LazyLines(begins, line, near)
 
 
 class _Begins(Column[Location | None]):
