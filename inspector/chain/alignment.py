@@ -1,6 +1,8 @@
 """The steps of two or more runs of one task side by side, and where the runs first part."""
 
-from collections.abc import Hashable, Iterator, Sequence
+from array import array
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -8,6 +10,7 @@ from inspector.chain.alignment_lcs import common_pairs
 from inspector.chain.intent import intent_of
 from inspector.chain.retries import call_key
 from inspector.chain.steps import Step
+from inspector.model.columns import Column
 
 _LONGEST_KEY = 2_000
 
@@ -20,6 +23,10 @@ class Sameness(StrEnum):
     RESULT = "result"  # the same call with another result
     OUTCOME = "outcome"  # the same result, judged otherwise: the tools that were offered differ
     SAME = "same"
+
+
+_KINDS = tuple(Sameness)
+_SAME = _KINDS.index(Sameness.SAME)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +69,47 @@ class Alignment:
     `divergence` is None where the runs made the same steps with the same results.
     """
 
-    rows: tuple[AlignedRow, ...]
+    rows: "AlignedRows"
     divergence: Divergence | None = None
+
+
+class AlignedRows(Column[AlignedRow]):
+    """The rows, each made when somebody looks: a run may have very many steps.
+
+    Of a row are kept the index of each run's step, -1 where it has none, and how each compares. `differing` is how many
+    rows are not the same in all runs.
+    """
+
+    __slots__ = ("_runs", "_sameness", "_steps", "differing")
+
+    def __init__(self, runs: Sequence[Sequence[Step]], rows: Iterable[Sequence[int]]) -> None:
+        self._runs, self._steps, self._sameness = runs, array("l"), bytearray()
+        for row in rows:
+            self._steps.extend(row)
+            self._sameness += bytes(map(_KINDS.index, _sameness(self._in(row))))
+        self.differing = sum(not self.is_same(index) for index in range(len(self)))
+
+    def __len__(self) -> int:
+        return len(self._steps) // len(self._runs) if self._runs else 0
+
+    def is_same(self, index: int) -> bool:
+        """What `AlignedRow.is_same` says of the row with an index from 0, without making it."""
+        return self._compared(index).count(_SAME) == len(self._runs)
+
+    def first_step(self, run: int, index: int) -> Step | None:
+        """The first step of a run from a row on; None where it has none any more."""
+        found = (at for at in self._steps[index * len(self._runs) + run :: len(self._runs)] if at >= 0)
+        return next((self._runs[run][at] for at in found), None)
+
+    def _at(self, index: int) -> AlignedRow:
+        row = self._steps[index * len(self._runs) : (index + 1) * len(self._runs)]
+        return AlignedRow(self._in(row), tuple(_KINDS[kind] for kind in self._compared(index)))
+
+    def _compared(self, index: int) -> bytearray:
+        return self._sameness[index * len(self._runs) : (index + 1) * len(self._runs)]
+
+    def _in(self, row: Sequence[int]) -> tuple[Step | None, ...]:
+        return tuple(steps[at] if at >= 0 else None for steps, at in zip(self._runs, row, strict=True))
 
 
 def align(runs: Sequence[Sequence[Step]]) -> Alignment:
@@ -72,38 +118,58 @@ def align(runs: Sequence[Sequence[Step]]) -> Alignment:
     Identical calls are found by a longest common subsequence, those that are merely alike between them likewise.
     Further runs are aligned with the rows of those before them. Takes milliseconds for 2,000 steps.
     """
-    rows: list[tuple[Step | None, ...]] = [(step,) for step in runs[0]] if runs else []
-    for number, steps in enumerate(runs[1:], 1):
-        rows = list(_with_run(rows, steps, number))
-    aligned = tuple(AlignedRow(row, _sameness(row)) for row in rows)
+    rows: list[tuple[int, ...]] = [(at,) for at in range(len(runs[0]))] if runs else []
+    for number in range(1, len(runs)):
+        rows = list(_with_run(rows, runs, number))
+    aligned = AlignedRows(runs, rows)
     return Alignment(aligned, _divergence(aligned, len(runs)))
 
 
 def _with_run(
-    rows: Sequence[tuple[Step | None, ...]], steps: Sequence[Step], number: int
-) -> Iterator[tuple[Step | None, ...]]:
+    rows: Sequence[tuple[int, ...]], runs: Sequence[Sequence[Step]], number: int
+) -> Iterator[tuple[int, ...]]:
     """The rows with one more run; steps that no row has get rows of their own."""
-    stems = [next(step for step in row if step is not None) for row in rows]
+    steps = runs[number]
     at_row = at_step = 0
-    for row, step in [*_pairs(stems, steps, 0), (len(rows), len(steps))]:
-        yield from ((*rows[index], None) for index in range(at_row, row))
-        yield from ((None,) * number + (steps[index],) for index in range(at_step, step))
+    found = _pairs(_Stems(rows, runs), steps, (range(len(rows)), range(len(steps))), 0)
+    for row, step in (*found, (len(rows), len(steps))):
+        yield from ((*rows[index], -1) for index in range(at_row, row))
+        yield from (((-1,) * number + (index,)) for index in range(at_step, step))
         if row < len(rows):
-            yield (*rows[row], steps[step])
+            yield (*rows[row], step)
         at_row, at_step = row + 1, step + 1
 
 
-def _pairs(stems: Sequence[Step], steps: Sequence[Step], level: int) -> Iterator[tuple[int, int]]:
+class _Stems(Column[Step]):
+    """The first step of each row."""
+
+    __slots__ = ("_rows", "_runs")
+
+    def __init__(self, rows: Sequence[Sequence[int]], runs: Sequence[Sequence[Step]]) -> None:
+        self._rows, self._runs = rows, runs
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def _at(self, index: int) -> Step:
+        return next(self._runs[run][at] for run, at in enumerate(self._rows[index]) if at >= 0)
+
+
+def _pairs(
+    stems: Sequence[Step], steps: Sequence[Step], within: tuple[range, range], level: int
+) -> Iterator[tuple[int, int]]:
     """The indexes of steps that belong together; between the equal ones of a level, those of the next."""
-    if level == len(_KEYS) or not stems or not steps:
+    mine, theirs = within
+    if level == len(_KEYS) or not mine or not theirs:
         return
-    key = _KEYS[level]
-    at_stem = at_step = 0
-    found = common_pairs([key(step) for step in stems], [key(step) for step in steps])
-    for stem, step in [*found, (len(stems), len(steps))]:
-        inner = _pairs(stems[at_stem:stem], steps[at_step:step], level + 1)
-        yield from ((at_stem + mine, at_step + theirs) for mine, theirs in inner)
-        if stem < len(stems):
+    numbers: defaultdict[Hashable, int] = defaultdict(lambda: len(numbers))  # an equal number for equal keys
+    keys = [[numbers[_KEYS[level](row[at])] for at in some] for row, some in ((stems, mine), (steps, theirs))]
+    numbers.clear()
+    at_stem, at_step = mine.start, theirs.start
+    for one, other in (*common_pairs(*keys), (len(mine), len(theirs))):
+        stem, step = mine.start + one, theirs.start + other
+        yield from _pairs(stems, steps, (range(at_stem, stem), range(at_step, step)), level + 1)
+        if stem < mine.stop:
             yield stem, step
         at_stem, at_step = stem + 1, step + 1
 
@@ -147,13 +213,9 @@ def result_text(step: Step) -> str | None:
     return step.result.content.strip() if step.result is not None else None
 
 
-def _divergence(rows: Sequence[AlignedRow], runs: int) -> Divergence | None:
-    for index, row in enumerate(rows):
-        if not row.is_same:
-            what = min(row.sameness, key=list(Sameness).index)
-            return Divergence(index, what, tuple(_next(rows, index, run) for run in range(runs)))
-    return None
-
-
-def _next(rows: Sequence[AlignedRow], index: int, run: int) -> Step | None:
-    return next((step for row in rows[index:] if (step := row.steps[run]) is not None), None)
+def _divergence(rows: AlignedRows, runs: int) -> Divergence | None:
+    index = next((index for index in range(len(rows)) if not rows.is_same(index)), None)
+    if index is None:
+        return None
+    what = min(rows[index].sameness, key=_KINDS.index)
+    return Divergence(index, what, tuple(rows.first_step(run, index) for run in range(runs)))

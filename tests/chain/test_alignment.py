@@ -16,6 +16,7 @@ from inspector.chain.steps import Step
 from inspector.model import Generation, Part, Role, ToolDefinition, Trace, Turn
 from inspector.model.columns import Entries
 from tests.chain.building import chain_of, trace_of
+from tests.counted_columns import Counted, Looks
 from tests.strategies import texts
 
 
@@ -56,6 +57,15 @@ def test_every_step_of_every_run_stands_in_one_row_in_order(calls: list[list[str
     assert all(len(row.steps) == len(row.sameness) == len(runs) for row in found.rows)
     assert all(any(row.steps) for row in found.rows)
     assert (found.divergence is None) == all(row.is_same for row in found.rows)
+    assert found.rows.differing == sum(not row.is_same for row in found.rows)
+    assert [found.rows.is_same(at) for at in range(len(found.rows))] == [row.is_same for row in found.rows]
+
+
+@settings(max_examples=200)
+@given(st.lists(CALLS, min_size=1, max_size=3))
+def test_steps_that_are_made_anew_at_every_look_are_aligned_like_those_that_are_there(calls: list[list[str]]) -> None:
+    runs = [run(*one) for one in calls]
+    assert align([Counted(steps, Looks()) for steps in runs]) == align(runs)
 
 
 @settings(max_examples=200)

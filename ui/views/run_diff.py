@@ -1,6 +1,7 @@
 """Runs of one task side by side: where they first part, how they were asked, and what differs in that step."""
 
 import json
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -113,9 +114,11 @@ def last_words(run: ComparedRun) -> str:
     """What the agent said after the turn of its last call, without its reasoning; empty where it said nothing."""
     after = run.steps[-1].location.turn if run.steps else 0
     said: list[str] = []
-    for part in run.inspection.parts:
+    parts = run.inspection.parts
+    for index in range(bisect_right(parts, after, key=lambda one: one.turn), len(parts)):
+        part = parts[index]
         turn = run.trace.turns[part.turn - 1]
-        source = turn.part(part.part) if part.turn > after and part.part == "text" else None
+        source = turn.part(part.part) if part.part == "text" else None
         if source is not None and turn.role is Role.ASSISTANT:
             said += (span.inner.of(source.text) for span in part.spans if span.kind is SpanKind.TEXT)
     return "".join(said).strip()

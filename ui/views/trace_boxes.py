@@ -18,7 +18,6 @@ from ui.views.step_places import StepPlaces
 _CALL_ITSELF = (StepOutcome.MALFORMED, StepOutcome.UNKNOWN_TOOL, StepOutcome.INVALID, StepOutcome.UNANSWERED)
 _WORDS = (SpanKind.TEXT, SpanKind.REASONING)
 _GLANCE = 1024
-_NEAR = 200  # steps among which a result's is looked for, where its turn brings very many results
 _Thing: TypeAlias = ToolCall | ToolResult | Span
 
 
@@ -108,7 +107,7 @@ class BoxWalk:
             if isinstance(thing, ToolCall):
                 step = self._steps.of_call(part.turn, part.part, thing)
             elif isinstance(thing, ToolResult):
-                kind, step = SpanKind.TOOL_RESULT, self._answered(Location(part.turn, part.part, place))
+                kind, step = SpanKind.TOOL_RESULT, self._steps.of_result(part.turn, part.part, place)
             else:
                 kind, place = thing.kind, thing.inner
                 words = text[place.start : min(place.end, place.start + _GLANCE)] if kind in _WORDS else ""
@@ -117,13 +116,6 @@ class BoxWalk:
                     continue
             yield self._box(part, turn.role, kind, place, step)
             last = kind
-
-    def _answered(self, place: Location) -> Step | None:
-        """The step whose result stands here; results mostly come in the order of their calls."""
-        steps = self._steps.answered_in(place.turn)
-        near = bisect_left(steps, place.range.start, key=_result_start) if len(steps) > _NEAR else 0
-        among = steps[max(near - _NEAR // 2, 0) : near + _NEAR]
-        return next((step for step in among if step.result_location == place), None)
 
     def _box(self, part: PartInspection, role: Role, kind: SpanKind, place: Range, step: Step | None) -> Box:
         line = _line(kind, role, step, None if step is None else step_glyph(step))
@@ -165,7 +157,3 @@ def _turn(part: PartInspection) -> int:
 
 def _start(thing: _Thing) -> int:
     return thing.inner.start if isinstance(thing, Span) else thing.range.start
-
-
-def _result_start(step: Step) -> int:
-    return step.result_location.range.start if step.result_location is not None else 0

@@ -191,7 +191,7 @@ class DiffScreen(UpperScreen):
         rows = self._diff.alignment.rows
         index = self.grid.cursor + by
         while 0 <= index < len(rows):
-            if not rows[index].is_same:
+            if not rows.is_same(index):
                 self.grid.move_to(index, centred=True)
                 return
             index += by
@@ -221,7 +221,7 @@ class DiffScreen(UpperScreen):
 
     def _say_where(self, diff: RunDiff) -> None:
         rows = diff.alignment.rows
-        differ = sum(not row.is_same for row in rows)
+        differ = rows.differing
         right = (
             Run(f"row {self.grid.cursor + 1 if rows else 0:,}/{len(rows):,}", Style.STRONG),
             Run(f"  {counted(differ, 'row')} {'differs' if differ == 1 else 'differ'}"),

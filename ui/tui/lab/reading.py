@@ -7,6 +7,7 @@ from enum import StrEnum
 from inspector.diagnostics import Diagnostic
 from inspector.formats.format import Format
 from inspector.model import Span, ToolCall
+from inspector.model.columns import Entries
 from inspector.segmentation import Segmentation, Segmenter
 from ui.tui.lab.cutting import Cut, pieces_of
 from ui.tui.lab.sample import Sample
@@ -38,8 +39,8 @@ class Cell:
 class Found:
     """What a reading holds, as it is compared."""
 
-    spans: Sequence[Span]
-    calls: Sequence[ToolCall]
+    spans: Entries[Span]
+    calls: Entries[ToolCall]
     diagnostics: Sequence[Diagnostic]
 
 
@@ -84,8 +85,8 @@ class Comparing:
             return Cell(Likeness.ERROR, raised=reading)
         stored = self.stored
         is_same = (
-            tuple(reading.spans) == tuple(stored.spans)
-            and tuple(reading.calls) == tuple(stored.calls)
+            reading.spans == stored.spans
+            and reading.calls == stored.calls
             and set(reading.diagnostics) == set(stored.diagnostics)
         )
         likeness = Likeness.SAME if is_same else Likeness.DIFFERS

@@ -1,15 +1,15 @@
 """The stream that the lab reads again: one part of a stored trace, and what the stored reading found in it."""
 
+from bisect import bisect_left
 from dataclasses import dataclass
+from itertools import islice
 
-from inspector.chain.steps import Step
 from inspector.checks.tools import OfferedTools
 from inspector.diagnostics import Diagnostic, Location
 from inspector.formats.format import Format
 from inspector.formats.registry import formats
 from inspector.inspection import Inspection, PartInspection
 from inspector.model import Part, Role, Trace, Turn
-from inspector.model.columns import Entries
 from inspector.wire.events import PROMPT_PART
 from storage import Store
 from ui.views.trace import title_of
@@ -55,7 +55,9 @@ def sample_of(store: Store, *, id: int, place: Location | None) -> Sample | None
     if part is None:
         return None
     turn = trace.turns[number - 1]
-    stored = next(one for one in inspection.parts if one.turn == number and one.part == TEXT)
+    first = bisect_left(inspection.parts, number, key=lambda one: one.turn)
+    of_turn = (inspection.parts[index] for index in range(first, len(inspection.parts)))
+    stored = next(one for one in of_turn if one.part == TEXT)
     prompt = turn.part(PROMPT_PART)
     wrong = [one for one in inspection.diagnostics if one.location.turn == number and one.location.part == TEXT]
     return Sample(
@@ -74,16 +76,13 @@ def sample_of(store: Store, *, id: int, place: Location | None) -> Sample | None
 def _turn(trace: Trace, inspection: Inspection, place: Location | None) -> int:
     """The number of the turn whose text is to be read; 0 where there is none."""
     wanted = [place.turn] if place is not None else []
-    wanted += [step.location.turn for step in _worst_first(inspection.chain.steps)]
+    failed = (step for step in inspection.chain.steps if step.outcome.failed)
+    wanted += [step.location.turn for step in islice(failed, 1)]
     for number in wanted:
         if 0 < number <= len(trace.turns) and _has_text(trace.turns[number - 1]):
             return number
-    spoken = [number for number, turn in enumerate(trace.turns, 1) if _has_text(turn)]
-    return max(spoken, key=lambda number: _worth(trace.turns[number - 1]), default=0)
-
-
-def _worst_first(steps: Entries[Step]) -> list[Step]:
-    return [step for step in steps if step.outcome.failed][:1]
+    spoken = ((_worth(turn), number) for number, turn in enumerate(trace.turns, 1) if _has_text(turn))
+    return max(spoken, key=lambda one: one[0], default=(None, 0))[1]
 
 
 def _has_text(turn: Turn) -> bool:

@@ -1,6 +1,7 @@
 """When what came: for each answer the time to its first token, its length, its speed and its longest gap."""
 
 from array import array
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from operator import sub
@@ -69,17 +70,22 @@ def timing(dissection: Dissection, times: AnswerTimes | None = None) -> SideSour
 
     `times` are those of the trace, where somebody has gone through them already.
     """
-    turns = dissection.trace.turns
     known = times or answer_times(dissection.trace) or AnswerTimes(())
     if not known.turns:
         said = "The recording knows no answer of a model, so there are no times."
         return SideLines([SideLine((Run(said, Style.DIM),))])
+    turns, begins = dissection.trace.turns, _Begins(dissection.trace, known.turns)
 
-    def line(index: int, width: int) -> Line:
+    def line(index: int, _: int) -> Line:
         number = known.turns[index]
         return _line(number, turns[number - 1], known.long.get(number))
 
-    return LazyLines(_Begins(dissection.trace, known.turns), line)
+    def near(place: Location) -> int | None:
+        index = bisect_left(known.turns, place.turn)
+        is_there = index < len(begins) and known.turns[index] == place.turn and begins[index] is not None
+        return index if is_there else None
+
+    return LazyLines(begins, line, near)
 
 
 class _Begins(Column[Location | None]):

@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from inspector.diagnostics import Location
 from inspector.inspection import inspect_trace
 from inspector.model import Chunks, Generation, Part, Role, Trace, Turn
+from inspector.text import Range
 from ui.views.dissect import timing as timing_view
 from ui.views.dissect.dissection import Dissection
 from ui.views.dissect.timing import answer_times, are_soon_known, longest_gap, timing
@@ -68,3 +70,10 @@ def test_a_trace_is_gone_through_at_once_where_it_has_few_turns_and_chunks(monke
     assert not are_soon_known(answered(*[[0.0]] * 201))
     monkeypatch.setattr(timing_view, "_LONG", 39)
     assert not are_soon_known(answered([0.0] * 40))
+
+
+def test_the_line_of_the_answer_that_is_looked_at_is_the_nearest() -> None:
+    trace = answered([0.0], [0.1], [0.2])
+    shown = timing(Dissection(trace, inspect_trace(trace, format="hermes")))
+    found = [shown.nearest(Location(turn, "text", Range(1, 1))) for turn in range(1, 6)]
+    assert found == [None, 0, 1, 2, None]
