@@ -17,12 +17,14 @@ _SEVERITIES = {severity: index for index, severity in enumerate(Severity)}
 class Gist:
     """The gist of a trace: each fact is found when it is first asked for, and kept. Equal only to itself.
 
-    `graded` holds a byte for each diagnostic, the place of its severity among all, where somebody knows that already.
+    Where somebody knows that already, `graded` holds a byte for each diagnostic, the place of its severity among all,
+    and `counted` how many steps failed, and the number of the first.
     """
 
     trace: Trace
     inspection: Inspection
     graded: bytes | None = None
+    counted: tuple[int, int] | None = None
 
     def gather(self) -> None:
         """Find now what a verdict will ask for."""
@@ -71,6 +73,8 @@ class Gist:
     @cached_property
     def _failed(self) -> tuple[int, int]:
         """How many steps failed, and the number of the first."""
+        if self.counted is not None:
+            return self.counted
         chain = self.inspection.chain
         count = first = 0
         for step in chain.steps if chain.status is not Status.OK else ():

@@ -15,6 +15,7 @@ class StepPlaces:
     """The steps of a chain by the places of their calls, and by those of their results; no step is kept.
 
     `number` gives the number of a part by its turn and name; without it parts are numbered as the steps name them.
+    `failed` says how many steps failed, and the number of the first, 0 where none did.
     """
 
     def __init__(self, chain: Chain, number: Callable[[int, str], int] | None = None) -> None:
@@ -22,14 +23,18 @@ class StepPlaces:
         names: dict[str, int] = {}
         self._number = number or (lambda _, name: names.get(name, NO_PART))
         self.calls, self.results, answered = Places(), Places(), array("I")
+        failed = first = 0
         for index, step in enumerate(chain.steps):
             for place in (step.location, step.result_location) if number is None else ():
                 if place is not None:
                     names.setdefault(place.part, len(names))
+            if step.outcome.failed:
+                failed, first = failed + 1, first or step.number
             self.calls.add(*self._order(step.location))
             if step.result_location is not None:
                 self.results.add(*self._order(step.result_location))
                 answered.append(index)
+        self.failed = failed, first
         self.calls.settle()
         self.results.settle(answered)
 

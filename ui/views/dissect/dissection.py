@@ -66,7 +66,7 @@ class Dissection:
     @cached_property
     def gist(self) -> Gist:
         """What a verdict says of the whole trace."""
-        return Gist(self.trace, self.inspection, self.faults.graded)
+        return Gist(self.trace, self.inspection, self.faults.graded, self.steps.failed)
 
     def parts_of(self, turn: int) -> tuple[DissectedPart, ...]:
         """The parts of a turn, in order."""
