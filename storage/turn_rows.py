@@ -74,13 +74,18 @@ def text_pieces(connection: sa.Connection, id_: int, row: PartRow) -> Iterator[b
     return _pieces(connection, id_, row, tables.part.c.text)
 
 
+def chunk_pieces(connection: sa.Connection, id_: int, row: PartRow) -> Iterator[bytes]:
+    """The blob of long chunks."""
+    return _pieces(connection, id_, row, tables.part.c.chunks)
+
+
 def read_chunks(connection: sa.Connection, id_: int, row: PartRow, spool: Spool) -> Chunks | None:
     """The chunks of a part; those of a long one stay packed in the spool until somebody looks at some of them."""
     if row.chunks_size is None:
         return None
     if row.chunks is not None:
         return chunks_from_blob(row.chunks)
-    found = in_spool(_pieces(connection, id_, row, tables.part.c.chunks), row.chunks_size, spool)
+    found = in_spool(chunk_pieces(connection, id_, row), row.chunks_size, spool)
     return chunks_from_blob(found) if isinstance(found, bytes) else read_windows(found)
 
 
