@@ -19,12 +19,12 @@ from inspector.model.recent import Recent
 from storage.packing.blobs import from_blob, text_from_bytes, text_from_pieces, uncompressed
 from storage.packing.escapes import unescaped
 from storage.packing.records import turn_from
-from storage.packing.shelf import is_shelf
+from storage.packing.shelf import in_spool, is_shelf
 from storage.packing.spool import Read, Spool
 from storage.packing.values import pack, unpack
-from storage.packing.windows import chunks_from_blob
+from storage.packing.windows import chunks_from_blob, read_windows
 from storage.toolsets import load_toolsets
-from storage.turn_rows import PARTS, TURNS, PartRow, TurnRow, read_chunks, text_pieces
+from storage.turn_rows import PARTS, TURNS, PartRow, TurnRow, chunk_pieces, text_pieces
 
 MANY = 500
 """So many turns of a trace, and no more, are all made when it is read."""
@@ -63,25 +63,17 @@ class _Turns:
         self.offered: dict[int, tuple[ToolDefinition, ...]] = {}
         self._spool = Spool()
         self._starts, self._sizes = array("q"), array("q")
-        self._texts: list[tuple[Read, int]] = []
-        self._chunks: list[Chunks | None] = []
+        self._long: list[tuple[Read, int]] = []  # blobs that do not lie beside their turn, and their sizes
 
     def part(self, connection: sa.Connection, id_: int, row: PartRow) -> list[Any]:
         """A part as it is to lie beside its turn: what is long in it by its number among all that is."""
         text: bytes | int
-        chunks: bytes | int | None = None
         if row.text is not None:
             text = uncompressed(row.text)
         else:
-            text = len(self._texts)
             pieces = text_pieces(connection, id_, row)
-            self._texts.append((self._spool.add(pieces, row.text_size), row.text_size))
-        if row.chunks is not None:
-            chunks = row.chunks if is_shelf(row.chunks) else uncompressed(row.chunks)
-        elif row.chunks_size is not None:
-            chunks = len(self._chunks)
-            self._chunks.append(read_chunks(connection, id_, row, self._spool))
-        return [unescaped(row.name), text, chunks]
+            text = self._apart(self._spool.add(pieces, row.text_size), row.text_size)
+        return [unescaped(row.name), text, self._chunks(connection, id_, row)]
 
     def add(self, role: str, facts: bytes, toolset_id: int | None, parts: list[Any]) -> None:
         """Take the next turn."""
@@ -96,6 +88,21 @@ class _Turns:
         """All that were taken."""
         return Made(range(len(self._starts)), Recent(self._made, _weight, _ROOM))
 
+    def _chunks(self, connection: sa.Connection, id_: int, row: PartRow) -> bytes | int | None:
+        if row.chunks_size is None:
+            return None
+        if row.chunks is not None:
+            return row.chunks if is_shelf(row.chunks) else uncompressed(row.chunks)
+        found = in_spool(chunk_pieces(connection, id_, row), row.chunks_size, self._spool)
+        if not isinstance(found, bytes):
+            return self._apart(found, row.chunks_size)
+        blob = uncompressed(found)
+        return self._apart(self._spool.add((blob,), len(blob)), len(blob))
+
+    def _apart(self, read: Read, size: int) -> int:
+        self._long.append((read, size))
+        return len(self._long) - 1
+
     def _made(self, number: int) -> Turn:
         return self._turn(self._spool.read(self._starts[number], self._sizes[number]))
 
@@ -108,11 +115,15 @@ class _Turns:
         words = self._long_text(text) if isinstance(text, int) else text_from_bytes(from_blob(text))
         if chunks is None:
             return Part(name, words)
-        return Part(name, words, self._chunks[chunks] if isinstance(chunks, int) else chunks_from_blob(chunks))
+        return Part(name, words, self._long_chunks(chunks) if isinstance(chunks, int) else chunks_from_blob(chunks))
 
     def _long_text(self, number: int) -> str:
-        read, size = self._texts[number]
+        read, size = self._long[number]
         return text_from_pieces(read(at, min(_PIECE, size - at)) for at in range(0, size, _PIECE))
+
+    def _long_chunks(self, number: int) -> Chunks:
+        read, size = self._long[number]
+        return read_windows(read) if is_shelf(read(0, 1)) else chunks_from_blob(read(0, size))
 
 
 def _weight(turn: Turn) -> int:

@@ -1,7 +1,7 @@
 """The turns of a trace and their parts as rows: what is short comes with its row, what is long in pieces."""
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import sqlalchemy as sa
 
@@ -42,27 +42,24 @@ def unless_long(column: sa.Column[bytes]) -> sa.ColumnElement[bytes | None]:
     return sa.case((sa.func.length(column) <= sa.bindparam("long", type_=sa.Integer), column))
 
 
-def _turns_wanted() -> sa.Select[Any]:
-    turn = tables.turn.c
-    wanted = sa.select(turn.number, turn.role, turn.facts, turn.toolset_id)
-    wanted = wanted.where(turn.trace_id == sa.bindparam("id"), turn.number > sa.bindparam("after"))
-    return wanted.order_by(turn.number)
+_turn, _part = tables.turn.c, tables.part.c
 
-
-TURNS = _turns_wanted()
+TURNS = (
+    sa.select(_turn.number, _turn.role, _turn.facts, _turn.toolset_id)
+    .where(_turn.trace_id == sa.bindparam("id"), _turn.number > sa.bindparam("after"))
+    .order_by(_turn.number)
+)
 """Asks for the turns of a trace, by its `id`, behind its first `after`, in order: each as a TurnRow says."""
 
-
-def _parts_wanted() -> sa.Select[Any]:
-    part = tables.part.c
-    text = (unless_long(part.text), sa.func.length(part.text))
-    chunks = (unless_long(part.chunks), sa.func.length(part.chunks))
-    wanted = sa.select(part.turn, part.number, part.name, *text, *chunks)
-    wanted = wanted.where(part.trace_id == sa.bindparam("id"), part.turn > sa.bindparam("after"))
-    return wanted.order_by(part.turn, part.number)
-
-
-PARTS = _parts_wanted()
+PARTS = (
+    sa.select(
+        *(_part.turn, _part.number, _part.name),
+        *(unless_long(_part.text), sa.func.length(_part.text)),
+        *(unless_long(_part.chunks), sa.func.length(_part.chunks)),
+    )
+    .where(_part.trace_id == sa.bindparam("id"), _part.turn > sa.bindparam("after"))
+    .order_by(_part.turn, _part.number)
+)
 """Asks for the parts of a trace, by its `id`, of the turns behind its first `after`, in order: each as a PartRow says.
 
 Blobs of more than `long` bytes are left out.
@@ -74,13 +71,18 @@ def text_pieces(connection: sa.Connection, id_: int, row: PartRow) -> Iterator[b
     return _pieces(connection, id_, row, tables.part.c.text)
 
 
+def chunk_pieces(connection: sa.Connection, id_: int, row: PartRow) -> Iterator[bytes]:
+    """The blob of long chunks."""
+    return _pieces(connection, id_, row, tables.part.c.chunks)
+
+
 def read_chunks(connection: sa.Connection, id_: int, row: PartRow, spool: Spool) -> Chunks | None:
     """The chunks of a part; those of a long one stay packed in the spool until somebody looks at some of them."""
     if row.chunks_size is None:
         return None
     if row.chunks is not None:
         return chunks_from_blob(row.chunks)
-    found = in_spool(_pieces(connection, id_, row, tables.part.c.chunks), row.chunks_size, spool)
+    found = in_spool(chunk_pieces(connection, id_, row), row.chunks_size, spool)
     return chunks_from_blob(found) if isinstance(found, bytes) else read_windows(found)
 
 

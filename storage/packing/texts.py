@@ -11,6 +11,7 @@ class Texts(Protocol):
 
     def get(self, place: tuple[int, str], default: str, /) -> str:
         """The text of the part there, or what else is given where there is none."""
+        ...
 
 
 def texts_of(trace: Trace) -> Texts:

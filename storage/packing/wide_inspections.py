@@ -32,17 +32,21 @@ from storage.packing.values import pack
 
 _Thing = TypeVar("_Thing")
 _MOST = 2_000  # things of an inspection that is not wide
+_LONGEST = 1 << 22  # characters of their texts, which calls and results hold once more
 _DIGEST = 16  # bytes by which one call is told from all others of its trace
 
 
 def is_wide(inspection: Inspection) -> bool:
     """Whether an inspection holds so much that nobody wants all of it at once."""
-    room = _MOST - len(inspection.parts) - len(inspection.chain.steps) - len(inspection.diagnostics)
+    count = len(inspection.parts) + len(inspection.chain.steps) + len(inspection.diagnostics)
+    length = 0
     for part in inspection.parts:
-        if room < 0:
+        if count > _MOST or length > _LONGEST:
             break
-        room -= len(part.spans) + len(part.calls) + len(part.results)
-    return room < 0
+        count += len(part.spans) + len(part.calls) + len(part.results)
+        length += sum(len(call.raw_arguments) for call in part.calls)
+        length += sum(len(result.content) for result in part.results)
+    return count > _MOST or length > _LONGEST
 
 
 def pack_wide(inspection: Inspection, texts: Texts) -> tuple[bytes, bytes]:

@@ -163,21 +163,57 @@ def test_what_an_older_version_packed_in_one_piece_is_read(store: Store, monkeyp
     assert store.inspection(1) == FOUND
 
 
-def test_a_look_reads_the_window_it_falls_in() -> None:
+def _counted() -> tuple[Inspection, list[int]]:
+    """The inspection as it is read, and the sizes of what was read for it so far."""
     texts = texts_of(WIDE)
     body = pack_inspection(FOUND, texts).body
-    reads: list[int] = []
+    sizes: list[int] = []
 
     def read(start: int, size: int) -> bytes:
-        reads.append(size)
+        sizes.append(size)
         return body[start : start + size]
 
-    found = read_wide(read, texts)
-    about_all = len(reads)
+    return read_wide(read, texts), sizes
+
+
+def test_a_look_reads_the_window_it_falls_in() -> None:
+    found, sizes = _counted()
+    about_all = len(sizes)
     for index in (0, 1, len(FOUND.diagnostics) - 1, 0):
         assert found.diagnostics[index] == FOUND.diagnostics[index]
-    assert len(reads) - about_all == 2
-    assert max(reads) < len(body) / 4
+    assert len(sizes) - about_all == 2
+
+
+def test_who_walks_through_everything_at_once_reads_each_window_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("storage.packing.shelf_rows._WINDOW", 500)
+    found, sizes = _counted()
+    about_all = len(sizes)
+    steps, diagnostics = iter(found.chain.steps), iter(found.diagnostics)
+    for part, whole in zip(found.parts, FOUND.parts, strict=True):
+        assert part == whole
+        for call in part.calls:
+            assert next(steps).call == call
+        next(diagnostics, None)
+    list(diagnostics)
+    windows = len(sizes) - about_all
+    assert windows > 300
+    body = pack_inspection(FOUND, texts_of(WIDE)).body
+    assert sum(sizes) == len(body)
+
+
+def test_an_inspection_that_says_little_of_long_texts_is_wide() -> None:
+    said = Turn(Role.TOOL, (Part("text", "<tool_response>" + "x" * 5_000_000 + "</tool_response>"),))
+    long = replace(trace("long"), turns=(said,), format="hermes")
+    found = inspect_trace(long)
+    body = pack_inspection(found, texts_of(long)).body
+    assert len(found.parts[0].results[0].content) == 5_000_000
+    assert is_shelf(body)
+    assert unpack_inspection(body, texts_of(long)) == found
+
+
+def test_a_trace_that_was_read_is_inspected_as_it_was(store: Store) -> None:
+    store.save([(WIDE, FOUND)])
+    assert inspect_trace(store.trace(1)) == FOUND
 
 
 @pytest.mark.parametrize("at", [1, 5, 20, -1], ids=["the checksum", "the size", "what is told", "a window"])
