@@ -24,7 +24,7 @@ from inspector.formats.format import Format
 from inspector.formats.registry import find_format
 from inspector.formats.structured import read_structured_part
 from inspector.model import Part, Role, Span, SpanKind, ToolCall, ToolDefinition, ToolResult, Trace, Turn
-from inspector.model.columns import Column, Entries
+from inspector.model.columns import Entries
 from inspector.rules.catalogue import select_rules
 from inspector.rules.markers import CALL_LEFT_IN_CONTENT
 from inspector.rules.rule import Severity
@@ -87,8 +87,7 @@ def inspect_trace(
     of reasoning a turn may take (R601), `context_window` how many the model's window holds (R603). Raises
     UnknownFormatError, UnknownRuleError and InvalidPatternError, and nothing for the trace itself, whatever it holds.
     """
-    if isinstance(trace.turns, Column):
-        trace = replace(trace, turns=tuple(trace.turns))  # every check goes over all of them
+    trace = replace(trace, turns=tuple(trace.turns))  # out of a column: every check goes over all of them
     chosen = _format_of(trace, format)
     read = list(_read_turns(trace, chosen))
     parts = tuple(inspected for inspected, _ in read)

@@ -26,8 +26,8 @@ from storage.packing.windows import chunks_from_blob, read_windows
 from storage.toolsets import load_toolsets
 from storage.turn_rows import PARTS, TURNS, PartRow, TurnRow, chunk_pieces, text_pieces
 
-MANY = 500
-"""So many turns of a trace, and no more, are all made when it is read."""
+MANY, MUCH = 500, 4_000_000
+"""A trace of so many turns, and of so many characters, and no more, is not worth a column."""
 
 _LONG = 1 << 16  # bytes of a text, or of chunks, that do not lie beside the rest of their turn
 _STREAMED = {"yield_per": 32}  # so many rows are fetched together

@@ -11,7 +11,7 @@ from inspector.inspection import Inspection, inspect_trace
 from inspector.model import Part, ToolDefinition, Trace, Turn
 from storage import tables
 from storage.engine import blob_pieces
-from storage.many_turns import MANY, read_many_turns
+from storage.many_turns import MANY, MUCH, read_many_turns
 from storage.packing.blobs import from_blob, text_from_bytes, text_from_pieces
 from storage.packing.escapes import key, unescaped
 from storage.packing.inspections import unpack_inspection
@@ -31,7 +31,9 @@ No version is kept so: see `storage.packing.escapes`.
 """
 
 _trace, _body = tables.trace.c, tables.inspection.c.body
-_FACTS = sa.select(_trace.facts, _trace.provenance, _trace.turns).where(_trace.id == sa.bindparam("id"))
+_FACTS = sa.select(_trace.facts, _trace.provenance, _trace.turns, _trace.characters).where(
+    _trace.id == sa.bindparam("id")
+)
 _BODY = (
     sa.select(_trace.inspector_version, unless_long(_body), sa.func.length(_body))
     .join(tables.inspection)
@@ -54,10 +56,11 @@ def find_id(connection: sa.Connection, word: int | str) -> int:
     raise StoreError(f"there is no trace `{word}`; `weaklink list` shows those there are")
 
 
-def read_trace(connection: sa.Connection, id_: int) -> Trace:
-    """The trace with this id, which must be there; where its turns are many, they are a column."""
-    trace, turns = _facts(connection, id_)
-    return replace(trace, turns=read_many_turns(connection, id_) if turns > MANY else read_turns(connection, id_))
+def read_trace(connection: sa.Connection, id_: int, *, in_columns: bool = False) -> Trace:
+    """The trace with this id, which must be there; `in_columns` the turns of one with many, or with much text."""
+    trace, turns, characters = _facts(connection, id_)
+    is_column = in_columns and (turns > MANY or characters > MUCH)
+    return replace(trace, turns=read_many_turns(connection, id_) if is_column else read_turns(connection, id_))
 
 
 def read_facts(connection: sa.Connection, id_: int) -> Trace:
@@ -65,10 +68,10 @@ def read_facts(connection: sa.Connection, id_: int) -> Trace:
     return _facts(connection, id_)[0]
 
 
-def _facts(connection: sa.Connection, id_: int) -> tuple[Trace, int]:
-    """A trace without its turns, and how many those are."""
-    facts, provenance, turns = connection.execute(_FACTS, {"id": id_}).one()
-    return trace_from(unpack(from_blob(facts)), unpack(from_blob(provenance)), ()), turns
+def _facts(connection: sa.Connection, id_: int) -> tuple[Trace, int, int]:
+    """A trace without its turns, how many those are, and how many characters they hold."""
+    facts, provenance, turns, characters = connection.execute(_FACTS, {"id": id_}).one()
+    return trace_from(unpack(from_blob(facts)), unpack(from_blob(provenance)), ()), turns, characters
 
 
 def read_turns(connection: sa.Connection, id_: int, *, after: int = 0) -> tuple[Turn, ...]:
@@ -79,8 +82,8 @@ def read_turns(connection: sa.Connection, id_: int, *, after: int = 0) -> tuple[
     return tuple(_turn(row, tuple(parts[row.number]), toolsets) for row in turns)
 
 
-def read_inspection(connection: sa.Connection, id_: int, trace: Trace) -> Inspection:
-    """The inspection of `trace`, the one with this id.
+def read_inspection(connection: sa.Connection, id_: int, trace: Trace, *, in_columns: bool = False) -> Inspection:
+    """The inspection of `trace`, the one with this id; `in_columns` what a wide one holds.
 
     A trace that is being recorded may have more turns than those its recorder has inspected; it is inspected here then.
     """
@@ -89,10 +92,12 @@ def read_inspection(connection: sa.Connection, id_: int, trace: Trace) -> Inspec
         return _inspect(trace)
     texts = texts_of(trace)
     if body is not None:
-        return unpack_inspection(body, texts)
+        return unpack_inspection(body, texts, in_columns=in_columns)
     pieces = blob_pieces(connection, tables.inspection.c.body, tables.inspection.c.trace_id == id_)
     kept = in_spool(pieces, size, Spool())
-    return unpack_inspection(kept, texts) if isinstance(kept, bytes) else read_wide(kept, texts)
+    if isinstance(kept, bytes):
+        return unpack_inspection(kept, texts)
+    return read_wide(kept, texts, in_columns=in_columns)
 
 
 def _inspect(trace: Trace) -> Inspection:

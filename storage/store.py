@@ -191,14 +191,18 @@ class Store(AsksStatistics, KeepsMarks, SearchesTexts, KeptUp):
         """The inspection of a trace, equal to the one that was saved."""
         return self.inspected(id)[1]
 
-    def inspected(self, id: int | str) -> tuple[Trace, Inspection]:
-        """A trace and its inspection, read together; that of a running trace is made here where it lags behind."""
+    def inspected(self, id: int | str, *, in_columns: bool = False) -> tuple[Trace, Inspection]:
+        """A trace and its inspection, read together; that of a running trace is made here where it lags behind.
+
+        `in_columns` what a wide one holds many of is made where somebody looks, and anew each time: in little memory,
+        for screens that show some of it. Else all of it is made at once, for whoever goes through it.
+        """
         with self._reads() as connection:
             number = find_id(connection, id)
             with reading(self.place, f"trace {number}"):
-                trace = read_trace(connection, number)
+                trace = read_trace(connection, number, in_columns=in_columns)
             with reading(self.place, f"the inspection of trace {number}"):
-                return trace, read_inspection(connection, number, trace)
+                return trace, read_inspection(connection, number, trace, in_columns=in_columns)
 
     def summary(self, id: int | str) -> TraceSummary:
         """What a list shows of one trace."""

@@ -46,13 +46,15 @@ def pack_inspection(inspection: Inspection, texts: Texts) -> PackedInspection:
     return PackedInspection(blake2b(said, digest_size=_DIGEST).digest(), body)
 
 
-def unpack_inspection(body: bytes, texts: Texts) -> Inspection:
+def unpack_inspection(body: bytes, texts: Texts, *, in_columns: bool = False) -> Inspection:
     """The inspection that `pack_inspection` was given with the same texts.
 
-    DamagedBlobError, or another ValueError, for bytes that it never made. What a wide inspection holds is made where
-    somebody looks.
+    What a wide inspection holds is made where somebody looks, where it is wanted `in_columns`. DamagedBlobError, or
+    another ValueError, for bytes that `pack_inspection` never made.
     """
-    return read_wide(reads(body), texts) if is_shelf(body) else _from_one_piece(from_blob(body), texts)
+    if is_shelf(body):
+        return read_wide(reads(body), texts, in_columns=in_columns)
+    return _from_one_piece(from_blob(body), texts)
 
 
 def _in_one_piece(inspection: Inspection, texts: Texts) -> bytes:

@@ -4,8 +4,9 @@ A part says which stretches of the spans, calls and results are its own; a step 
 their places in these rows. Each thing is made where somebody looks, out of some kilobytes around it.
 """
 
+from collections.abc import Callable
 from hashlib import blake2b
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from inspector.chain.steps import Chain, Status, Step
 from inspector.diagnostics import Diagnostic, Location
@@ -31,6 +32,7 @@ from storage.packing.texts import Texts
 from storage.packing.values import pack
 
 _Thing = TypeVar("_Thing")
+_Row: TypeAlias = Uneven[_Thing] | tuple[_Thing, ...]
 _MOST = 2_000  # things of an inspection that is not wide
 _LONGEST = 1 << 22  # characters of their texts, which calls and results hold once more
 _DIGEST = 16  # bytes by which one call is told from all others of its trace
@@ -94,8 +96,11 @@ def pack_wide(inspection: Inspection, texts: Texts) -> tuple[bytes, bytes]:
     return said, shelf_blob(told, [piece for row in rows for piece in row.pieces])
 
 
-def read_wide(read: Read, texts: Texts) -> Inspection:
-    """The inspection on a shelf that was `checked`, out of `read`: of the trace with these texts."""
+def read_wide(read: Read, texts: Texts, *, in_columns: bool) -> Inspection:
+    """The inspection on a shelf that was `checked`, out of `read`: of the trace with these texts.
+
+    What it holds many of is in columns, out of which each thing is made where somebody looks, or all of it at once.
+    """
     shelf = Shelf(read)
     version, name, status, broken, abort_reason, caused, said, told = shelf.told
     rules, rows = rules_from(said), ShelfRows(shelf)
@@ -126,15 +131,19 @@ def read_wide(read: Read, texts: Texts) -> Inspection:
             tuple(tool_from(tool) for tool in definitions),
         )
 
-    spans: Uneven[Span] = rows.next(told[0], lambda facts, _: span_from(facts))
-    calls = rows.next(told[1], call)
-    results = rows.next(told[2], result)
+    def row(number: int, make: Callable[[Any, Once], _Thing]) -> Uneven[_Thing] | tuple[_Thing, ...]:
+        found = rows.next(told[number], make)
+        return found if in_columns else tuple(found)
+
+    spans: _Row[Span] = row(0, lambda facts, _: span_from(facts))
+    calls: _Row[ToolCall] = row(1, call)
+    results: _Row[ToolResult] = row(2, result)
     return Inspection(
         version,
         name,
-        rows.next(told[3], part),
-        Chain(rows.next(told[4], step), Status(status), break_from(broken), abort_reason, tuple(caused)),
-        rows.next(told[5], diagnostic),
+        row(3, part),
+        Chain(row(4, step), Status(status), break_from(broken), abort_reason, tuple(caused)),
+        row(5, diagnostic),
     )
 
 
@@ -158,5 +167,7 @@ def _digest(packed: bytes) -> bytes:
     return blake2b(packed, digest_size=_DIGEST).digest()
 
 
-def _stretch(row: Uneven[_Thing], start: int, length: int) -> Entries[_Thing]:
-    return Stretch(row, start, start + length) if length else ()
+def _stretch(row: _Row[_Thing], start: int, length: int) -> Entries[_Thing]:
+    if isinstance(row, tuple) or not length:
+        return row[start : start + length]
+    return Stretch(row, start, start + length)

@@ -56,10 +56,13 @@ def test_a_wide_inspection_comes_back(made: Trace, inspection: Inspection, size:
     with pytest.MonkeyPatch.context() as patch:
         _tiny(patch, size)
         packed = pack_inspection(inspection, texts)
-        read = unpack_inspection(packed.body, texts)
+        read = unpack_inspection(packed.body, texts, in_columns=True)
         assert is_shelf(packed.body) == bool(inspection.parts or inspection.chain.steps or inspection.diagnostics)
         assert read == inspection
         assert repr(read) == repr(inspection)  # 1, 1.0 and True are equal, and not the same
+        at_once = unpack_inspection(packed.body, texts)
+        assert not any(isinstance(one, Column) for one in (at_once.parts, at_once.chain.steps, at_once.diagnostics))
+        assert repr(at_once) == repr(inspection)
         assert pack_inspection(read, texts) == packed
 
 
@@ -69,11 +72,12 @@ def test_a_wide_trace_comes_back_from_a_store(shared: Store, made: Trace, inspec
     with pytest.MonkeyPatch.context() as patch:
         _tiny(patch, size)
         (saved,) = shared.save([(made, inspection)])
-        got, read = shared.inspected(saved.id)
+        got, read = shared.inspected(saved.id, in_columns=True)
         assert isinstance(got.turns, Column) == bool(made.turns)
         assert got == made
         assert read == inspection
         assert repr(read) == repr(inspection)
+        assert repr(shared.inspected(saved.id)) == repr((made, inspection))
         shared.delete([saved.id])
 
 
@@ -83,7 +87,7 @@ def test_texts_are_the_same_where_turns_are_a_column(shared: Store, made: Trace)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("storage.reading.MANY", 0)
         (saved,) = shared.save([(made, inspect_trace(replace(made, format="hermes")))])
-        texts, found = texts_of(made), texts_of(shared.trace(saved.id))
+        texts, found = texts_of(made), texts_of(shared.inspected(saved.id, in_columns=True)[0])
         names = {part.name for turn in made.turns for part in turn.parts}
         places = [(number, name) for number in range(-1, len(made.turns) + 2) for name in (*names, "no such part")]
         assert [found.get(place, "none") for place in places] == [texts.get(place, "none") for place in places]
@@ -116,7 +120,7 @@ FOUND = inspect_trace(WIDE)
 def test_a_wide_trace_lives_without_its_store(database: str) -> None:
     with open_store(database) as store:
         store.save([(WIDE, FOUND)])
-        got, read = store.inspected(1)
+        got, read = store.inspected(1, in_columns=True)
     columns = (got.turns, read.parts, read.chain.steps, read.diagnostics)
     whole = (WIDE.turns, FOUND.parts, FOUND.chain.steps, FOUND.diagnostics)
     for column, entries in zip(columns, whole, strict=True):
@@ -128,7 +132,7 @@ def test_a_wide_trace_lives_without_its_store(database: str) -> None:
 
 def test_several_threads_look_at_one_trace(store: Store) -> None:
     store.save([(WIDE, FOUND)])
-    got, read = store.inspected(1)
+    got, read = store.inspected(1, in_columns=True)
 
     def look(start: int) -> bool:
         order = [(start * 131 + step * 7) % len(WIDE.turns) for step in range(300)]
@@ -142,7 +146,7 @@ def test_several_threads_look_at_one_trace(store: Store) -> None:
 
 def test_a_wide_trace_that_was_read_is_unchanged_where_it_is_saved_again(store: Store, tmp_path: Path) -> None:
     store.save([(WIDE, FOUND)])
-    read = store.inspected(1)
+    read = store.inspected(1, in_columns=True)
     assert [one.verdict for one in store.save([read])] == ["unchanged"]
     with open_store(tmp_path / "other.db") as other:
         other.save([read])
@@ -173,7 +177,7 @@ def _counted() -> tuple[Inspection, list[int]]:
         sizes.append(size)
         return body[start : start + size]
 
-    return read_wide(read, texts), sizes
+    return read_wide(read, texts, in_columns=True), sizes
 
 
 def test_a_look_reads_the_window_it_falls_in() -> None:
@@ -208,12 +212,13 @@ def test_an_inspection_that_says_little_of_long_texts_is_wide() -> None:
     body = pack_inspection(found, texts_of(long)).body
     assert len(found.parts[0].results[0].content) == 5_000_000
     assert is_shelf(body)
-    assert unpack_inspection(body, texts_of(long)) == found
+    assert unpack_inspection(body, texts_of(long), in_columns=True) == found
 
 
 def test_a_trace_that_was_read_is_inspected_as_it_was(store: Store) -> None:
     store.save([(WIDE, FOUND)])
     assert inspect_trace(store.trace(1)) == FOUND
+    assert inspect_trace(store.inspected(1, in_columns=True)[0]) == FOUND
 
 
 @pytest.mark.parametrize("at", [1, 5, 20, -1], ids=["the checksum", "the size", "what is told", "a window"])
@@ -228,7 +233,7 @@ def test_a_damaged_inspection_is_told_when_it_is_read(
         body[at] ^= 1
         _write(database, tables.inspection.c.body, bytes(body))
         with pytest.raises(StoreError, match="the inspection of trace 1 is damaged"):
-            store.inspected(1)
+            store.inspected(1, in_columns=True)
 
 
 @pytest.mark.parametrize("column", [tables.turn.c.facts, tables.part.c.text, tables.part.c.chunks], ids=str)
@@ -239,7 +244,7 @@ def test_a_damaged_turn_is_told_when_the_trace_is_read(database: str, column: sa
         turn = column.table.c.turn if column.table is tables.part else column.table.c.number
         _write(database, column, b"\1damaged", turn == number)
         with pytest.raises(StoreError, match="trace 1 is damaged"):
-            store.trace(1)
+            store.inspected(1, in_columns=True)
 
 
 def _write(database: str, column: sa.Column[Any], value: bytes, *where: sa.ColumnElement[bool]) -> None:

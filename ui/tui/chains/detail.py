@@ -77,7 +77,7 @@ def _said(summary: TraceSummary) -> tuple[Line, ...]:
 def _looked_up(store: Store, *, summary: TraceSummary, wanted: str, width: int) -> list[Line]:
     lines: list[Line] = []
     if summary.characters <= _LONGEST and summary.turns + summary.tool_calls <= _MOST:
-        lines.append(minimap(*store.inspected(summary.id), width))
+        lines.append(minimap(*store.inspected(summary.id, in_columns=True), width))
     else:
         lines.append((Run("a long trace; open it to see its map", Style.DIM),))
     if has_words(wanted):

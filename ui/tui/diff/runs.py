@@ -35,4 +35,4 @@ def chosen_runs(store: Store, *, id: int) -> ChosenRuns:
 
 def read_runs(store: Store, *, ids: Sequence[int]) -> RunDiff:
     """Read and compare these traces; the first is what the others are compared with. StoreError."""
-    return compare([ComparedRun(str(id_), *store.inspected(id_)) for id_ in ids])
+    return compare([ComparedRun(str(id_), *store.inspected(id_, in_columns=True)) for id_ in ids])

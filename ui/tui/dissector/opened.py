@@ -56,7 +56,7 @@ class Opened:
 def opened(store: Store, *, id: int) -> Opened:
     """Read a trace with all that is known of it; the turns of a running one that have not ended as far as they came."""
     summary = store.summary(id)
-    trace, inspection = store.inspected(id)
+    trace, inspection = store.inspected(id, in_columns=True)
     marks = store.marks([id]).get(id, ())
     begun = store.open_turns(id) if summary.running else {}
     if begun:

@@ -49,7 +49,7 @@ class Sample:
 
 def sample_of(store: Store, *, id: int, place: Location | None) -> Sample | None:
     """The text at a place, else that of the break, else the longest answer; None where nothing was said. StoreError."""
-    trace, inspection = store.inspected(id)
+    trace, inspection = store.inspected(id, in_columns=True)
     number = _turn(trace, inspection, place)
     part = trace.turns[number - 1].part(TEXT) if number else None
     if part is None:
