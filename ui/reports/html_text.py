@@ -1,5 +1,6 @@
 """A part of a turn as HTML: its spans coloured and named, its faults marked and said below."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from itertools import pairwise
@@ -40,6 +41,9 @@ def part_html(text: str, part: PartInspection, faults: Sequence[Fault], steps: S
 
     ordered = sorted(faults, key=lambda fault: fault.range)
     lines = LineIndex(text)
+    by_span: defaultdict[int, list[ToolCall]] = defaultdict(list)
+    for call in part.calls:
+        by_span[call.span].append(call)
     waiting = 0
     open_: list[Fault] = []
     for index, span in enumerate(part.spans):
@@ -49,7 +53,7 @@ def part_html(text: str, part: PartInspection, faults: Sequence[Fault], steps: S
             own.append(ordered[waiting])
             waiting += 1
         open_ = [fault for fault in open_ if fault.range.end > span.range.start] + own
-        calls = [call for call in part.calls if call.span == index]
+        calls = by_span.get(index, [])
         if own or calls or len(part.spans) == 1 or not _is_gap(text, span):
             yield from _span_html(text, span, open_, [call_html(call) for call in calls])
             yield from faults_html(own, lines)

@@ -1,12 +1,15 @@
 """One turn of a trace: whose it is, how it came about, its spans, its calls, and what is wrong with them."""
 
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
+from itertools import accumulate
 
 from inspector.chain.steps import Step
 from inspector.diagnostics import Diagnostic, Fault
 from inspector.inspection import PartInspection
 from inspector.model import BodyState, Generation, GenerationError, Role, Span, SpanKind, ToolCall, ToolDefinition, Turn
+from inspector.text import Range
 from inspector.wire.events import WIRE_PREFIX
 from ui.views.call import call_head, call_lines
 from ui.views.marked import Told, fault_lines, marked_lines
@@ -68,14 +71,17 @@ class _Telling:
 
     def __init__(self, part: PartInspection, faults: Sequence[Fault], steps: StepPlaces, *, full: bool) -> None:
         self._part, self._steps, self._full = part, steps, full
-        self._pointing = [fault for fault in faults if not _is_of_a_whole_call(fault, part)]
+        sound = {call.range for call in part.calls if call.valid}
+        pointing = sorted(fault.range for fault in faults if not _is_of_a_whole_call(fault, sound))
+        self._starts = [place.start for place in pointing]
+        self._ends = list(accumulate((place.end for place in pointing), max))
         self._calls: defaultdict[int, list[ToolCall]] = defaultdict(list)
         for call in part.calls:
             self._calls[call.span].append(call)
 
     def __call__(self, index: int, room: int) -> Told | None:
         span, calls = self._part.spans[index], self._calls.get(index, [])
-        whole = self._full or _touches(self._pointing, span)
+        whole = self._full or self._is_pointed_at(span)
         if span.kind is SpanKind.TOOL_DEFINITIONS and not whole:
             return _defined(self._part.definitions, span, room)
         if not calls:
@@ -87,17 +93,18 @@ class _Telling:
             tuple(line for call in calls for line in wrapped(call_head(call, self._step(call)), room, indent=4))
         )
 
+    def _is_pointed_at(self, span: Span) -> bool:
+        """Whether a fault touches a span: of those that begin before its end the farthest end tells."""
+        before = bisect_left(self._starts, span.range.end)
+        return before > 0 and self._ends[before - 1] >= span.range.start
+
     def _step(self, call: ToolCall) -> Step | None:
         return self._steps.of_call(self._part.turn, self._part.part, call)
 
 
-def _is_of_a_whole_call(fault: Fault, part: PartInspection) -> bool:
-    """Whether a fault is about what became of a call, so that no character of it is to be pointed at."""
-    return fault.rule.code.startswith("T") and any(call.valid and call.range == fault.range for call in part.calls)
-
-
-def _touches(faults: Sequence[Fault], span: Span) -> bool:
-    return any(fault.range.start < span.range.end and span.range.start <= fault.range.end for fault in faults)
+def _is_of_a_whole_call(fault: Fault, sound: Set[Range]) -> bool:
+    """Whether a fault is about what became of a sound call, so that no character of it is to be pointed at."""
+    return fault.rule.code.startswith("T") and fault.range in sound
 
 
 def _defined(definitions: Sequence[ToolDefinition], span: Span, room: int) -> Told | None:
