@@ -41,6 +41,7 @@ _CHUNK = 16  # what a chunk weighs
 def read_many_turns(connection: sa.Connection, id_: int) -> Column[Turn]:
     """The turns of a trace, as a column. What is damaged in them raises here, as it does where all are made at once."""
     turns = _Turns()
+    recent = Recent(turns.made, _weight, _ROOM)  # which `turns` does not hold: a circle would outlive the trace
     with (
         connection.execute(TURNS, {"id": id_, "after": 0}, execution_options=_STREAMED) as rows,
         connection.execute(PARTS, {"id": id_, "after": 0, "long": _LONG}, execution_options=_STREAMED) as parts,
@@ -51,9 +52,11 @@ def read_many_turns(connection: sa.Connection, id_: int) -> Column[Turn]:
             while number < row.number:
                 number, own = next(by_turn, _NO_MORE)
             its = own if number == row.number else ()
-            turns.add(row.role, row.facts, row.toolset_id, [turns.part(connection, id_, part) for part in its])
-    turns.offered = dict(load_toolsets(connection, turns.offered))
-    return turns.column()
+            if row.toolset_id is not None and row.toolset_id not in turns.offered:
+                turns.offered |= load_toolsets(connection, {row.toolset_id})
+            said = [turns.part(connection, id_, part) for part in its]
+            recent(turns.add(row.role, row.facts, row.toolset_id, said))  # made once, damaged or not
+    return Made(range(len(turns)), recent)
 
 
 class _Turns:
@@ -65,6 +68,9 @@ class _Turns:
         self._starts, self._sizes = array("q"), array("q")
         self._long: list[tuple[Read, int]] = []  # blobs that do not lie beside their turn, and their sizes
 
+    def __len__(self) -> int:
+        return len(self._starts)
+
     def part(self, connection: sa.Connection, id_: int, row: PartRow) -> list[Any]:
         """A part as it is to lie beside its turn: what is long in it by its number among all that is."""
         text: bytes | int
@@ -75,18 +81,12 @@ class _Turns:
             text = self._apart(self._spool.add(pieces, row.text_size), row.text_size)
         return [unescaped(row.name), text, self._chunks(connection, id_, row)]
 
-    def add(self, role: str, facts: bytes, toolset_id: int | None, parts: list[Any]) -> None:
-        """Take the next turn."""
-        if toolset_id is not None:
-            self.offered.setdefault(toolset_id, ())
+    def add(self, role: str, facts: bytes, toolset_id: int | None, parts: list[Any]) -> int:
+        """Take the next turn; its number, from 0."""
         packed = pack([role, uncompressed(facts), toolset_id, parts])
-        self._turn(packed)
         self._starts.append(self._spool.append(packed))
         self._sizes.append(len(packed))
-
-    def column(self) -> Column[Turn]:
-        """All that were taken."""
-        return Made(range(len(self._starts)), Recent(self._made, _weight, _ROOM))
+        return len(self) - 1
 
     def _chunks(self, connection: sa.Connection, id_: int, row: PartRow) -> bytes | int | None:
         if row.chunks_size is None:
@@ -103,11 +103,9 @@ class _Turns:
         self._long.append((read, size))
         return len(self._long) - 1
 
-    def _made(self, number: int) -> Turn:
-        return self._turn(self._spool.read(self._starts[number], self._sizes[number]))
-
-    def _turn(self, packed: bytes) -> Turn:
-        role, facts, toolset_id, parts = unpack(packed)
+    def made(self, number: int) -> Turn:
+        """One that was taken, by its number."""
+        role, facts, toolset_id, parts = unpack(self._spool.read(self._starts[number], self._sizes[number]))
         tools = () if toolset_id is None else self.offered[toolset_id]
         return turn_from(role, unpack(from_blob(facts)), tuple(self._part(*part) for part in parts), tools)
 

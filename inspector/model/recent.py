@@ -6,32 +6,43 @@ from threading import Lock
 from typing import Generic, TypeVar
 
 _Made = TypeVar("_Made")
-_LEAST = 4  # are kept whatever they weigh: those that one look needs together
+_SHARE = 4  # as many things as share the room at least: what takes more than its share is heavy
+_HEAVY = 2  # heavy things that are kept: a call and its result may both be that
 
 
 class Recent(Generic[_Made]):
     """Makes things by number, and keeps those that were asked for last, up to `room` of what `weight` says of each.
 
-    Several threads may ask at once.
+    Of heavy things, each of more than a quarter of the room, the last two are kept besides, whatever they weigh: to
+    make one again takes a while, so that what is light does not drive it out. Several threads may ask at once.
     """
 
     def __init__(self, make: Callable[[int], _Made], weight: Callable[[_Made], int], room: int) -> None:
         self._make, self._weight, self._room = make, weight, room
-        self._kept: OrderedDict[int, tuple[_Made, int]] = OrderedDict()
+        self._left = room
+        self._light: OrderedDict[int, tuple[_Made, int]] = OrderedDict()
+        self._heavy: OrderedDict[int, tuple[_Made, int]] = OrderedDict()
         self._lock = Lock()
 
     def __call__(self, number: int) -> _Made:
         """The thing with that number."""
         with self._lock:
-            if number in self._kept:
-                self._kept.move_to_end(number)
-                return self._kept[number][0]
+            for kept in (self._light, self._heavy):
+                if number in kept:
+                    kept.move_to_end(number)
+                    return kept[number][0]
         made = self._make(number)
-        weight = self._weight(made)
         with self._lock:
-            if number not in self._kept:  # nor did another thread make it meanwhile
-                self._kept[number] = made, weight
-                self._room -= weight
-            while self._room < 0 and len(self._kept) > _LEAST:
-                self._room += self._kept.popitem(last=False)[1][1]
+            self._keep(number, made, self._weight(made))
         return made
+
+    def _keep(self, number: int, made: _Made, weight: int) -> None:
+        if weight * _SHARE > self._room:
+            self._heavy[number] = made, weight
+            while len(self._heavy) > _HEAVY:
+                self._heavy.popitem(last=False)
+        elif number not in self._light:  # nor did another thread make it meanwhile
+            self._light[number] = made, weight
+            self._left -= weight
+            while self._left < 0:
+                self._left += self._light.popitem(last=False)[1][1]

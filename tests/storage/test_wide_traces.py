@@ -19,7 +19,7 @@ from inspector.model.recent import Recent
 from storage import Store, open_store, tables
 from storage.engine import new_engine
 from storage.location import place_of
-from storage.many_turns import MANY
+from storage.many_turns import MANY, MUCH
 from storage.packing.inspections import pack_inspection, unpack_inspection
 from storage.packing.shelf import is_shelf
 from storage.packing.texts import texts_of
@@ -215,6 +215,17 @@ def test_an_inspection_that_says_little_of_long_texts_is_wide() -> None:
     assert unpack_inspection(body, texts_of(long), in_columns=True) == found
 
 
+def test_few_turns_with_much_text_are_a_column_too(store: Store) -> None:
+    said = tuple(Turn(Role.USER, (Part("text", letter * (MUCH // 2 + 1)),)) for letter in "ab")
+    much = replace(trace("much"), turns=said)
+    little = replace(trace("little"), turns=(Turn(Role.USER, (Part("text", "a"),)),))
+    store.save([(one, inspect_trace(one)) for one in (much, little)])
+    read, _ = store.inspected(1, in_columns=True)
+    assert isinstance(read.turns, Column)
+    assert read == much
+    assert isinstance(store.inspected(2, in_columns=True)[0].turns, tuple)
+
+
 def test_a_trace_that_was_read_is_inspected_as_it_was(store: Store) -> None:
     store.save([(WIDE, FOUND)])
     assert inspect_trace(store.trace(1)) == FOUND
@@ -262,9 +273,25 @@ def test_what_was_made_last_is_not_made_again_while_there_is_room() -> None:
         return number
 
     recent = Recent(make, lambda number: number, 60)
-    for number in (10, 20, 30, 10, 20, 30):
+    for number in (11, 12, 13, 14, 11, 12):
         assert recent(number) == number
-    assert made == [10, 20, 30]
-    for number in (50, 51, 52, 53, 50, 10):
+    assert made == [11, 12, 13, 14]
+    for number in (15, 11, 12, 15, 13):
         recent(number)
-    assert made == [10, 20, 30, 50, 51, 52, 53, 10]
+    assert made == [11, 12, 13, 14, 15, 13]
+
+
+def test_of_what_is_heavy_the_last_two_are_kept_whatever_light_things_come() -> None:
+    made: list[int] = []
+
+    def make(number: int) -> int:
+        made.append(number)
+        return number
+
+    recent = Recent(make, lambda number: number, 60)
+    for number in (100, 200, *range(1, 15), 200, 100):
+        recent(number)
+    assert made == [100, 200, *range(1, 15)]
+    for number in (300, 100, 200):
+        recent(number)
+    assert made[16:] == [300, 200]
