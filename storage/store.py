@@ -147,16 +147,16 @@ class Store(AsksStatistics, KeepsMarks, SearchesTexts, KeptUp):
             with reading(self.place, f"the open turn of trace {number}"):
                 return read_open_turns(connection, number)
 
-    def follow(self, filter: str = "", *, from_start: bool = False) -> Following:  # noqa: A002  # as in `traces`
+    def follow(self, filter: str = "", *, from_start: bool = False, most: int | None = None) -> Following:  # noqa: A002  # as in `traces`
         """What happens from now on to the traces that a filter lets through, recorded by whatever process.
 
         Its `poll` gives the record events since the last call, with a trace's id as their key: a trace that begins, a
         turn that begins, chunks as they are written, the ended turn, the trace's end. A trace comes with all its turns
         from now on once the filter lets it through, which may be late; one that was saved whole comes with its end.
-        `from_start` also tells what traces that are running already hold. A trace that is deleted, or turns out to be
-        one that was there already, ends. Raises FilterError.
+        `from_start` also tells what traces that are running already hold: of each the last `most` turns that ended, or
+        all. A trace that is deleted, or turns out to be one that was there already, ends. Raises FilterError.
         """
-        return Following(self._following, parse_filter(filter), from_start=from_start)
+        return Following(self._following, parse_filter(filter), from_start=from_start, most=most)
 
     def turns_of_running(self, id: int) -> tuple[Turn, ...] | None:
         """The turns of a running trace that have ended; None where it is not running, or not there."""

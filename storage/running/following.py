@@ -67,7 +67,12 @@ class Following:
     """What happens to traces from now on; made by `Store.follow`. For one thread at a time."""
 
     def __init__(
-        self, reads: Callable[[], AbstractContextManager[sa.Connection]], wanted: Filter, *, from_start: bool
+        self,
+        reads: Callable[[], AbstractContextManager[sa.Connection]],
+        wanted: Filter,
+        *,
+        from_start: bool,
+        most: int | None = None,
     ) -> None:
         self._reads = reads
         self._wanted = wanted
@@ -76,8 +81,11 @@ class Following:
             self._last_id = connection.scalar(sa.select(sa.func.max(_trace.id))) or 0
             for id_, row in _running(connection).items():
                 self._followed[id_] = _Followed()
-                if not from_start:
-                    self._followed[id_].ended = _ended(row.turns, _open_turns(connection, id_))
+                if from_start and most is None:
+                    continue
+                ended = _ended(row.turns, _open_turns(connection, id_))
+                told = most if from_start and most is not None else 0
+                self._followed[id_].ended = set(sorted(ended)[: max(len(ended) - told, 0)])
 
     def poll(self) -> list[RecordEvent]:
         """What happened since the last look, trace after trace, each in its order; raises as `Store.trace` does."""

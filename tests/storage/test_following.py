@@ -87,6 +87,10 @@ def test_what_ended_before_is_told_only_from_the_start(store: Store, sink: Store
     assert _kinds(late) == ["TraceStarted", "TurnStarted", "ChunksArrived"]
     assert [event.turn for event in early if isinstance(event, TurnEnded)] == [1, 2]
     assert _text(late, 3) == _text(early, 3) == "begun"
+    for most, known in ((0, []), (1, [2]), (2, [1, 2]), (9, [1, 2])):
+        some = store.follow(from_start=True, most=most).poll()
+        assert [event.turn for event in some if isinstance(event, TurnEnded)] == known
+        assert _text(some, 3) == "begun"
 
 
 def test_turns_that_are_open_beside_each_other_keep_their_numbers(store: Store, sink: StoreSink) -> None:

@@ -16,6 +16,9 @@ from inspector.formats.registry import find_format
 from inspector.model import Chunk, Generation, Role, Span, ToolCall, Trace, Turn
 from inspector.wire.events import WIRE_PREFIX
 
+MOST_TURNS = 200
+"""So many turns that have ended are held, the last ones: a trace that runs for days has very many."""
+
 
 @dataclass(slots=True)
 class GrowingPart:
@@ -45,6 +48,11 @@ class GrowingTurn:
         return max(self.last_sequence + 1 - self.chunks, 0) if not self.ended else 0
 
     @property
+    def faults(self) -> int:
+        """How many faults were found in it."""
+        return sum(len(part.faults) for part in self.parts.values())
+
+    @property
     def open_span(self) -> Span | None:
         """The span of its text that is open now."""
         return self.reading.open_span if self.reading is not None and not self.ended else None
@@ -61,7 +69,10 @@ Found = Callable[[Diagnostic], None]
 
 
 class GrowingTrace:
-    """Takes the record events of one trace. `told` and `found` are called as spans close and faults appear."""
+    """Takes the record events of one trace, and holds its last turns.
+
+    `told` and `found` are called as spans close and faults appear.
+    """
 
     def __init__(self, told: Told, found: Found) -> None:
         self._told, self._found = told, found
@@ -69,6 +80,7 @@ class GrowingTrace:
         self._turns: dict[int, GrowingTurn] = {}
         self.trace: Trace | None = None
         self.has_ended = False
+        self._chunks = self._faults = 0  # those of turns that are not held any more
 
     @property
     def turns(self) -> list[GrowingTurn]:
@@ -76,9 +88,19 @@ class GrowingTrace:
         return [turn for _, turn in sorted(self._turns.items())]
 
     @property
+    def before(self) -> int:
+        """How many turns there are before those that are held."""
+        return min(self._turns, default=1) - 1
+
+    @property
     def chunks(self) -> int:
         """How many chunks came."""
-        return sum(turn.chunks for turn in self._turns.values())
+        return self._chunks + sum(turn.chunks for turn in self._turns.values())
+
+    @property
+    def faults(self) -> int:
+        """How many faults were found."""
+        return self._faults + sum(turn.faults for turn in self._turns.values())
 
     @property
     def dropped(self) -> int:
@@ -152,6 +174,14 @@ class GrowingTrace:
             turn.reading.end(whole)
             self._spoken = turn.reading.spoken or self._spoken
         turn.ended, turn.reading = True, None
+        self._forget()
+
+    def _forget(self) -> None:
+        """Let go of the turns before the last ones."""
+        ended = sorted(number for number, turn in self._turns.items() if turn.ended)
+        for number in ended[: max(len(ended) - MOST_TURNS, 0)]:
+            gone = self._turns.pop(number)
+            self._chunks, self._faults = self._chunks + gone.chunks, self._faults + gone.faults
 
 
 def is_shown(name: str) -> bool:

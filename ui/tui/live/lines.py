@@ -11,7 +11,7 @@ from ui.views.palette import Style, style_of
 from ui.views.rows import caret_place, cut_rows
 from ui.views.run import Line, Run
 from ui.views.visible import visible_runs
-from ui.views.wording import title
+from ui.views.wording import counted, title
 
 _GUTTER = 18
 _OPEN_END = 4_000  # characters of what no span has closed yet; before them stands how many more there are
@@ -36,29 +36,42 @@ class GrowingLines:
         self._trace = trace
         self._width = width
         self._done: list[Line] = []
-        self._turns = 0
+        self._sizes: dict[int, int] = {}  # how many of these each turn has, by number
+        self._before: list[Line] = []
         self._open: list[Line] = []
         self._parts: dict[tuple[int, str], _PartLines] = {}
 
     @property
     def count(self) -> int:
         """How many lines there are by now."""
-        return len(self._done) + len(self._open)
+        return len(self._before) + len(self._done) + len(self._open)
 
     def line(self, index: int, width: int) -> Line:
         """A line."""
-        done = len(self._done)
-        return self._done[index] if index < done else self._open[index - done]
+        for lines in (self._before, self._done):
+            if index < len(lines):
+                return lines[index]
+            index -= len(lines)
+        return self._open[index]
 
-    def update(self) -> None:
-        """Lay out what came since."""
-        turns = self._trace.turns
-        while self._turns < len(turns) and turns[self._turns].ended:
-            turn = turns[self._turns]
-            self._done += self._turn(turn)
-            self._turns += 1
-            self._parts = {key: lines for key, lines in self._parts.items() if key[0] != turn.number}
-        self._open = [line for turn in turns[self._turns :] for line in self._turn(turn)]
+    def update(self) -> int:
+        """Lay out what came since; by how many lines what was there before has moved up."""
+        turns, were = self._trace.turns, len(self._before)
+        left = sum(self._sizes.pop(number) for number in list(self._sizes) if number <= self._trace.before)
+        del self._done[:left]
+        self._before = [_left_out(self._trace.before)] if self._trace.before else []
+        laid = 0
+        for turn in turns:
+            if not turn.ended:
+                break
+            laid += 1
+            if turn.number not in self._sizes:
+                lines = list(self._turn(turn))
+                self._done += lines
+                self._sizes[turn.number] = len(lines)
+                self._parts = {key: rows for key, rows in self._parts.items() if key[0] != turn.number}
+        self._open = [line for turn in turns[laid:] for line in self._turn(turn)]
+        return left + were - len(self._before)
 
     def _turn(self, turn: GrowingTurn) -> Iterator[Line]:
         running = "" if turn.ended else "  ▸ running"
@@ -118,6 +131,10 @@ class GrowingLines:
         places = [Under(*caret_place(text, row, one.range), [one], [[title(one)]]) for one in found]
         if places:
             yield from ((_BAR, *line) for line in caret_lines(places, max(self._width - _GUTTER - 2, 20)))
+
+
+def _left_out(turns: int) -> Line:
+    return (Run(f" … {counted(turns, 'turn')} before: `o` shows all of them", Style.DIM),)
 
 
 def _begins_in(one: Diagnostic, row: Range, place: Range) -> bool:

@@ -174,11 +174,13 @@ class LiveScreen(UpperScreen):
             self._say_all()
 
     def _show_grown(self) -> None:
-        self._lines.update()
+        moved, at = self._lines.update(), self.stream.cursor
         self.stream.renew()
         with self.prevent(LineView.Moved):
             if self._follows:
                 self.stream.move_to(self._lines.count - 1)
+            elif moved:
+                self.stream.move_to(max(at - moved, 0))
             del self._events[: max(len(self._events) - _MOST_EVENTS, 0)]
             self.events.renew()
             if self.focused is not self.events:
@@ -236,7 +238,7 @@ class LiveScreen(UpperScreen):
         if trace is not None and model_of(trace):
             about = (*about, Run(f"  {visible_line(model_of(trace))}", Style.DIM))
         self.say(about, self._facts(), self._problem)
-        faults = sum(len(part.faults) for turn in self._growing.turns for part in turn.parts.values())
+        faults = self._growing.faults
         said = [Run(" what happened", Style.STRONG), Run(f"  {counted(faults, 'fault')} so far", Style.ERROR)]
         self.query_one("#heading", LineBar).say([tuple(said if faults else said[:1])])
 

@@ -6,6 +6,7 @@ from inspector.capture.events import RecordEvent, TraceEnded
 from inspector.errors import StoreError
 from storage import Store
 from storage.running.following import Following
+from ui.tui.live.growing import MOST_TURNS
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +19,7 @@ class Seen:
 
 
 class Watched:
-    """A trace that is followed from its beginning; from there again where another store takes the place of the first.
+    """A trace that is followed from its last turns on; anew where another store takes the place of the first.
 
     For one thread at a time.
     """
@@ -32,7 +33,7 @@ class Watched:
         """What happened since the last look. StoreError."""
         is_anew = store is not self._store or self._following is None
         if self._following is None or is_anew:
-            self._store, self._following = store, store.follow(f"id:{self._id}", from_start=True)
+            self._store, self._following = store, store.follow(f"id:{self._id}", from_start=True, most=MOST_TURNS)
         events = tuple(event for event in self._following.poll() if event.key == str(self._id))
         has_ended = any(isinstance(event, TraceEnded) for event in events)
         return Seen(events, not has_ended and (bool(events) or self._is_running(store)), is_anew)

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from inspector.capture.events import ChunksArrived, TraceStarted, TurnStarted
+from inspector.capture.events import ChunksArrived, TraceStarted, TurnEnded, TurnStarted
 from inspector.capture.logged_turn import LoggedTurn
 from inspector.capture.logger import TraceLogger
-from inspector.model import Chunk, Role, Trace
+from inspector.model import Chunk, Part, Role, Trace, Turn
 from storage import StoreSink
 from tests.ui.tui.apps import SIZES, at_home, filled, press, running, settled, shown, told
 from ui.tui.dissector.screen import DissectorScreen
-from ui.tui.live.growing import GrowingTrace
+from ui.tui.live.growing import MOST_TURNS, GrowingTrace
 from ui.tui.live.lines import GrowingLines
 from ui.tui.live.rate import Rate
 from ui.tui.live.screen import LiveScreen
@@ -199,6 +199,29 @@ def test_lines_that_grow_are_those_of_the_whole(size: int) -> None:
         lines.append([plain(shown_lines.line(index, 80)) for index in range(shown_lines.count)])
     assert lines[0] == lines[1]
     assert not any("\x1b" in line for line in lines[0])
+
+
+def test_of_very_many_turns_the_last_are_held_and_what_is_read_stays_in_sight() -> None:
+    found, _ = growing()
+    lines = GrowingLines(found, 80)
+    read, at, count = "", 0, MOST_TURNS + 50
+    for number in range(1, count + 1):
+        found.take(TurnStarted("1", number, Role.ASSISTANT))
+        text = f"{number} {BAD}"
+        found.take(ChunksArrived("1", number, (Chunk(0, "text", text),)))
+        found.take(TurnEnded("1", number, Turn(Role.ASSISTANT, (Part("text", text),))))
+        at -= lines.update()
+        if number == MOST_TURNS:
+            at = next(index for index in range(lines.count) if "100 assistant" in plain(lines.line(index, 80)))
+            read = plain(lines.line(at, 80))
+    assert len(found.turns) == MOST_TURNS
+    assert found.before == 50
+    assert (found.chunks, found.faults) == (count, found.turns[0].faults * count)
+    assert found.faults >= count
+    said = [plain(lines.line(index, 80)) for index in range(lines.count)]
+    assert "50 turns before" in said[0]
+    assert "── 51 assistant" in said[1]
+    assert said[at] == read
 
 
 def test_of_a_long_open_span_the_end_is_laid_out() -> None:
