@@ -4,7 +4,7 @@ import random
 from pathlib import Path
 
 from benchmarks.corpus import prose
-from inspector.inspection import inspect_trace
+from benchmarks.one_trace_stores import one_trace_store
 from inspector.model import (
     Chunks,
     Generation,
@@ -16,7 +16,6 @@ from inspector.model import (
     Trace,
     Turn,
 )
-from storage import open_store, upgrade_store
 
 _MAKE = 2
 """Which stores these are: to be raised with every change of what is put into them."""
@@ -28,19 +27,7 @@ _TOOL = ToolDefinition("forecast", "Says what the weather will be.", {"type": "o
 
 def stream_store(tokens: int, folder: Path) -> Path:
     """A file with a store of one trace, of so many tokens, made where there is none yet."""
-    path = folder / f"stream-{_MAKE}-{tokens}.db"
-    if path.exists():
-        upgrade_store(path)
-        return path
-    folder.mkdir(parents=True, exist_ok=True)
-    unready = path.with_suffix(".unready")
-    unready.unlink(missing_ok=True)
-    trace = long_trace(tokens)
-    with open_store(unready) as store:
-        store.save([(trace, inspect_trace(trace))])
-        store.index_pending()
-    unready.rename(path)
-    return path
+    return one_trace_store(folder / f"stream-{_MAKE}-{tokens}.db", long_trace, tokens)
 
 
 def long_trace(tokens: int) -> Trace:

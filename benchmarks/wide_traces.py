@@ -1,12 +1,10 @@
 """Stores of one wide trace: of many turns, or of many spans in one turn, of which half are faulty calls."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.corpus import prose
-from inspector.inspection import inspect_trace
+from benchmarks.one_trace_stores import one_trace_store
 from inspector.model import Chunks, Generation, Instant, Part, ResultHeader, Role, Trace, Turn
-from storage import open_store, upgrade_store
 
 _MAKE = 1
 """Which stores these are: to be raised with every change of what is put into them."""
@@ -18,12 +16,12 @@ _TOKEN = 4
 
 def turns_store(turns: int, folder: Path) -> Path:
     """A file with a store of one trace, of so many turns, made where there is none yet."""
-    return _made(folder / f"turns-{_MAKE}-{turns}.db", many_turns, turns)
+    return one_trace_store(folder / f"turns-{_MAKE}-{turns}.db", many_turns, turns)
 
 
 def spans_store(spans: int, folder: Path) -> Path:
     """A file with a store of one trace, of so many spans in one turn, made where there is none yet."""
-    return _made(folder / f"spans-{_MAKE}-{spans}.db", many_spans, spans)
+    return one_trace_store(folder / f"spans-{_MAKE}-{spans}.db", many_spans, spans)
 
 
 def many_turns(turns: int) -> Trace:
@@ -44,21 +42,6 @@ def many_spans(spans: int) -> Trace:
     asked = Turn(Role.USER, (Part("text", "What will the weather be?"),))
     answer = Turn(Role.ASSISTANT, (Part("text", text),), generation=Generation(started=Instant(_STARTED_S)))
     return _trace((asked, answer), f"{spans} spans")
-
-
-def _made(path: Path, make: Callable[[int], Trace], size: int) -> Path:
-    if path.exists():
-        upgrade_store(path)
-        return path
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unready = path.with_suffix(".unready")
-    unready.unlink(missing_ok=True)
-    trace = make(size)
-    with open_store(unready) as store:
-        store.save([(trace, inspect_trace(trace))])
-        store.index_pending()
-    unready.rename(path)
-    return path
 
 
 def _trace(turns: tuple[Turn, ...], name: str) -> Trace:

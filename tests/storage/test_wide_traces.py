@@ -15,7 +15,6 @@ from inspector.errors import StoreError
 from inspector.inspection import Inspection, inspect_trace
 from inspector.model import Chunks, Generation, Part, Role, ToolDefinition, Trace, Turn
 from inspector.model.columns import Column
-from inspector.model.recent import Recent
 from storage import Store, open_store, tables
 from storage.engine import new_engine
 from storage.location import place_of
@@ -263,35 +262,3 @@ def _write(database: str, column: sa.Column[Any], value: bytes, *where: sa.Colum
     with engine.begin() as connection:
         connection.execute(sa.update(column.table).where(*where).values({column: value}))
     engine.dispose()
-
-
-def test_what_was_made_last_is_not_made_again_while_there_is_room() -> None:
-    made: list[int] = []
-
-    def make(number: int) -> int:
-        made.append(number)
-        return number
-
-    recent = Recent(make, lambda number: number, 60)
-    for number in (11, 12, 13, 14, 11, 12):
-        assert recent(number) == number
-    assert made == [11, 12, 13, 14]
-    for number in (15, 11, 12, 15, 13):
-        recent(number)
-    assert made == [11, 12, 13, 14, 15, 13]
-
-
-def test_of_what_is_heavy_the_last_two_are_kept_whatever_light_things_come() -> None:
-    made: list[int] = []
-
-    def make(number: int) -> int:
-        made.append(number)
-        return number
-
-    recent = Recent(make, lambda number: number, 60)
-    for number in (100, 200, *range(1, 15), 200, 100):
-        recent(number)
-    assert made == [100, 200, *range(1, 15)]
-    for number in (300, 100, 200):
-        recent(number)
-    assert made[16:] == [300, 200]
