@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from inspector.errors import StoreError
 from inspector.inspection import Inspection, inspect_trace
 from inspector.model import Part, ToolDefinition, Trace, Turn
+from inspector.model.columns import Column
 from storage import tables
 from storage.engine import blob_pieces
 from storage.many_turns import MANY, MUCH, read_many_turns
@@ -85,10 +86,11 @@ def read_turns(connection: sa.Connection, id_: int, *, after: int = 0) -> tuple[
 def read_inspection(connection: sa.Connection, id_: int, trace: Trace, *, in_columns: bool = False) -> Inspection:
     """The inspection of `trace`, the one with this id; `in_columns` what a wide one holds.
 
-    A trace that is being recorded may have more turns than those its recorder has inspected; it is inspected here then.
+    A trace that is being recorded may have more turns than those its recorder has inspected; it is inspected here then,
+    but for a wide one that is wanted in columns: of that it is the inspection of as many turns as were inspected.
     """
     version, body, size = connection.execute(_BODY, {"id": id_, "long": LONG}).one()
-    if version == NOT_INSPECTED:
+    if version == NOT_INSPECTED and not (in_columns and isinstance(trace.turns, Column)):
         return _inspect(trace)
     texts = texts_of(trace)
     if body is not None:

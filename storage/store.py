@@ -195,7 +195,8 @@ class Store(AsksStatistics, KeepsMarks, SearchesTexts, KeptUp):
         """A trace and its inspection, read together; that of a running trace is made here where it lags behind.
 
         `in_columns` what a wide one holds many of is made where somebody looks, and anew each time: in little memory,
-        for screens that show some of it. Else all of it is made at once, for whoever goes through it.
+        for screens that show some of it. Else all of it is made at once, for whoever goes through it. In columns the
+        inspection of a wide running trace is that of as many turns as its recorder has inspected.
         """
         with self._reads() as connection:
             number = find_id(connection, id)

@@ -23,6 +23,7 @@ from storage.packing.inspections import pack_inspection, unpack_inspection
 from storage.packing.shelf import is_shelf
 from storage.packing.texts import texts_of
 from storage.packing.wide_inspections import read_wide
+from storage.reading import NOT_INSPECTED
 from tests.storage.samples import BAD_CALL, GOOD_CALL, trace
 from tests.storage.strategies import inspections
 from tests.strategies import traces
@@ -130,6 +131,19 @@ def test_a_wide_trace_lives_without_its_store(database: str) -> None:
         assert len(column) == len(entries) > 500
         assert [column[index] for index in range(0, len(entries), 97)] == list(entries[::97])
     assert (got, read) == (WIDE, FOUND)
+
+
+def test_a_wide_trace_that_is_being_recorded_is_not_inspected_anew_for_a_screen(database: str) -> None:
+    begun = replace(WIDE, turns=WIDE.turns[: 2 * MANY])
+    with open_store(database) as store:
+        store.save([(WIDE, FOUND)])
+        body = pack_inspection(inspect_trace(begun), texts_of(begun)).body
+        _write(database, tables.inspection.c.body, body)
+        _write(database, tables.trace.c.inspector_version, NOT_INSPECTED)
+        got, read = store.inspected(1, in_columns=True)
+        assert got == WIDE
+        assert read == inspect_trace(begun)
+        assert store.inspected(1)[1] == FOUND
 
 
 def test_several_threads_look_at_one_trace(store: Store) -> None:
@@ -260,7 +274,7 @@ def test_a_damaged_turn_is_told_when_the_trace_is_read(database: str, column: sa
             store.inspected(1, in_columns=True)
 
 
-def _write(database: str, column: sa.Column[Any], value: bytes, *where: sa.ColumnElement[bool]) -> None:
+def _write(database: str, column: sa.Column[Any], value: bytes | str, *where: sa.ColumnElement[bool]) -> None:
     engine = new_engine(place_of(database))
     with engine.begin() as connection:
         connection.execute(sa.update(column.table).where(*where).values({column: value}))

@@ -14,6 +14,7 @@ from inspector.wire.events import PROMPT_PART
 from ui.views.open_turn import OpenTurn
 
 _Entry = TypeVar("_Entry")
+_MOST_LATE = 200  # turns that are read although they are many: the others before them wait for the recorder
 
 
 def open_turns_of(turns: Mapping[int, Turn], trace: Trace, inspection: Inspection) -> tuple[OpenTurn, ...]:
@@ -24,12 +25,25 @@ def open_turns_of(turns: Mapping[int, Turn], trace: Trace, inspection: Inspectio
 
 
 def continued(trace: Trace, inspection: Inspection, begun: Mapping[int, Turn]) -> tuple[Trace, Inspection]:
-    """A trace with the turns that have begun, which follow those that have ended, and what is sure of them."""
-    added = [one for one in open_turns_of(begun, trace, inspection) if one.number > len(trace.turns)]
-    longer = replace(trace, turns=_joined(trace.turns, tuple(one.turn for one in added)))
-    parts = _joined(inspection.parts, tuple(part for one in added for part in one.parts))
-    found = _joined(inspection.diagnostics, tuple(fault for one in added for fault in one.faults))
+    """A running trace with the turns that have begun, which follow those that have ended, and what is sure of them.
+
+    Of a wide one whose inspection lags behind, the last of the turns that have ended are read too, each by itself.
+    """
+    ended = len(trace.turns)
+    open_ = {number: turn for number, turn in begun.items() if number > ended}
+    read = open_turns_of(_late(trace, inspection) | open_, trace, inspection)
+    longer = replace(trace, turns=_joined(trace.turns, tuple(one.turn for one in read if one.number > ended)))
+    parts = _joined(inspection.parts, tuple(part for one in read for part in one.parts))
+    found = _joined(inspection.diagnostics, tuple(fault for one in read for fault in one.faults))
     return longer, replace(inspection, parts=parts, diagnostics=found)
+
+
+def _late(trace: Trace, inspection: Inspection) -> dict[int, Turn]:
+    """The last turns, by number, of those that a column holds and nobody has inspected."""
+    if not isinstance(trace.turns, Column):
+        return {}
+    known, count = inspection.parts[-1].turn if inspection.parts else 0, len(trace.turns)
+    return {number: trace.turns[number - 1] for number in range(max(known, count - _MOST_LATE) + 1, count + 1)}
 
 
 class _Joined(Column[_Entry]):

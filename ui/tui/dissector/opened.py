@@ -59,7 +59,7 @@ def opened(store: Store, *, id: int) -> Opened:
     trace, inspection = store.inspected(id, in_columns=True)
     marks = store.marks([id]).get(id, ())
     begun = store.open_turns(id) if summary.running else {}
-    if begun:
+    if summary.running:
         trace, inspection = continued(trace, inspection, begun)
     dissection = Dissection(trace, inspection).prepared()  # while nobody waits
     return Opened(summary, dissection, marks, len(begun))

@@ -57,7 +57,8 @@ def sample_of(store: Store, *, id: int, place: Location | None) -> Sample | None
     turn = trace.turns[number - 1]
     first = bisect_left(inspection.parts, number, key=lambda one: one.turn)
     of_turn = (inspection.parts[index] for index in range(first, len(inspection.parts)))
-    stored = next(one for one in of_turn if one.part == TEXT)
+    unread = PartInspection(number, TEXT, inspection.format, ())  # of a running trace that nobody has inspected so far
+    stored = next((one for one in of_turn if (one.turn, one.part) == (number, TEXT)), unread)
     prompt = turn.part(PROMPT_PART)
     wrong = [one for one in inspection.diagnostics if one.location.turn == number and one.location.part == TEXT]
     return Sample(
