@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.errors import StoreError
@@ -24,6 +24,7 @@ from storage.packing.shelf import is_shelf
 from storage.packing.texts import texts_of
 from storage.packing.wide_inspections import read_wide
 from storage.reading import NOT_INSPECTED
+from tests.examples import in_the_gate
 from tests.storage.samples import BAD_CALL, GOOD_CALL, trace
 from tests.storage.strategies import inspections
 from tests.strategies import traces
@@ -49,7 +50,7 @@ def _tiny(patch: pytest.MonkeyPatch, size: int) -> None:
     patch.setattr("storage.many_turns._ROOM", size)
 
 
-@settings(max_examples=300)
+@in_the_gate(120)  # each is packed and read twice
 @given(traces(), inspections(), st.integers(1, 200))
 def test_a_wide_inspection_comes_back(made: Trace, inspection: Inspection, size: int) -> None:
     texts = texts_of(made)
@@ -66,7 +67,7 @@ def test_a_wide_inspection_comes_back(made: Trace, inspection: Inspection, size:
         assert pack_inspection(read, texts) == packed
 
 
-@settings(max_examples=200)
+@in_the_gate(60)  # each is written and read twice
 @given(traces(), inspections(), st.integers(1, 200))
 def test_a_wide_trace_comes_back_from_a_store(shared: Store, made: Trace, inspection: Inspection, size: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
@@ -84,7 +85,7 @@ def test_a_wide_trace_comes_back_from_a_store(shared: Store, made: Trace, inspec
         assert repr(read) == repr(inspection)
 
 
-@settings(max_examples=100)
+@in_the_gate(30)  # each is written and read
 @given(traces())
 def test_texts_are_the_same_where_turns_are_a_column(shared: Store, made: Trace) -> None:
     with pytest.MonkeyPatch.context() as patch:
