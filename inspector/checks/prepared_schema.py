@@ -18,8 +18,13 @@ from inspector.rules import schema as rules
 MOST_VIOLATIONS = 50
 """How many violations of one call are told."""
 
-_VERDICT_WORK = 100_000  # subschemas with references written out; a millisecond or two
-_REASON_WORK = 10_000  # reasons copy values and nest, so they get less
+_LARGEST_SCHEMA = 100_000  # steps that a schema may take on a single value
+_LARGEST_EXPLAINED = 10_000  # reasons copy parts of the schema
+_VERDICT_STEPS = 2_000_000  # about 0.1 us each
+_RECURSIVE_STEPS = 100_000  # recursive schemas multiply with the depth of the value
+_REASON_STEPS = 20_000  # a reason costs about 15 us, and the library collects all of them before it gives the first
+_RECURSIVE_WORK = "the schema refers to itself in a way that multiplies with the depth of the arguments"
+_TOO_MUCH_WORK = f"checking arguments of this size by a schema of this size takes more than {_VERDICT_STEPS:,} steps"
 _FORMAT = '"format": "'  # stands in the text of every schema that names a format
 
 
@@ -50,30 +55,39 @@ class PreparedSchema:
         if self._validator is None or self._work is None:
             return ()
         try:
-            if self._work.is_recursive:
-                self._work.on(value, _VERDICT_WORK)
+            self._work.check(value, _RECURSIVE_STEPS if self._work.is_recursive else _VERDICT_STEPS)
             if self._validator.is_valid(value):
                 return ()
-            if self._work.size > _REASON_WORK:
+            if not self._is_explainable(self._work, value):
                 return (Violation("schema", (), None),)
             found = tuple(self._told(islice(self._validator.iter_errors(value), MOST_VIOLATIONS)))
         except TooMuchWorkError:
-            return Refusal("the schema refers to itself in a way that multiplies with the depth of the arguments")
+            return Refusal(_RECURSIVE_WORK if self._work.is_recursive else _TOO_MUCH_WORK)
         except ValueError as error:
             return Refusal(f"the schema library refused it ({error})")
         return found or (Violation("schema", (), None),)
 
     def format_mismatches(self, value: Json) -> tuple[Violation, ...]:
         """Strings that lack the format that the schema names for them."""
-        if self._formats is None or self._work is None or self._work.is_recursive or self._work.size > _REASON_WORK:
+        if self._formats is None or self._work is None or self._work.is_recursive:
             return ()
         try:
-            if self._formats.is_valid(value):
+            self._work.check(value, _VERDICT_STEPS)
+            if self._formats.is_valid(value) or not self._is_explainable(self._work, value):
                 return ()
             found = islice(self._formats.iter_errors(value), MOST_VIOLATIONS)
             return tuple(one for one in self._told(found) if one.keyword == "format")
-        except ValueError:
+        except (TooMuchWorkError, ValueError):
             return ()
+
+    @staticmethod
+    def _is_explainable(work: SchemaWork, value: Json) -> bool:
+        """Whether the library's reasons for a value that does not fit stay within bounds."""
+        try:
+            work.check(value, _REASON_STEPS)
+        except TooMuchWorkError:
+            return False
+        return work.size <= _LARGEST_EXPLAINED
 
     def _told(self, errors: Iterable[Any]) -> Iterator[Violation]:
         return (violation_of(error, self.schema) for error in errors)
@@ -148,4 +162,4 @@ def _bounded_work(schema: Json) -> SchemaWork | None:
         work = SchemaWork(schema)
     except TooMuchWorkError:
         return None
-    return work if work.size <= _VERDICT_WORK else None
+    return work if work.size <= _LARGEST_SCHEMA else None

@@ -1,12 +1,15 @@
 """How much work a schema may cause: references that multiply are found before anything is checked.
 
-`{"allOf": [{"$ref": "#/$defs/b"}, {"$ref": "#/$defs/b"}]}`, chained twenty times, is a million checks in a few lines.
-What is counted here is at least the checks that a validator makes: every subschema as often as references lead to it.
+`{"allOf": [{"$ref": "#/$defs/b"}, {"$ref": "#/$defs/b"}]}`, chained twenty times, is a million checks in a few lines,
+and a `contains` with 1,000 alternatives costs 40 million on an array of 40,000 numbers. What is counted here is at
+least the checks that a validator makes: every subschema as often as references lead to it, on each value that it
+applies to. One step is one subschema on one value; required names, constants and long strings count as their share.
 """
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import TypeAlias
 
 from inspector.model import Json
@@ -21,6 +24,9 @@ _ANY_ITEM = ("items", "additionalItems", "unevaluatedItems", "contains", "prefix
 _ANY = frozenset((*_ANY_PROPERTY, *_ANY_ITEM))
 _BELOW = _ANY | {"properties", "patternProperties"}
 _REFERENCES = frozenset(("$ref", "$dynamicRef", "$recursiveRef"))
+_CONSTANTS_A_STEP = 10  # comparing a constant costs about a tenth of applying a subschema
+_CHARACTERS_A_STEP = 100  # a pattern or a comparison reads a string this fast
+_MOST_LOOKS = 100_000  # subschemas that the exact count itself visits: about a tenth of a second
 _WALKED_AGAIN = 3  # `unevaluated...` walks all that stands beside it again, measured as 2.6 times
 
 Schema: TypeAlias = dict[str, Json]
@@ -53,14 +59,16 @@ class _Reached:
 class SchemaWork:
     """The work that a schema causes. Raises TooMuchWorkError where it nests deeper than DEPTH.
 
-    `size` is the number of its subschemas with every reference written out, recursive ones once; `is_recursive` says
-    that there are such, so that the work depends on the value.
+    `size` is the number of steps that one value takes where every subschema applies to it, with every reference written
+    out, recursive ones once; `is_recursive` says that there are such, so that the product with the value's size is no
+    bound.
     """
 
     def __init__(self, schema: Json) -> None:
         self._root = schema
         self._named: dict[str, list[Schema]] = {}
         self._sizes: dict[int, int] = {}
+        self._own: dict[int, int] = {}
         self._open: set[int] = set()
         self.is_recursive = False
         for node in _objects(schema):
@@ -70,9 +78,14 @@ class SchemaWork:
                     self._named.setdefault(name.removeprefix("#"), []).append(node)
         self.size = self._size(schema, 0)
 
-    def on(self, value: Json, limit: int) -> None:
-        """Raises TooMuchWorkError where checking `value` takes more than `limit` steps."""
-        steps = 0
+    def check(self, value: Json, limit: int) -> None:
+        """Raises TooMuchWorkError where checking `value` takes more than `limit` steps, or too long to count them."""
+        if self.is_recursive or self.size * _value_size(value, limit // self.size) > limit:
+            self._count(value, limit)
+
+    def _count(self, value: Json, limit: int) -> None:
+        """Counts the steps exactly, value by value, up to `limit`."""
+        steps = looks = 0
         pending: list[tuple[Json, Counter[int], dict[int, Schema]]] = [
             (value, Counter({id(self._root): 1}), {id(self._root): self._root} if isinstance(self._root, dict) else {})
         ]
@@ -80,21 +93,31 @@ class SchemaWork:
             here, counts, nodes = pending.pop()
             reached = [_Reached(node, counts[key]) for key, node in nodes.items()]
             members, items = (here if isinstance(here, dict) else {}), (here if isinstance(here, list) else [])
+            length = _own_size(here)
             below: dict[str | int, tuple[Counter[int], dict[int, Schema]]] = {}
             for one in reached:
-                steps += one.times
-                if steps > limit or len(reached) > limit:
+                looks += 1
+                steps += one.times * self._own_work(one.schema) * length
+                if steps > limit or looks > _MOST_LOOKS:
                     raise TooMuchWorkError
                 for inner in self._in_place(one.schema):
                     if not one.is_within(inner):
                         reached.append(_Reached(inner, one.times, one))
-                for label, inner in _below(one.schema, members, len(items)):
+                for label, inner in islice(_below(one.schema, members, len(items)), _MOST_LOOKS):
+                    looks += 1
                     counter, known = below.setdefault(label, (Counter(), {}))
                     counter[id(inner)] += one.times
                     known[id(inner)] = inner
             for label, (counter, known) in below.items():
                 child = members[label] if isinstance(label, str) else items[label]
                 pending.append((child, counter, known))
+
+    def _own_work(self, node: Schema) -> int:
+        """The steps of a subschema itself, without those that it holds."""
+        key = id(node)
+        if key not in self._own:
+            self._own[key] = 1 + _names_required(node) + _constants(node) // _CONSTANTS_A_STEP
+        return self._own[key]
 
     def _size(self, node: Json, depth: int) -> int:
         if not isinstance(node, dict):
@@ -108,7 +131,7 @@ class SchemaWork:
         if depth > DEPTH:
             raise TooMuchWorkError
         self._open.add(key)
-        here = 1
+        here = self._own_work(node)
         for inner in self._in_place(node):
             here += self._size(inner, depth + 1)
         if "unevaluatedProperties" in node or "unevaluatedItems" in node:
@@ -140,6 +163,40 @@ class SchemaWork:
         ending = name.rpartition("/")[2]
         found = [node for known, nodes in self._named.items() if known.endswith(ending) for node in nodes]
         return found if name and found else [_ELSEWHERE] if place else []
+
+
+def _value_size(value: Json, enough: int) -> int:
+    """The number of values within `value`, itself included, long strings as several; stops beyond `enough`."""
+    size, pending = 0, [value]
+    while pending and size <= enough:
+        here = pending.pop()
+        size += _own_size(here)
+        if isinstance(here, dict):
+            pending += here.values()
+        elif isinstance(here, list):
+            pending += here
+    return size
+
+
+def _own_size(value: Json) -> int:
+    """How much there is to read of a value itself, without the values that it holds."""
+    if isinstance(value, str):
+        return 1 + len(value) // _CHARACTERS_A_STEP
+    return 1 + sum(map(len, value)) // _CHARACTERS_A_STEP if isinstance(value, dict) else 1
+
+
+def _names_required(node: Schema) -> int:
+    """The names that `required` and its conditional forms list: each is looked up, and reported where it is missing."""
+    required, dependent = node.get("required"), node.get("dependentRequired", node.get("dependencies"))
+    listed = [required, *(dependent.values() if isinstance(dependent, dict) else ())]
+    return sum(len(one) for one in listed if isinstance(one, list)) + (
+        len(dependent) if isinstance(dependent, dict) else 0
+    )
+
+
+def _constants(node: Schema) -> int:
+    """The size of what `enum` and `const` name."""
+    return sum(_value_size(node[key], 1_000_000) for key in ("enum", "const") if key in node)
 
 
 def at_pointer(root: Json, pointer: str) -> Json:
@@ -180,7 +237,7 @@ def _schemas_in(inner: Json) -> Iterator[Schema]:
 
 def _below(node: Schema, members: Mapping[str, Json], items: int) -> Iterator[tuple[str | int, Schema]]:
     """The subschemas that look at parts of the value, each with the key or index of the part."""
-    for key in ("additionalProperties", "unevaluatedProperties"):
+    for key in _ANY_PROPERTY:  # propertyNames looks at the names, of which there are as many
         inner = node.get(key)
         if isinstance(inner, dict):
             yield from ((name, inner) for name in members)

@@ -98,3 +98,58 @@ def test_many_rows_are_checked_however_many_there_are() -> None:
     schema: Json = {"type": "object", "properties": {"a": {"items": {"type": "object"}}}}
     found = found_in(schema, '{"a": [' + "{}, " * 600 + "1]}")
     assert [(one.rule.code, one.fault.path) for one in found.diagnostics] == [("S202", "/a/600")]
+
+
+LARGE = 20_000
+NUMBERS = list(range(LARGE))
+ALTERNATIVES: list[Json] = [{"const": -number - 1} for number in range(1_000)]
+OVERSIZED: list[Any] = [
+    pytest.param({"contains": {"anyOf": ALTERNATIVES}}, NUMBERS, id="contains"),
+    pytest.param({"items": {"anyOf": ALTERNATIVES}}, NUMBERS, id="items anyOf"),
+    pytest.param({"items": {"oneOf": ALTERNATIVES}}, NUMBERS, id="items oneOf"),
+    pytest.param({"items": {"allOf": [{"not": one} for one in ALTERNATIVES]}}, NUMBERS, id="items allOf not"),
+    pytest.param({"items": {"enum": [-number - 1 for number in range(5_000)]}}, NUMBERS, id="items enum"),
+    pytest.param({"items": {"required": [f"k{number}" for number in range(5_000)]}}, [{}] * LARGE, id="required"),
+    pytest.param(
+        {"items": {"dependentRequired": {f"k{number}": ["z"] for number in range(5_000)}}},
+        [{"q": 1}] * LARGE,
+        id="dependentRequired",
+    ),
+    pytest.param(
+        {"patternProperties": {f"^x{number}": {"type": "string"} for number in range(500)}},
+        {f"k{number}": number for number in NUMBERS},
+        id="patternProperties",
+    ),
+    pytest.param(
+        {"propertyNames": {"anyOf": ALTERNATIVES}}, {f"k{number}": number for number in NUMBERS}, id="propertyNames"
+    ),
+    pytest.param({"items": {"allOf": [{"pattern": f"a.*b{n}"} for n in range(300)]}}, ["ab" * 5_000] * 300, id="text"),
+    pytest.param({"items": {"$ref": "#/$defs/d0"}, **doubled(9, "anyOf")}, NUMBERS, id="references"),
+]
+
+
+@pytest.mark.parametrize(("schema", "value"), OVERSIZED)
+def test_a_large_value_under_a_large_schema_is_reported_as_not_checked(schema: Json, value: Json) -> None:
+    parameters: Json = {"type": "object", "properties": {"a": schema}, "$defs": doubled(9, "anyOf")["$defs"]}
+    found = found_in(parameters, json.dumps({"a": value}))
+    assert [one.rule.code for one in found.diagnostics] == ["S210"]
+    assert "2,000,000 steps" in found.diagnostics[0].fault.message
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        ({"items": {"type": "integer"}}, NUMBERS),
+        ({"items": {"properties": {"city": {"enum": [f"c{n}" for n in range(300)]}}}}, [{"city": "c7"}] * 2_000),
+        (
+            {"items": {"type": "object", "required": ["x"], "properties": {"x": {"type": "number"}}}},
+            [{"x": 1.5}] * 10_000,
+        ),
+    ],
+)
+def test_a_large_value_that_its_schema_checks_in_few_steps_is_checked(schema: Json, value: list[Json]) -> None:
+    parameters: Json = {"type": "object", "properties": {"a": schema}}
+    assert not found_in(parameters, json.dumps({"a": value})).diagnostics
+    wrong = found_in(parameters, json.dumps({"a": [*value, {"city": 1, "x": []}]})).diagnostics
+    assert len(wrong) == 1
+    assert wrong[0].rule.code in {"S202", "S204", "S205"}
