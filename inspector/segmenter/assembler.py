@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 import msgspec
 
@@ -12,8 +13,15 @@ from inspector.rules.recording import INVALID_UTF8, NUL_CHARACTER
 from inspector.segmenter.events import Flagged, ParseEvent, SpanClosed, SpanOpened
 from inspector.segmenter.readings import Reading, SpanReader
 from inspector.segmenter.table import SECTION
-from inspector.segmenter.wording import unterminated
+from inspector.segmenter.wording import call_in_open_reasoning, open_reasoning, unterminated
 from inspector.text import Range, lone_surrogates
+
+
+class _CallInReasoning(NamedTuple):
+    """A call that stands whole in reasoning which never closed: its opening marker, and what it says."""
+
+    opener: Range
+    reading: Reading
 
 
 class Assembler:
@@ -59,15 +67,15 @@ class Assembler:
     def _close(self, event: SpanClosed) -> None:
         span, text = event.span, event.inner_text
         kind = span.kind
-        complete = True
+        complete, calls_before = True, len(self.calls)
         if event.reading is not None:
             span, complete = self._keep(event.reading, event)
         for read_kind, reader in self._readers if event.reading is None else ():
             if read_kind is kind:
-                span, complete = self._keep(reader(event), event)
+                span, complete = self._keep(self._read(reader, event), event)
                 break
-        if event.wanted and not (kind is SpanKind.TOOL_CALL and not text.strip()):
-            self.faults.append(unterminated(event, complete=complete, repeats=self._repeated_by(event)))
+        if event.wanted:
+            self._not_closed(event, complete=complete, holds_calls=len(self.calls) > calls_before)
         if event.call is None and (not text.isascii() or "\x00" in text):
             self.faults += character_faults(text, span.inner.start)
         if kind is SpanKind.TOOL_CALL:
@@ -80,6 +88,48 @@ class Assembler:
             self._turn_ends()
         self.spans.append(span)
         self._opened = None
+
+    def _not_closed(self, event: SpanClosed, *, complete: bool, holds_calls: bool) -> None:
+        """Report a span whose closing marker is missing; a call span without text is reported elsewhere."""
+        if event.span.kind is SpanKind.REASONING and holds_calls:
+            self.faults.append(open_reasoning(event))
+        elif event.span.kind is not SpanKind.TOOL_CALL or event.inner_text.strip():
+            self.faults.append(unterminated(event, complete=complete, repeats=self._repeated_by(event)))
+
+    def _read(self, reader: SpanReader, event: SpanClosed) -> Reading:
+        """What a closed span holds; reasoning that never closed also gives the whole calls in it.
+
+        The model meant such a call, and only forgot to close its reasoning: DESIGN.md, section 3, decides so.
+        """
+        reading = reader(event)
+        if event.span.kind is not SpanKind.REASONING or not event.wanted or not reading.children:
+            return reading
+        calls = self._calls_in(reading.children, event)
+        if not calls:
+            return reading
+        listed = {call.opener.start for call in calls}
+        others = [fault for fault in reading.faults if fault.range.start not in listed]
+        return msgspec.structs.replace(
+            reading,
+            calls=tuple(call for one in calls for call in one.reading.calls),
+            faults=(*others, *(call_in_open_reasoning(one.opener, event) for one in calls)),
+        )
+
+    def _calls_in(self, children: Iterable[Span], event: SpanClosed) -> list["_CallInReasoning"]:
+        """The spans of complete, well-formed calls among `children`, as the format's own reader of calls reads them."""
+        reader = dict(self._readers).get(SpanKind.TOOL_CALL)
+        found: list[_CallInReasoning] = []
+        if reader is None:
+            return found
+        for span in children:
+            if span.kind is SpanKind.TOOL_CALL:
+                inner = span.inner.moved(-event.span.inner.start).of(event.inner_text)
+                reading = reader(SpanClosed(span, inner))
+                if reading.calls and all(call.valid for call in reading.calls):
+                    found.append(
+                        _CallInReasoning(Range(span.range.start, max(span.inner.start, span.range.start + 1)), reading)
+                    )
+        return found
 
     def _keep(self, reading: Reading, event: SpanClosed) -> tuple[Span, bool]:
         """Keep what a closed span holds; the span with its children, and whether its content is complete."""

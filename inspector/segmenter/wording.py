@@ -82,6 +82,29 @@ def marker_fault(rule: Rule, marker: str, place: Range, wanted: str) -> Fault:
     raise AssertionError(f"no marker breaks {rule}")
 
 
+def call_in_open_reasoning(opener: Range, closed: SpanClosed) -> Fault:
+    """The fault of a whole call at `opener`, inside reasoning that never closed: it counts as a call all the same."""
+    return Fault(
+        markers.CALL_INSIDE_REASONING,
+        opener,
+        f"This reasoning holds a complete call, and no `{closed.wanted}` closes it. It counts as a call; a server with "
+        "a reasoning parser keeps all of it as reasoning and returns no call.",
+        f"Close the reasoning with `{closed.wanted}` before the call.",
+        Fix((Edit(Range(opener.start, opener.start), f"{closed.wanted}\n"),), safe=False),
+    )
+
+
+def open_reasoning(closed: SpanClosed) -> Fault:
+    """The fault of reasoning that never closed and holds a whole call: at what opened it."""
+    start = closed.span.range.start
+    return Fault(
+        markers.UNTERMINATED_SPAN,
+        Range(start, max(closed.span.inner.start, start + 1)),
+        f"This reasoning is not closed: `{closed.wanted}` is missing, and a call follows inside it.",
+        f"Write `{closed.wanted}` before the call.",
+    )
+
+
 def unterminated(closed: SpanClosed, *, complete: bool, repeats: Span | None = None) -> Fault:
     """The fault of a span without its closing marker.
 
