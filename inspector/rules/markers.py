@@ -56,9 +56,10 @@ CALL_INSIDE_REASONING = Rule(
     "call-inside-reasoning",
     Severity.WARNING,
     "A call is drafted inside reasoning.",
-    "Inside closed reasoning it is a draft and not a call. A server without a reasoning parser executes it all the same, "
-    "and one whose parser reads calls first loses the real one. In reasoning that never closes, a complete call counts "
-    "as a call, since the model meant it; a server with a reasoning parser keeps it as reasoning and returns no call.",
+    "Inside closed reasoning it is a draft and not a call. A server without a reasoning parser executes it all the "
+    "same, and one whose parser reads calls first loses the real one. In reasoning that never closes, a complete call "
+    "counts as a call, since the model meant it; a server with a reasoning parser keeps it as reasoning and returns no "
+    "call.",
     "Turn on the server's reasoning parser, and look whether the real call follows. If the reasoning never closes, the "
     "agent will wait in vain: make the model close it before it calls.",
     bad='<think>I will send <tool_call>{"name": "f", "arguments": {}}</tool_call></think>',
