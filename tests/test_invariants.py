@@ -1,6 +1,7 @@
 """The seven invariants of the core, over every registered format."""
 
 import json
+import re
 from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise
@@ -14,7 +15,7 @@ from inspector.formats.api.parser import ApiOrText
 from inspector.formats.format import Format
 from inspector.formats.registry import find_format, formats
 from inspector.json_scanner import read_json
-from inspector.model import Json, Role
+from inspector.model import Json, Role, SpanKind
 from inspector.segmentation import Segmentation, Segmenter, segment
 from inspector.segmenter.events import ParseEvent, SpanClosed, SpanExtended, SpanOpened
 from inspector.segmenter.machine import Machine
@@ -179,3 +180,22 @@ def test_valid_json_reads_as_the_standard_library_reads_it(value: Json, indent: 
     reading = read_json(text)
     assert reading.strict
     assert reading.nodes[0].value() == json.loads(text)
+
+
+@FORMATS
+@FEW
+@given(data=st.data(), prompt=PROMPTS)
+def test_markup_holds_nothing_but_markers(dialect: Format, data: st.DataObject, prompt: str) -> None:
+    if not isinstance(dialect.new_parser(), Machine):
+        return  # the brackets and keys of an API's JSON are markup too
+    text = data.draw(hostile(dialect.name))
+    for span in segment(text, dialect.name, prompt=prompt).spans:
+        if span.kind is SpanKind.MARKUP and span.label != "turn_header":
+            assert not without_markers(dialect.name).sub("", span.range.of(text)).strip()
+
+
+@cache
+def without_markers(name: str) -> re.Pattern[str]:
+    parser = find_format(name).new_parser()
+    assert isinstance(parser, Machine)
+    return re.compile("|".join(map(re.escape, sorted(parser.markers, key=lambda one: (-len(one), one)))))

@@ -5,13 +5,21 @@ ChatML: `<|im_start|>role\n ... <|im_end|>\n` (NousResearch Hermes 2 and 3, Qwen
 Gemma: `<start_of_turn>role\n ... <end_of_turn>\n`.
 """
 
+from dataclasses import replace
+
 from inspector.model import SpanKind
-from inspector.segmenter.table import HOME, ROLE, Cut, State, Transition
+from inspector.rules.markers import SPECIAL_TOKEN_LEAK
+from inspector.segmenter.ahead import Ahead, OneOf, Run, Unless
+from inspector.segmenter.table import HERE, HOME, ROLE, Cut, State, Transition
 
 _LINE_HEADERS = ("<|im_start|>", "<start_of_turn>")
 _LLAMA_HEADER = "<|start_header_id|>"
-_ENDS = ("<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|end_of_text|>", "<|endoftext|>", "<end_of_turn>", "</s>")
+_ENDS = ("<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|end_of_text|>", "<|endoftext|>", "<end_of_turn>")
 _BEGINNINGS = ("<|begin_of_text|>", "<s>", "<bos>")
+_HEADER_FOLLOWS = Ahead(Run(r"\s"), ("<|", "<start_of_turn>", "[INST]", "[SYSTEM_PROMPT]", "[AVAILABLE_TOOLS]"))
+TURN_IS_OVER = Ahead(OneOf((Run(r"\s"), ("<", "[")), (Run(r"\s"), Unless(r"[\s\S]"))))
+"""What follows the token that ends a turn: the end of the text, or another marker."""
+_TURN_END = "turn_end"
 
 ROLE_HOMES = {
     "system": "system",
@@ -30,9 +38,38 @@ ROLE_HOMES = {
 TURN_TRANSITIONS = (
     *(Transition(marker, Cut.BEFORE, "turn_header") for marker in _LINE_HEADERS),
     Transition(_LLAMA_HEADER, Cut.BEFORE, "llama_header"),
-    *(Transition(marker, Cut.BEFORE, "turn_end") for marker in (*_ENDS, *_BEGINNINGS)),
+    *(Transition(marker, Cut.BEFORE, _TURN_END) for marker in _ENDS),
+    Transition("</s>", Cut.BEFORE, _TURN_END, ahead=TURN_IS_OVER),
+    *(Transition(marker, Cut.BEFORE, _TURN_END, ahead=_HEADER_FOLLOWS) for marker in _BEGINNINGS),
 )
-"""The ways out of any state by a token of the chat template."""
+"""The ways out of any state by a token of the chat template.
+
+`<s>` and `</s>` are HTML too, and a text may speak of any of these tokens, so one that begins a text counts only before
+a header, and `</s>` only where the turn is over: at the text's end, or before another marker.
+"""
+
+
+def flagged(ways: tuple[Transition, ...], tokens: tuple[str, ...]) -> tuple[Transition, ...]:
+    """The same ways; where one of `tokens` does not count, since something else follows it, that is reported.
+
+    `tokens` are special tokens of that very model's template: their text is that of the token.
+    """
+    return tuple(replace(way, otherwise=_leaked(way)) if way.marker in tokens and way.ahead else way for way in ways)
+
+
+def out_of_reasoning(ways: tuple[Transition, ...]) -> tuple[Transition, ...]:
+    """The ways out of reasoning, where the end of a turn counts only if the turn is over there."""
+    return tuple(
+        replace(way, ahead=TURN_IS_OVER, otherwise=_leaked(way))
+        if way.target == _TURN_END and way.ahead is None
+        else way
+        for way in ways
+    )
+
+
+def _leaked(way: Transition) -> Transition:
+    return Transition(way.marker, Cut.NOWHERE, HERE, SPECIAL_TOKEN_LEAK)
+
 
 _TO_ROLE = Transition("(anything else)", Cut.BEFORE, ROLE, width=0)
 _TO_HOME = Transition("(anything else)", Cut.BEFORE, HOME, width=0)
@@ -55,7 +92,7 @@ TURN_STATES = (
         other_goes=_TO_ROLE,
     ),
     State("llama_header_end", SpanKind.MARKUP, (), label="turn_header", other=r"[^\n]", other_goes=_TO_ROLE),
-    State("turn_end", SpanKind.MARKUP, (), label="turn_end", other=r"[^\n]", other_goes=_TO_HOME),
+    State(_TURN_END, SpanKind.MARKUP, (), label="turn_end", other=r"[^\n]", other_goes=_TO_HOME),
     State("marker", SpanKind.MARKUP, (), label="marker", other=r"[\s\S]", other_goes=_TO_HOME),
 )
 """The states of the template's own tokens; `marker` holds a stray marker that stands alone."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES, TURN_TRANSITIONS
+from inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES, TURN_TRANSITIONS, flagged, out_of_reasoning
 from inspector.formats.reasoning_tags import OTHER_TAGS, THINK_TAGS, ReasoningTag
 from inspector.model import SpanKind
 from inspector.rules import markers as rules
@@ -70,6 +70,7 @@ def dialect_table(
     reasoning: Iterable[ReasoningTag] = THINK_TAGS,
     definitions: Iterable[Enclosed] = (),
     turns: Iterable[Transition] = TURN_TRANSITIONS,
+    special_tokens: Iterable[str] = (),
     turn_states: Iterable[State] = TURN_STATES,
     homes: dict[str, str] = ROLE_HOMES,
     default_home: str = "text",
@@ -82,11 +83,12 @@ def dialect_table(
     `calls` are the ways into its call states, `call_states` makes those states (and any more that the dialect has) from
     all ways; `call_closers` are the closing markers of calls, which are stray in a text. `results` become states named
     `result OPENER`, `reasoning` such named `reasoning OPENER`, `definitions` such named `definitions OPENER`. A model's
-    own turn is in state `text`, those of others are `system`, `user` and `tool`; `homes`, `default_home`,
+    own turn is in state `text`, those of others are `system`, `user` and `tool`; `special_tokens` are those among
+    `turns` that this model's tokenizer knows, which are reported where they are text; `homes`, `default_home`,
     `headless` and `tails` are as in Table. Raises ValueError where the table does not agree with itself.
     """
     calls, tags = tuple(calls), tuple(reasoning)
-    results, definitions, turns = tuple(results), tuple(definitions), tuple(turns)
+    results, definitions, turns = tuple(results), tuple(definitions), flagged(tuple(turns), tuple(special_tokens))
     into_results = tuple(opening(one.opener, f"result {one.opener}") for one in results)
     stray = dict.fromkeys((*(tag.closer for tag in tags), *call_closers, *(one.closer for one in results)))
     taken = {way.marker for way in (*calls, *into_results, *turns)}
@@ -212,7 +214,7 @@ def _reasoning(tag: ReasoningTag, known: set[str], turns: tuple[Transition, ...]
             Transition(tag.closer, Cut.AFTER, HOME),
             *((Transition(variant, Cut.AFTER, HOME, rules.WRONG_BRACKET_VARIANT),) if variant in known else ()),
             Transition(tag.opener, Cut.NOWHERE, HERE, rules.NESTED_SPAN),
-            *(way for way in turns if not tag.closer.startswith(way.marker)),
+            *(way for way in out_of_reasoning(turns) if not tag.closer.startswith(way.marker)),
         ),
         label=tag.label,
         opener=tag.opener,

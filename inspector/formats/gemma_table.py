@@ -56,5 +56,6 @@ def gemma_table(
         reasoning=reasoning,
         definitions=(declaration,),
         turns=_TURNS,
+        special_tokens=("<bos>",),
         turn_states=TURN_STATES,
     )

@@ -219,7 +219,9 @@ class Machine(PayloadReading):
         wanted = transition.expects or self._state.closer
         if transition.rule is WRONG_OPENER:
             wanted = transition.expects or self._target(transition, "").opener
-        if transition.rule is SPECIAL_TOKEN_LEAK:
+        if transition.rule is SPECIAL_TOKEN_LEAK and transition.cut is Cut.NOWHERE:
+            wanted = ""
+        elif transition.rule is SPECIAL_TOKEN_LEAK:
             marker, place = self._opener
             wanted = self._target(transition, "").opener
         self._events.append(Flagged(marker_fault(transition.rule, marker, place, wanted)))

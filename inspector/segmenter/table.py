@@ -44,8 +44,9 @@ class Transition:
 
     `marker` is literal text. Its first `lead` characters (a line's end, say) still belong to what stands before it; of
     the rest, `width` characters are taken (all of them by default, none for a mere look ahead); `taken` is their
-    number. `ahead` must follow the marker, else it is no marker. `rule` is the rule that taking this way breaks,
-    `expects` what belongs there instead, in words, where that is not the state's closer.
+    number. `ahead` must follow the marker; where it does not, `otherwise` is taken, and without it this is no marker.
+    `rule` is the rule that taking this way breaks, `expects` what belongs there instead, in words, where that is not
+    the state's closer.
     """
 
     marker: str
@@ -56,6 +57,7 @@ class Transition:
     lead: int = 0
     ahead: Ahead | None = None
     expects: str = ""
+    otherwise: "Transition | None" = None
     taken: int = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -231,7 +233,7 @@ def _common(one: str, other: str) -> int:
 def _shorter(way: Transition, ways: Iterable[Transition]) -> tuple[Transition, ...]:
     """The ways whose markers `way`'s begins with, longest first: they count where its look ahead fails."""
     found = (one for one in ways if one is not way and way.marker.startswith(one.marker))
-    return tuple(sorted(found, key=lambda one: -len(one.marker)))
+    return (*((way.otherwise,) if way.otherwise else ()), *sorted(found, key=lambda one: -len(one.marker)))
 
 
 def _reach(way: Transition) -> int:

@@ -41,13 +41,7 @@ def marker_fault(rule: Rule, marker: str, place: Range, wanted: str) -> Fault:
             "the call here.",
         )
     if rule is markers.SPECIAL_TOKEN_LEAK:
-        return Fault(
-            rule,
-            place,
-            f"The special token `{marker}` stands where `{wanted}` belongs: a call follows it.",
-            f"Write `{wanted}`.",
-            Fix((Edit(place, wanted),), safe=False),
-        )
+        return _leaked_token(marker, place, wanted)
     if rule is markers.INVENTED_RESULT:
         return Fault(
             rule,
@@ -80,6 +74,18 @@ def marker_fault(rule: Rule, marker: str, place: Range, wanted: str) -> Fault:
             f"Begin the call with `{wanted}`.",
         )
     raise AssertionError(f"no marker breaks {rule}")
+
+
+def _leaked_token(marker: str, place: Range, wanted: str) -> Fault:
+    if not wanted:
+        message = (
+            f"The special token `{marker}` is in the middle of a text and is read as text; a server that stops or "
+            "splits at special tokens cuts the answer here."
+        )
+        return Fault(markers.SPECIAL_TOKEN_LEAK, place, message)
+    message = f"The special token `{marker}` stands where `{wanted}` belongs: a call follows it."
+    fix = Fix((Edit(place, wanted),), safe=False)
+    return Fault(markers.SPECIAL_TOKEN_LEAK, place, message, f"Write `{wanted}`.", fix)
 
 
 def call_in_open_reasoning(opener: Range, closed: SpanClosed) -> Fault:

@@ -69,6 +69,7 @@ def hermes_table(
         reasoning=HERMES_TAGS,
         turns=(*TURN_TRANSITIONS, *turns),
         turn_states=(*TURN_STATES, *turn_states),
+        special_tokens=("<|begin_of_text|>",),
         headless="headless",
         tails=tails,
         cut_openers=cut_openers,

@@ -85,5 +85,6 @@ LLAMA3_TABLE = dialect_table(
     ),
     call_states=_states,
     call_closers=(FUNCTION_CLOSER,),
+    special_tokens=("<|begin_of_text|>",),
 )
 """Calls joined by `;` are spans of their own, with the separator between them as markup."""

@@ -6,7 +6,7 @@ Small 3.2, Devstral and Ministral 3 (llama.cpp:models/templates), vllm:tests/par
 
 from collections.abc import Iterator
 
-from inspector.formats.chat_turns import TURN_STATES, TURN_TRANSITIONS
+from inspector.formats.chat_turns import TURN_IS_OVER, TURN_STATES, TURN_TRANSITIONS
 from inspector.formats.dialect import Enclosed, Ways, dialect_table, opening
 from inspector.formats.reasoning_tags import THINK_TAGS, ReasoningTag
 from inspector.model import SpanKind
@@ -21,7 +21,7 @@ _TOOLS = Enclosed("[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]")
 _END = "</s>"
 _TURNS = (
     *(way for way in TURN_TRANSITIONS if way.marker != _END),
-    opening(_END, "turn over"),
+    Transition(_END, Cut.BEFORE, "turn over", ahead=TURN_IS_OVER),
     opening("[INST]", "user begins"),
     opening("[/INST]", "user ends"),
     opening("[SYSTEM_PROMPT]", "system begins"),
@@ -101,6 +101,7 @@ MISTRAL_TABLE = dialect_table(
     results=(_RESULT,),
     reasoning=(ReasoningTag("think", "[THINK]", "[/THINK]"), *THINK_TAGS),
     turns=_TURNS,
+    special_tokens=("<s>", _END),
     turn_states=TURN_STATES,
     homes={
         "system": "system", "developer": "system", "user": "user", "human": "user", "tool": "tool", "ipython": "tool",
