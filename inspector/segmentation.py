@@ -190,7 +190,8 @@ class _CheckedAssembler:
         for at, call in enumerate(assembler.calls[called:], called):
             offered = self._given or self._defined_before(call)
             if call.parameters:
-                assembler.calls[at] = typed_by(call, offered)
+                assembler.calls[at], faults = typed_by(call, offered)
+                assembler.faults += faults
             assembler.faults += check_arguments(assembler.calls[at], offered, self._own_tools)
         self._checked = len(assembler.definitions), len(assembler.calls)
 

@@ -7,17 +7,24 @@ the schema does not know, or says nothing about, stays a text too: a text is wha
 more has a schema; guessing would turn a postal code or a version number into a number. A schema that takes a string and
 other types keeps the text, save `null` where it takes null, and an object or array where it takes that: nobody means
 those as text.
+
+An object or array that is nearly JSON (single quotes, Python's literals, a trailing comma) is read as repaired and
+reported by its J rules, as in a payload that is JSON. Values in tags of their own inside a value are typed by the
+schema of their place.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 
 from inspector.checks.tools import OfferedTools
+from inspector.diagnostics import Fault
 from inspector.json_scanner import JsonKind, JsonNode, read_json
 from inspector.model import Json, Parameter, ToolCall
 
 _MOST_STEPS = 32
+_DEEPEST = 64
 _KINDS = {
     JsonKind.OBJECT: "object",
     JsonKind.ARRAY: "array",
@@ -25,43 +32,112 @@ _KINDS = {
 }
 
 
-def typed_by(call: ToolCall, offered: OfferedTools) -> ToolCall:
-    """The call, typed by the schema of the tool that it names among those on offer."""
+class TypedCall(NamedTuple):
+    """A call with its untyped values read by a schema, and the faults of values that had to be repaired for that."""
+
+    call: ToolCall
+    faults: tuple[Fault, ...] = ()
+
+
+class _Value(NamedTuple):
+    value: Json
+    faults: tuple[Fault, ...] = ()
+
+
+def typed_by(call: ToolCall, offered: OfferedTools) -> TypedCall:
+    """The call, typed by the schema of the tool that it names among those on offer.
+
+    A schema with types such as `float` counts as S207 reports it: with the JSON type that is meant.
+    """
     tool = offered.find(call.name) if call.name is not None else None
-    return typed(call, tool.parameters) if tool is not None else call
+    if tool is None:
+        return TypedCall(call)
+    schema = offered.schema_of(tool).schema
+    return typed(call, tool.parameters if schema is None else schema)
 
 
-def typed(call: ToolCall, schema: Json) -> ToolCall:
+def typed(call: ToolCall, schema: Json) -> TypedCall:
     """The call with each untyped parameter's value read by its property's schema; pure.
 
     `schema` is the JSON Schema of the tool's arguments. The raw text stays in `raw_arguments` and `parameters`. The
-    call itself comes back where nothing changes.
+    call itself comes back where nothing changes; one with a repaired value is `recovered` and not `valid`.
     """
     if not call.parameters or not isinstance(call.arguments, dict):
-        return call
-    changed = {
-        parameter.name: value
-        for parameter in call.parameters
-        if not parameter.typed and call.arguments.get(parameter.name) == parameter.text
-        for value in _values(parameter, schema)
-    }
-    return msgspec.structs.replace(call, arguments={**call.arguments, **changed}) if changed else call
+        return TypedCall(call)
+    changed: dict[str, Json] = {}
+    faults: list[Fault] = []
+    for parameter in call.parameters:
+        if not parameter.typed and parameter.name in call.arguments:
+            for found in _values(parameter, call.arguments[parameter.name], schema):
+                changed[parameter.name] = found.value
+                faults += found.faults
+    if not changed:
+        return TypedCall(call)
+    arguments = {**call.arguments, **changed}
+    if faults:
+        return TypedCall(msgspec.structs.replace(call, arguments=arguments, valid=False, recovered=True), tuple(faults))
+    return TypedCall(msgspec.structs.replace(call, arguments=arguments))
 
 
-def _values(parameter: Parameter, schema: Json) -> Iterator[Json]:
-    """The parameter's value, if it is another than its text."""
-    types = frozenset(_types(_property(schema, parameter.name), schema))
-    text = parameter.text.strip()
+def _values(parameter: Parameter, value: Json, schema: Json) -> Iterator[_Value]:
+    """The parameter's value, if it is another than it is now."""
+    wanted = _property(schema, parameter.name)
+    if isinstance(value, dict | list):
+        yield _Value(_nested(value, wanted, schema, _DEEPEST))
+    elif value == parameter.text:
+        types = _types_wanted(parameter.text, wanted, schema)
+        yield from _read(parameter.text, types)
+        yield from _repaired(parameter, types)
+
+
+def _types_wanted(text: str, wanted: Json, root: Json) -> frozenset[str]:
+    """The types that a text may be read as; none where it stays a text."""
+    types, text = frozenset(_types(wanted, root)), text.strip()
     if not types or types == {"string"} or not text:
-        return
+        return frozenset()
     if "string" in types and not (text == "null" or text[0] in "{["):
+        return frozenset()
+    return types
+
+
+def _read(text: str, types: frozenset[str]) -> Iterator[_Value]:
+    """The value of a text that is strict JSON of one of these types."""
+    reading = read_json(text.strip()) if types else None
+    if reading is not None and reading.strict and len(reading.nodes) == 1 and _fits(reading.nodes[0], types):
+        yield _Value(reading.nodes[0].value())
+
+
+def _repaired(parameter: Parameter, types: frozenset[str]) -> Iterator[_Value]:
+    """The value of an object or array that is nearly JSON, with its faults; not where a string may be meant."""
+    text = parameter.text
+    if not types or "string" in types or text.strip()[0] not in "{[":
         return
     reading = read_json(text)
-    if reading.strict and len(reading.nodes) == 1:
-        node = reading.nodes[0]
-        kind = _kind(node)
-        if kind in types or (kind == "integer" and "number" in types):
-            yield node.value()
+    if reading.strict or not reading.repairable or len(reading.nodes) != 1 or not _fits(reading.nodes[0], types):
+        return
+    place = parameter.range
+    if len(place) == len(text):
+        yield _Value(reading.nodes[0].value(), tuple(fault.moved(place.start) for fault in reading.faults))
+    else:
+        faults = (Fault(fault.rule, place, fault.message, fault.hint) for fault in reading.faults)
+        yield _Value(reading.nodes[0].value(), tuple(faults))
+
+
+def _nested(value: Json, wanted: Json, root: Json, depth: int) -> Json:
+    """A value that holds texts of tags of its own, each read by the schema of its place."""
+    if isinstance(value, str):
+        return next((found.value for found in _read(value, _types_wanted(value, wanted, root))), value)
+    if depth and isinstance(value, dict):
+        return {key: _nested(one, _property(wanted, key, root), root, depth - 1) for key, one in value.items()}
+    if depth and isinstance(value, list):
+        items = _items(wanted, root)
+        return [_nested(one, items, root, depth - 1) for one in value]
+    return value
+
+
+def _fits(node: JsonNode, types: frozenset[str]) -> bool:
+    kind = _kind(node)
+    return kind in types or (kind == "integer" and "number" in types)
 
 
 def _kind(node: JsonNode) -> str:
@@ -77,14 +153,20 @@ def _kind(node: JsonNode) -> str:
     return "integer" if is_whole else "number"
 
 
-def _property(schema: Json, name: str) -> Json:
-    """The schema of a property; None where there is none."""
-    for part in _parts(schema, schema):
+def _property(schema: Json, name: str, root: Json = None) -> Json:
+    """The schema of a property; None where there is none. `root` is what references start from, else `schema`."""
+    for part in _parts(schema, schema if root is None else root):
         properties = part.get("properties")
         if isinstance(properties, dict) and name in properties:
             return properties[name]
     found = schema.get("additionalProperties") if isinstance(schema, Mapping) else None
     return found if isinstance(found, dict) else None
+
+
+def _items(schema: Json, root: Json) -> Json:
+    """The schema of an array's items; None where there is none, or where each has its own."""
+    found = (part.get("items") for part in _parts(schema, root))
+    return next((one for one in found if isinstance(one, dict)), None)
 
 
 def _types(schema: Json, root: Json) -> Iterator[str]:

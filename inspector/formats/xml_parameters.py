@@ -119,7 +119,7 @@ class XmlCallReader:
         written = place.of(text)
         inner = self.nested(written) if self.nested is not None else None
         if inner is not None:
-            return Parameter(found.name, written, place, found.name_range, typed=True), inner, ()
+            return Parameter(found.name, written, place, found.name_range), inner, ()
         if self.nested is not None and self.syntax.in_value.search(written) is not None:
             return Parameter(found.name, written, place, found.name_range), written, (unmatched_tags(found),)
         is_json = bool(found.kind) and found.kind != self.syntax.text_type

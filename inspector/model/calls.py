@@ -28,7 +28,8 @@ class Parameter(msgspec.Struct, frozen=True):
     """One argument of a call whose arguments do not stand in one JSON text.
 
     `text` is its value exactly as written, `range` and `name_range` where value and name stand. `typed` says that the
-    wire itself tells the value's type; where it does not, the value is a text until the tool's schema says more.
+    wire itself tells the value's type; where it does not, the value is a text, or holds texts, until the tool's schema
+    says more.
     """
 
     name: str

@@ -22,7 +22,7 @@ def value_of(text: str, schema: Json, *, by_wire: bool = False) -> Json:
         range=NOWHERE,
         parameters=(Parameter("a", text, NOWHERE, typed=by_wire),),
     )
-    found = typed(call, {"properties": {"a": schema}, "$defs": {"N": {"type": "integer"}}})
+    found = typed(call, {"properties": {"a": schema}, "$defs": {"N": {"type": "integer"}}}).call
     assert isinstance(found.arguments, dict)
     assert found.raw_arguments == text
     assert found.parameters == call.parameters
@@ -64,7 +64,6 @@ def test_a_text_becomes_what_the_schema_takes(text: str, schema: Json, value: Js
         ("True", {"type": "boolean"}),
         ("None", {"type": ["integer", "null"]}),
         ('"3"', {"type": "integer"}),
-        ("{'b': 1}", {"type": "object"}),
         ("[1]", {"type": "object"}),
         ("", {"type": "object"}),
         ("3", {}),
@@ -87,9 +86,9 @@ def test_a_schema_that_refers_to_itself_ends() -> None:
 
 def test_a_property_that_the_schema_does_not_know_takes_the_schema_of_others() -> None:
     call = ToolCall("f", {"x": "3"}, "3", valid=True, range=NOWHERE, parameters=(Parameter("x", "3", NOWHERE),))
-    assert typed(call, {"additionalProperties": {"type": "integer"}}).arguments == {"x": 3}
-    assert typed(call, {"additionalProperties": False}) is call
-    assert typed(call, True) is call
+    assert typed(call, {"additionalProperties": {"type": "integer"}}).call.arguments == {"x": 3}
+    assert typed(call, {"additionalProperties": False}).call is call
+    assert typed(call, True).call is call
 
 
 TOOL = ToolDefinition(
@@ -131,3 +130,61 @@ def test_a_fault_stands_on_the_characters_of_its_parameter() -> None:
 def test_a_missing_parameter_is_told_at_the_parameters_there_are() -> None:
     found = faults(checked(("o", "{}")))
     assert found == [("missing-required", "<parameter=o>\n{}\n</parameter>", "")]
+
+
+FUNCTION_TAGS = "<tool_call>\n<function=f>\n<parameter=a>\n{}\n</parameter>\n</function>\n</tool_call>"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "value", "codes"),
+    [
+        ("{'b': 1}", "object", {"b": 1}, ["J103"]),
+        ("{'b': True, 'c': None}", "dict", {"b": True, "c": None}, ["J103", "J105", "J105"]),
+        ("[1, 2,]", "array", [1, 2], ["J104"]),
+    ],
+)
+def test_a_value_that_is_nearly_json_is_read_and_reported_as_json(
+    text: str, kind: str, value: Json, codes: list[str]
+) -> None:
+    tool = ToolDefinition("f", parameters={"type": "object", "properties": {"a": {"type": kind}}})
+    found = segment(FUNCTION_TAGS.format(text), "qwen3_coder", tools=[tool])
+    (call,) = found.calls
+    told = [one for one in found.diagnostics if one.rule.code != "S207"]
+    assert call.arguments == {"a": value}
+    assert (call.valid, call.recovered) == (False, True)
+    assert [one.rule.code for one in told] == codes
+    place = Range(found.text.index(text), found.text.index(text) + len(text))
+    assert all(place.covers(one.fault.range) for one in told)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        ("float", "1.5", 1.5),
+        ("int", "7", 7),
+        ("bool", "true", True),
+        ("dict", '{"k": 1}', {"k": 1}),
+        ("list", "[1]", [1]),
+        ("str", "7", "7"),
+    ],
+)
+def test_a_type_of_another_language_counts_as_the_type_that_s207_names(kind: str, text: str, value: Json) -> None:
+    tool = ToolDefinition("f", parameters={"type": "object", "properties": {"a": {"type": kind}}})
+    found = segment(FUNCTION_TAGS.format(text), "qwen3_coder", tools=[tool])
+    assert found.calls[0].arguments == {"a": value}
+    assert [one.rule.code for one in found.diagnostics] == ["S207"]
+
+
+def test_values_in_tags_of_their_own_are_typed_by_the_schema_of_their_place() -> None:
+    tag = "]<]minimax[>["
+    inner = f"{tag}<city>7{tag}</city>{tag}<days>3{tag}</days>{tag}<warm>true{tag}</warm>"
+    text = f'{tag}<tool_call>\n{tag}<invoke name="f">{tag}<a>{inner}{tag}</a>{tag}</invoke>\n{tag}</tool_call>'
+    properties = {"city": {"type": "string"}, "days": {"$ref": "#/$defs/D"}, "warm": {"type": "bool"}}
+    schema: Json = {
+        "type": "object",
+        "properties": {"a": {"type": "object", "properties": properties}},
+        "$defs": {"D": {"type": "integer"}},
+    }
+    found = segment(text, "minimax_m3", tools=[ToolDefinition("f", parameters=schema)])
+    assert found.calls[0].arguments == {"a": {"city": "7", "days": 3, "warm": True}}
+    assert [one.rule.code for one in found.diagnostics] == ["S207"]
