@@ -11,6 +11,7 @@ from inspector.formats.chat_turns import TURN_STATES, TURN_TRANSITIONS
 from inspector.formats.dialect import Enclosed, dialect_table
 from inspector.formats.format import Signs
 from inspector.formats.role_tokens import role_tokens, turn_ends
+from inspector.formats.shared_opener import FUNCTION_BODY, SharedOpenerReader
 from inspector.formats.xml_format import arguments_of, value_text, xml_format
 from inspector.formats.xml_parameters import XmlCallReader
 from inspector.formats.xml_table import XmlCall, XmlCalls
@@ -51,6 +52,6 @@ GLM45 = xml_format(
         turns=(*_ROLES, *turn_ends("[gMASK]", "<sop>"), *TURN_TRANSITIONS),
         turn_states=(_ROLE_STATE, *TURN_STATES),
     ),
-    reader=XmlCallReader(_SYNTAX),
+    reader=SharedOpenerReader(XmlCallReader(_SYNTAX), "a name and `<arg_key>` pairs", (FUNCTION_BODY,)),
     write_calls=_write_calls,
 )

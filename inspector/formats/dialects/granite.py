@@ -9,6 +9,7 @@ from inspector.formats.format import Signs
 from inspector.formats.granite_turns import GRANITE_STATES, GRANITE_TURNS
 from inspector.formats.json_call import JsonCallReader
 from inspector.formats.json_dialects import JsonMarkers, json_format
+from inspector.formats.shared_opener import SharedOpenerReader
 from inspector.formats.writing import call_array
 from inspector.segmenter.ahead import Ahead, Run
 
@@ -27,6 +28,6 @@ GRANITE = json_format(
         turn_states=GRANITE_STATES,
     ),
     signs=Signs(calls={r"<\|tool_call\|>\s*\[": 0.95}),
-    reader=JsonCallReader(is_array=True),
+    reader=SharedOpenerReader(JsonCallReader(is_array=True), "an array of JSON objects"),
     write_calls=lambda calls: f"<|tool_call|>{call_array(calls)}",
 )

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from inspector.formats.dialects.hermes_table import CALL_CLOSERS, CALL_OPENERS, HERMES_TABLE
 from inspector.formats.format import Format, Signs
 from inspector.formats.json_call import JsonCallReader
+from inspector.formats.shared_opener import SharedOpenerReader
 from inspector.formats.span_readings import ReasoningReader, read_definitions, read_result
 from inspector.formats.writing import call_object, is_json_call
 from inspector.model import Role, SpanKind, ToolCall
@@ -50,7 +51,9 @@ HERMES = Format(
     new_parser=_new_parser,
     readers=MappingProxyType(
         {
-            SpanKind.TOOL_CALL: JsonCallReader(between="\n</tool_call>\n<tool_call>\n"),
+            SpanKind.TOOL_CALL: SharedOpenerReader(
+                JsonCallReader(between="\n</tool_call>\n<tool_call>\n"), "a JSON object with a name and arguments"
+            ),
             SpanKind.TOOL_RESULT: read_result,
             SpanKind.TOOL_DEFINITIONS: read_definitions,
             SpanKind.REASONING: ReasoningReader(CALL_OPENERS, CALL_CLOSERS),

@@ -14,6 +14,7 @@ from inspector.formats.dialects.hermes_table import CALL_CLOSERS, CALL_OPENERS, 
 from inspector.formats.flower_calls import ARGS, FUNCTION, RESULT, RETURN, is_flower_call, read_flower_calls
 from inspector.formats.format import Format, Signs
 from inspector.formats.json_call import JsonCallReader
+from inspector.formats.shared_opener import SharedOpenerReader
 from inspector.formats.span_readings import ReasoningReader, read_definitions, read_result
 from inspector.formats.writing import is_json_call
 from inspector.model import Role, SpanKind, ToolCall
@@ -24,7 +25,9 @@ from inspector.segmenter.payload import JSON
 from inspector.segmenter.readings import Reading
 from inspector.segmenter.table import HERE, HOME, Cut, State, Transition
 
-_JSON_CALL = CodeBlockReader(JsonCallReader(between="\n</tool_call>\n<tool_call>\n"))
+_JSON_CALL = SharedOpenerReader(
+    CodeBlockReader(JsonCallReader(between="\n</tool_call>\n<tool_call>\n")), "a JSON object with a name and arguments"
+)
 
 
 def _flower_states(ways: Ways) -> Iterator[State]:

@@ -7,6 +7,7 @@ sglang:python/sglang/srt/function_call/qwen3_coder_detector.py.
 from inspector.formats.dialect import Enclosed, dialect_table
 from inspector.formats.format import Signs
 from inspector.formats.function_tags import FunctionTags
+from inspector.formats.shared_opener import ARG_KEY_BODY, SharedOpenerReader
 from inspector.formats.xml_format import xml_format
 
 _TAGS = FunctionTags("<tool_call>", "</tool_call>")
@@ -28,6 +29,6 @@ QWEN3_CODER = xml_format(
         call_closers=_CALLS.closers,
         results=(Enclosed("<tool_response>", "</tool_response>"),),
     ),
-    reader=_TAGS.reader,
+    reader=SharedOpenerReader(_TAGS.reader, "`<function=NAME>`", (ARG_KEY_BODY,)),
     write_calls=_TAGS.writer,
 )

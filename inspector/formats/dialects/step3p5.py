@@ -7,6 +7,7 @@ from inspector.formats.chat_turns import ROLE_HOMES
 from inspector.formats.dialect import Enclosed, dialect_table
 from inspector.formats.format import Signs
 from inspector.formats.function_tags import FunctionTags
+from inspector.formats.shared_opener import ARG_KEY_BODY, SharedOpenerReader
 from inspector.formats.xml_format import xml_format
 
 _TAGS = FunctionTags("<tool_call>", "</tool_call>", between="")
@@ -26,6 +27,6 @@ STEP3P5 = xml_format(
         results=(Enclosed("<tool_response>", "</tool_response>"),),
         homes={**ROLE_HOMES, "tool_response": "tool"},
     ),
-    reader=_TAGS.reader,
+    reader=SharedOpenerReader(_TAGS.reader, "`<function=NAME>`", (ARG_KEY_BODY,)),
     write_calls=_TAGS.writer,
 )

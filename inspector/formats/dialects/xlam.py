@@ -10,6 +10,7 @@ from inspector.formats.dialects.json_schema import BARE_SIGNS, opens_a_call
 from inspector.formats.format import Signs
 from inspector.formats.json_call import JsonCallReader
 from inspector.formats.json_dialects import JsonMarkers, json_format
+from inspector.formats.shared_opener import SharedOpenerReader
 from inspector.formats.writing import call_array
 from inspector.segmenter.ahead import Ahead, Run
 
@@ -30,7 +31,7 @@ XLAM = json_format(
         calls={**BARE_SIGNS, r"<tool_call>\s*\[\s*\{": 0.7, r"\[TOOL_CALLS\]\s*\[\s*\{": 0.6},
         hints={r"```(?:json)?\s*\[\s*\{\s*\"name\"": 0.7},
     ),
-    reader=JsonCallReader(is_array=True),
+    reader=SharedOpenerReader(JsonCallReader(is_array=True), "an array of JSON objects"),
     write_calls=call_array,
     expresses=opens_a_call,
 )
