@@ -169,6 +169,7 @@ PIECES = (
 @given(pieces=st.lists(st.sampled_from(PIECES), max_size=14), name=st.sampled_from(("qwen3_coder", "glm45", "dots")))
 def test_the_short_way_through_a_call_in_order_reads_what_the_long_way_reads(pieces: list[str], name: str) -> None:
     reader = find_format(name).read_calls
+    reader = getattr(reader, "own", reader)
     reader = getattr(reader, "readers", {"tool_call": reader})["tool_call"]
     assert isinstance(reader, XmlCallReader)
     text = reader.syntax.lead + "".join(pieces)
