@@ -22,9 +22,11 @@ from inspector.checks.tools import OfferedTools
 from inspector.diagnostics import Fault
 from inspector.json_scanner import JsonKind, JsonNode, read_json
 from inspector.model import Json, Parameter, ToolCall
+from inspector.rules.call_shape import MALFORMED_PARAMETERS
 
 _MOST_STEPS = 32
 _DEEPEST = 64
+_WRAPPERS = ("input", "arguments")
 _KINDS = {
     JsonKind.OBJECT: "object",
     JsonKind.ARRAY: "array",
@@ -64,6 +66,9 @@ def typed(call: ToolCall, schema: Json) -> TypedCall:
     """
     if not call.parameters or not isinstance(call.arguments, dict):
         return TypedCall(call)
+    unwrapped = _unwrapped(call, schema)
+    if unwrapped is not None:
+        return unwrapped
     changed: dict[str, Json] = {}
     faults: list[Fault] = []
     for parameter in call.parameters:
@@ -77,6 +82,27 @@ def typed(call: ToolCall, schema: Json) -> TypedCall:
     if faults:
         return TypedCall(msgspec.structs.replace(call, arguments=arguments, valid=False, recovered=True), tuple(faults))
     return TypedCall(msgspec.structs.replace(call, arguments=arguments))
+
+
+def _unwrapped(call: ToolCall, schema: Json) -> TypedCall | None:
+    """The call whose only parameter, `input` or `arguments`, holds all arguments as one object, without that wrapper.
+
+    DeepSeek V3.2 writes this at times (vllm:vllm/tool_parsers/deepseekv32_tool_parser.py unwraps it too); where the
+    tool has a parameter of that name, or takes any, it is no wrapper.
+    """
+    one = call.parameters[0]
+    if len(call.parameters) != 1 or one.name not in _WRAPPERS or _property(schema, one.name) is not None:
+        return None
+    inner = call.arguments.get(one.name) if isinstance(call.arguments, dict) else None
+    if not isinstance(inner, dict):
+        inner = next((found.value for found in _read(one.text, frozenset(("object",)))), None)
+    if not isinstance(inner, dict) or not any(_property(schema, name) is not None for name in inner):
+        return None
+    message = f"The parameter `{one.name}` holds all arguments as one object; the tool has no parameter of that name."
+    fault = Fault(
+        MALFORMED_PARAMETERS, one.name_range or one.range, message, "Write each argument as its own parameter."
+    )
+    return TypedCall(msgspec.structs.replace(call, arguments=inner, valid=False, recovered=True), (fault,))
 
 
 def _values(parameter: Parameter, value: Json, schema: Json) -> Iterator[_Value]:

@@ -1,7 +1,7 @@
 """Whether a JSON object is a call: its name, its arguments, and what is odd about the rest."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from inspector.diagnostics import Edit, Fault, Fix
 from inspector.json_scanner import JsonKind, JsonNode, Member, read_json
@@ -55,6 +55,9 @@ def shape_of(node: JsonNode, keys: CallKeys, text: str) -> CallShape:
     if node.member(keys.name) is None and wrapper is not None and _is_call(wrapper.value):
         return _unwrapped(node, wrapper, keys, text)
     name = node.member(keys.name)
+    if name is None and not _is_schema(node) and (other := _name_elsewhere(node)) is not None:
+        named = shape_of(node, replace(keys, name=other.key), text)
+        return replace(named, fits=False, faults=(_misnamed(other, keys), *named.faults))
     if name is None or name.value.kind is not JsonKind.STRING or not name.value.scalar or _is_schema(node):
         is_told = name is not None and not len(name.value.range)  # a name without a value is a fault of the JSON
         faults = () if is_told else (_not_a_call(node, name, keys),)
@@ -108,16 +111,29 @@ def _not_a_call(node: JsonNode, name: Member | None, keys: CallKeys) -> Fault:
             rules.NOT_A_CALL, name.value.range, f"`{keys.name}` must be the name of a tool, a string that is not empty."
         )
     elif (other := next((member for member in node.members if member.key in _NAME_LIKE), None)) is not None:
-        message = f"No tool is named: `{other.key}` stands where `{keys.name}` belongs."
-        hint = f"Rename it to `{keys.name}`, if that is what was meant."
-        fix = Fix((Edit(other.key_range, f'"{keys.name}"'),), safe=False)
-        return Fault(rules.NOT_A_CALL, other.key_range, message, hint, fix)
+        return _misnamed(other, keys)
     else:
         held = ", ".join(f"`{_short(member.key)}`" for member in node.members[:4])
         more = ", …" if len(node.members) > 4 else ""
         guess = "" if any(node.member(key) for key in ARGUMENT_KEYS) else ", which look like bare arguments"
         message = f"No tool is named: expected `{keys.name}`, but the object holds only {held}{more}{guess}."
     return Fault(rules.NOT_A_CALL, node.range, message)
+
+
+def _name_elsewhere(node: JsonNode) -> Member | None:
+    """The member that names the tool under the key of another format, where an object of arguments is beside it."""
+    arguments = next(filter(None, map(node.member, ARGUMENT_KEYS)), None)
+    if arguments is None or arguments.value.kind is not JsonKind.OBJECT:
+        return None
+    named = (member for member in node.members if member.key in _NAME_LIKE)
+    return next((one for one in named if isinstance(one.value.scalar, str) and one.value.scalar), None)
+
+
+def _misnamed(other: Member, keys: CallKeys) -> Fault:
+    message = f"No tool is named: `{other.key}` stands where `{keys.name}` belongs."
+    hint = f"Rename it to `{keys.name}`, if that is what was meant."
+    fix = Fix((Edit(other.key_range, f'"{keys.name}"'),), safe=False)
+    return Fault(rules.NOT_A_CALL, other.key_range, message, hint, fix)
 
 
 def _key_faults(node: JsonNode, arguments: Member | None, keys: CallKeys, text: str) -> Iterator[Fault]:

@@ -90,17 +90,18 @@ def dialect_table(
     calls, tags = tuple(calls), tuple(reasoning)
     results, definitions, turns = tuple(results), tuple(definitions), flagged(tuple(turns), tuple(special_tokens))
     into_results = tuple(opening(one.opener, f"result {one.opener}") for one in results)
-    stray = dict.fromkeys((*(tag.closer for tag in tags), *call_closers, *(one.closer for one in results)))
+    closers = (closer for tag in tags for closer in (tag.closer, *tag.other_closers))
+    stray = dict.fromkeys((*closers, *call_closers, *(one.closer for one in results)))
     taken = {way.marker for way in (*calls, *into_results, *turns)}
     ways = Ways(
         calls,
-        tuple(opening(tag.opener, f"reasoning {tag.opener}") for tag in tags),
+        tuple(_into_reasoning(tag) for tag in tags),
         into_results,
         tuple(Transition(way.marker, Cut.BEFORE, way.target, rules.INVENTED_RESULT) for way in into_results),
         tuple(
             Transition(closer, Cut.BEFORE, "marker", rules.STRAY_END_MARKER)
             for closer in stray
-            if closer and closer not in taken
+            if closer and closer not in taken and not closer[0].isalpha()  # a phrase that closes nothing is prose
         ),
         turns,
     )
@@ -121,6 +122,13 @@ def dialect_table(
         tails=tails,
         cut_openers=tuple(cut_openers),
     )
+
+
+def _into_reasoning(tag: ReasoningTag) -> Transition:
+    name = f"reasoning {tag.opener}"
+    if tag.instead_of:
+        return Transition(tag.opener, Cut.BEFORE, name, rules.MALFORMED_HEADER, expects=f"`{tag.instead_of}`")
+    return opening(tag.opener, name)
 
 
 def tool_turn(into_results: Iterable[Transition], turns: Iterable[Transition]) -> State:
@@ -212,6 +220,7 @@ def _reasoning(tag: ReasoningTag, known: set[str], turns: tuple[Transition, ...]
         SpanKind.REASONING,
         (
             Transition(tag.closer, Cut.AFTER, HOME),
+            *(Transition(closer, Cut.AFTER, HOME) for closer in tag.other_closers),
             *((Transition(variant, Cut.AFTER, HOME, rules.WRONG_BRACKET_VARIANT),) if variant in known else ()),
             Transition(tag.opener, Cut.NOWHERE, HERE, rules.NESTED_SPAN),
             *(way for way in out_of_reasoning(turns) if not tag.closer.startswith(way.marker)),

@@ -18,7 +18,7 @@ from inspector.segmenter.events import SpanClosed
 from inspector.segmenter.readings import Reading
 from inspector.text import Range
 
-_CALL = re.compile(r"\s*(call[ \t]*:)?\s*([^\s{}:,\"'<]+)\s*(?=\{)")
+_CALL = re.compile(r"\s*(call[ \t]*:|:)?\s*([^\s{}:,\"'<]+)\s*(?=\{)")
 _ARRAY = re.compile(r"\s*(\[)\s*+(?=call[ \t]*:)")
 _NEXT_CALL = re.compile(r"\s*[,;]?\s*(call[ \t]*:)\s*([^\s{}:,\"'<]+)\s*(?=\{)")
 _RESPONSE = re.compile(r"\s*response:\s*([^\s{}:,\"'<]+)\s*\{")
@@ -58,10 +58,10 @@ class GemmaCallReader:
 
 def _around(text: str, match: re.Match[str], end: int, *, closer: str) -> Iterator[Fault]:
     """What is wrong before a call's name and behind its dict; `closer` may stand behind the last."""
-    if match[1] is None:
-        at = match.start(2)
+    if match[1] is None or match[1] == ":":
+        at = match.start(2) if match[1] is None else match.start(1)
         message = f"`call:` is missing before the tool's name {shown(match[2])}."
-        fix = Fix((Edit(Range(at, at), "call:"),), safe=True)
+        fix = Fix((Edit(Range(at, match.start(2)), "call:"),), safe=True)
         yield Fault(rules.MALFORMED_JSON, Range(*match.span(2)), message, "Write `call:` there.", fix)
     rest = text[end:].strip()
     if rest and rest != closer and _NEXT_CALL.match(text, end) is None:

@@ -8,11 +8,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ReasoningTag:
-    """One spelling: the span's label, the opening and the closing marker."""
+    """One spelling: the span's label, the opening and the closing marker.
+
+    `instead_of` is the opener that the family's template writes, where this spelling is a slip of its models;
+    `other_closers` close it as well.
+    """
 
     label: str
     opener: str
     closer: str
+    instead_of: str = ""
+    other_closers: tuple[str, ...] = ()
 
 
 HERMES_TAGS = (

@@ -188,3 +188,26 @@ def test_values_in_tags_of_their_own_are_typed_by_the_schema_of_their_place() ->
     found = segment(text, "minimax_m3", tools=[ToolDefinition("f", parameters=schema)])
     assert found.calls[0].arguments == {"a": {"city": "7", "days": 3, "warm": True}}
     assert [one.rule.code for one in found.diagnostics] == ["S207"]
+
+
+DSML = (
+    '<｜DSML｜function_calls>\n<｜DSML｜invoke name="f">\n<｜DSML｜parameter name="{}" string="{}">{}</｜DSML｜parameter>\n'
+    "</｜DSML｜invoke>\n</｜DSML｜function_calls>"
+)
+
+
+@pytest.mark.parametrize("name", ["input", "arguments"])
+@pytest.mark.parametrize("string", ["true", "false"])
+def test_a_parameter_that_wraps_all_arguments_is_reported_and_unwrapped(name: str, string: str) -> None:
+    tool = ToolDefinition("f", parameters={"type": "object", "properties": {"a": {"type": "integer"}}})
+    found = segment(DSML.format(name, string, '{"a": 1}'), "deepseek_v32", tools=[tool])
+    (call,) = found.calls
+    assert (call.arguments, call.valid, call.recovered) == ({"a": 1}, False, True)
+    assert [one.rule.code for one in found.diagnostics] == ["J128"]
+
+
+def test_a_parameter_that_the_tool_has_is_no_wrapper() -> None:
+    tool = ToolDefinition("f", parameters={"type": "object", "properties": {"input": {"type": "object"}}})
+    found = segment(DSML.format("input", "false", '{"a": 1}'), "deepseek_v32", tools=[tool])
+    assert (found.calls[0].arguments, found.calls[0].valid) == ({"input": {"a": 1}}, True)
+    assert not found.diagnostics

@@ -1,8 +1,9 @@
 """`cohere`: `<|START_ACTION|>[...]<|END_ACTION|>`, an array of calls with ids (Cohere Command R7B and A).
 
 Reasoning stands in `<|START_THINKING|>`, an answer in `<|START_RESPONSE|>` or `<|START_TEXT|>`; results come in a turn
-of the system. Sources: the chat template of c4ai-command-r7b-12-2024 (llama.cpp:models/templates) and
-llama.cpp:tests/test-chat.cpp.
+of the system. Command R and R+ write `Action:` and the array in a fence. Sources: the chat template of
+c4ai-command-r7b-12-2024 (llama.cpp:models/templates), llama.cpp:tests/test-chat.cpp, and the tool_use template of
+CohereForAI/c4ai-command-r-plus (tokenizer_config.json).
 """
 
 from collections.abc import Sequence
@@ -20,6 +21,7 @@ from inspector.model import SpanKind, ToolCall
 from inspector.segmenter.table import HOME, Cut, State, Transition
 
 _OPENER, _CLOSER = "<|START_ACTION|>", "<|END_ACTION|>"
+_FENCED = tuple(Enclosed(f"Action:{space}```json", "```") for space in (" ", "\n", ""))
 _RESULTS = Enclosed("<|START_TOOL_RESULT|>", "<|END_TOOL_RESULT|>")
 _TURN, _END = "<|START_OF_TURN_TOKEN|>", "<|END_OF_TURN_TOKEN|>"
 _SPEAKERS = ("SYSTEM", "USER", "CHATBOT")
@@ -48,7 +50,7 @@ COHERE = json_format(
     aliases=("command_r7b", "command_a"),
     models=("*command-r7b*", "*command-a*", "*c4ai-command*", "*cohere*"),
     markers=JsonMarkers(
-        (Enclosed(_OPENER, _CLOSER),),
+        (Enclosed(_OPENER, _CLOSER), *_FENCED),
         results=(_RESULTS,),
         definitions=(Enclosed("```json", "```"),),
         reasoning=(ReasoningTag("think", "<|START_THINKING|>", "<|END_THINKING|>"),),

@@ -23,7 +23,10 @@ _TABLE = gemma_table(
     result=Enclosed("<|tool_response>", "<tool_response|>"),
     declaration=Enclosed("<|tool>", "<tool|>"),
     delimiter=_DELIMITER,
-    reasoning=(ReasoningTag("think", "<|channel>thought", "<channel|>"),),
+    reasoning=(
+        ReasoningTag("think", "<|channel>thought", "<channel|>"),
+        ReasoningTag("think", "<|channel>", "<channel|>", instead_of="<|channel>thought"),
+    ),
 )
 _SIGNS = Signs(
     calls={r"<\|tool_call>\s*call:": 0.95},

@@ -1,7 +1,8 @@
 """`gigachat3`: a message `function call` behind the text, its body one JSON object (Sber's GigaChat 3).
 
 Sources: vllm:vllm/tool_parsers/gigachat3_tool_parser.py and its test, sglang's gigachat3 detector. The text before the
-call ends with `<|message_sep|>`. Where decoding lost the role's separator, `function call{` is read all the same.
+call ends with `<|message_sep|>`. GigaChat 3.1 writes one token, `<|function_call|>`, before the object. Where decoding
+lost the role's separator, `function call{` is read all the same.
 """
 
 import re
@@ -24,6 +25,7 @@ from inspector.segmenter.table import ROLE, Cut, State, Transition
 
 _END = "<|message_sep|>"
 _CALL = "function call<|role_sep|>"
+_CALL_TOKEN = "<|function_call|>"
 _RESULT = "function result<|role_sep|>"
 _SEPARATOR = "`<|role_sep|>` and a line's end behind `function call`"
 _OBJECT = Ahead(Run(r"[ \n]"), "{", Run(r"[ \n]"), ('"name"', '"arguments"'))
@@ -36,7 +38,7 @@ _TO_TEXT = Transition("(anything else)", Cut.BEFORE, "text", width=0)
 
 
 def _states(ways: Ways) -> Iterator[State]:
-    cuts = (opening(_CALL, "call"), *ways.turns)
+    cuts = (opening(_CALL, "call"), opening(_CALL_TOKEN, "call"), *ways.turns)
     yield State(
         "call",
         SpanKind.TOOL_CALL,
@@ -48,7 +50,7 @@ def _states(ways: Ways) -> Iterator[State]:
     )
     # White space and a bracket too many still belong to the call that they break.
     yield State("call end", SpanKind.TOOL_CALL, (*cuts, _BARE), "tool_call", other=r"[^\s\]}]", other_goes=_TO_TEXT)
-    ended = (opening(_CALL, "call"), _BARE, _RESULTS, *_SPEAKERS, *ways.turns)
+    ended = (opening(_CALL, "call"), opening(_CALL_TOKEN, "call"), _BARE, _RESULTS, *_SPEAKERS, *ways.turns)
     yield State("ended", SpanKind.MARKUP, ended, "section", other=r"\S", other_goes=_TO_TEXT)
     yield State("speaker", SpanKind.MARKUP, (Transition("<|role_sep|>\n", Cut.AFTER, ROLE),), "turn_header")
     yield State("result", SpanKind.TOOL_RESULT, ways.turns, "tool_response", _RESULT)
@@ -56,7 +58,7 @@ def _states(ways: Ways) -> Iterator[State]:
 
 _INVENTED = Transition(_RESULT, Cut.BEFORE, "result", INVENTED_RESULT)
 _TABLE = dialect_table(
-    calls=(opening(_CALL, "call"), _BARE, _INVENTED),
+    calls=(opening(_CALL, "call"), opening(_CALL_TOKEN, "call"), _BARE, _INVENTED),
     call_states=_states,
     turns=_TURNS,
     turn_states=TURN_STATES,
@@ -81,14 +83,17 @@ GIGACHAT3 = Format(
     summary="GigaChat 3: a message `function call` with one JSON object",
     aliases=("gigachat",),
     models=("*gigachat3*", "*gigachat-3*", "*gigachat*"),
-    confidence=Signs(calls={r"function call(?:<\|role_sep\|>\n)\s*\{": 0.97}, hints={r"<\|message_sep\|>": 0.8}),
+    confidence=Signs(
+        calls={r"<\|function_call\|>\s*\{": 0.95, r"function call(?:<\|role_sep\|>\n)\s*\{": 0.97},
+        hints={r"<\|message_sep\|>": 0.8},
+    ),
     new_parser=_new_parser,
     readers=MappingProxyType(
         {
             SpanKind.TOOL_CALL: JsonCallReader(),
             SpanKind.TOOL_RESULT: read_result,
             SpanKind.TOOL_DEFINITIONS: read_definitions,
-            SpanKind.REASONING: ReasoningReader((_CALL,)),
+            SpanKind.REASONING: ReasoningReader((_CALL, _CALL_TOKEN)),
         }
     ),
     write_calls=_write_calls,
