@@ -191,7 +191,8 @@ def test_values_in_tags_of_their_own_are_typed_by_the_schema_of_their_place() ->
 
 
 DSML = (
-    '<｜DSML｜function_calls>\n<｜DSML｜invoke name="f">\n<｜DSML｜parameter name="{}" string="{}">{}</｜DSML｜parameter>\n'
+    '<｜DSML｜function_calls>\n<｜DSML｜invoke name="f">\n'
+    '<｜DSML｜parameter name="{}" string="{}">{}</｜DSML｜parameter>\n'
     "</｜DSML｜invoke>\n</｜DSML｜function_calls>"
 )
 
