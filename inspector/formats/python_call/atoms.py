@@ -133,6 +133,6 @@ def _skip_expression(cursor: Cursor, *, is_key: bool) -> None:
         character = cursor.peek()
         if not character or (not depth and character in ",)]}:="):
             return
-        end = string_end(text, cursor.at + 1, character) if character in "'\"" else -1
+        end = string_end(cursor, cursor.at + 1, character) if character in "'\"" else -1
         cursor.at = end if end >= 0 else cursor.at + 1
         depth += (character in "([{") - (character in ")]}")

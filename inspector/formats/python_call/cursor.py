@@ -43,6 +43,8 @@ class Cursor:
     closable: bool = True
     endless: set[str] = field(default_factory=set)
     """The quotes that no further string of this payload ends with."""
+    unclosed: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """For each kind of quotes the last stretch, up to a line's end, in which a string was not closed."""
 
     def __post_init__(self) -> None:
         self.found = Findings(self.text)

@@ -46,10 +46,16 @@ _ESCAPED = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v
 _CONTROLS = {"\n": "\\n", "\r": "\\r"}
 
 
-def string_end(text: str, first: int, quote: str) -> int:
+def string_end(cursor: Cursor, first: int, quote: str) -> int:
     """Where the string ends whose content begins at `first`, its closing quotes included; -1 where nothing ends it."""
+    text, (start, end) = cursor.text, cursor.unclosed.get(quote, (0, 0))
+    if start <= first < end:  # it stands behind a quote, so what is escaped there is escaped for both
+        return -1
     last = end_of_repeats(_CONTENT[quote], text, first, len(text))
-    return last + len(quote) if text.startswith(quote, last) else -1
+    if text.startswith(quote, last):
+        return last + len(quote)
+    cursor.unclosed[quote] = first, last
+    return -1
 
 
 def read_string(cursor: Cursor) -> str | None:
@@ -73,7 +79,7 @@ def read_string(cursor: Cursor) -> str | None:
 def _end(cursor: Cursor, first: int, quote: str) -> int:
     """Where the content that begins at `first` ends; the cursor moves behind the closing quote."""
     text = cursor.text
-    strict = string_end(text, first, quote)
+    strict = string_end(cursor, first, quote)
     if strict >= 0 and (len(quote) == 3 or _FOLLOWS.match(text, strict)):
         cursor.at = strict
         return strict - len(quote)
