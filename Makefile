@@ -1,17 +1,32 @@
-# `make` or `make help` lists the targets. Exact versions of everything that is installed stand in constraints.txt.
+# `make` or `make help` lists the targets. Exact versions of everything that is installed stand in constraints.txt
+# and constraints-dev.txt, with hashes.
 
 # Any Python from 3.11 on; `make test PYTHON=python3.12` takes another.
 PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.13 python3.14; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
-# How many texts `make fuzz` makes up for each invariant.
+# How many texts `make fuzz` makes up for each invariant; how many damaged ones it reads in pieces, of all formats; and
+# how many repetitions of each format it times.
 EXAMPLES ?= 1000000
+DAMAGED ?= 300000
+REPEATED ?= 1000
+# The interpreters that `make test-pythons` takes: every one of a supported version that this machine has.
+PYTHONS ?= $(shell for p in /usr/bin/python3.1[1-9] $${PYENV_ROOT:-$$HOME/.pyenv}/versions/3.1[1-9]*/bin/python \
+	$$HOME/.local/share/uv/python/cpython-3.1[1-9]*/bin/python; do \
+	$$p -c 'import sys, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p; done)
+# What `make test-pythons` and `make test-lowest` run: the reading of streams, whose patterns meet every interpreter.
+CORE ?= tests/json_scanner tests/segmenter tests/formats tests/checks tests/chain tests/wire tests/test_patterns.py tests/test_sample_traces.py
+# What those tests need beside weaklink itself.
+CORE_TOOLS := hypothesis jsonschema opentelemetry-proto pytest pytest-randomly pytest-timeout pytest-xdist
 # More words for pytest: `make test ARGS='tests/formats -x'`.
 ARGS ?=
 
 BIN := .venv/bin
+UV := UV_PYTHON_DOWNLOADS=never $(BIN)/uv
 # --no-input: never ask; a run without a terminal would wait forever.
 PIP := $(BIN)/python -m pip --quiet --no-input --disable-pip-version-check
-CONSTRAINTS_HEAD := \# Exact versions of all that make installs; 'make constraints' takes newer ones.
+CONSTRAINTS_HEAD := \# Exact versions and the hashes of all their files; 'make constraints' takes newer ones.
+COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-annotate --no-header --no-emit-index-url
 # A shell test: does this machine hold the programs of a PostgreSQL server?
 HAS_POSTGRESQL := { command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb; } >/dev/null 2>&1
 # A shell test: may system packages be installed here?
@@ -22,7 +37,7 @@ AXE_INSTALL := install --silent --no-audit --no-fund --ignore-scripts --prefix b
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check lint types fuzz rule-pages pictures bench bench-store bench-tui bench-web bench-import bench-proxy wheel constraints clean install dev system-packages
+.PHONY: help demo test test-pythons test-lowest check lint types fuzz rule-pages pictures bench bench-store bench-tui bench-web bench-import bench-proxy wheel constraints clean install dev system-packages
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,6 +47,23 @@ demo: install ## Import the sample traces and print what broke, and where
 
 test: dev system-packages build/axe/installed ## Set up all that the tests need and run them
 	$(BIN)/python -m pytest --numprocesses auto $(ARGS)
+
+test-pythons: dev ## Run the core tests on every supported Python that this machine has, beside the one of .venv
+	@[ -n "$(PYTHONS)" ] || { echo "No Python from 3.11 on was found. 'make test-pythons PYTHONS=...' names some." >&2; exit 1; }
+	@own=$$($(BIN)/python -V); for python in $(PYTHONS); do \
+		version=$$($$python -V) && [ "$$version" != "$$own" ] || continue; echo "$$version: $$python"; \
+		made="build/$$(echo $$version | tr ' ' -)" && $$python -m venv --clear "$$made" && \
+		$(UV) pip install --quiet --python "$$made/bin/python" -c constraints-dev.txt $(CORE_TOOLS) -e '.[postgres]' && \
+		"$$made/bin/python" -m pytest --numprocesses auto $(CORE) $(ARGS) || exit 1; \
+	done
+
+# The versions of dependencies that pyproject.toml names, and the newest that those work with.
+test-lowest: dev ## Run the core tests with the lowest Python and versions that pyproject.toml allows
+	$(firstword $(PYTHONS) $(PYTHON)) -m venv --clear build/lowest
+	$(UV) pip compile --quiet --resolution lowest-direct --python-version 3.11 --only-binary :all: --no-annotate --no-header \
+		--no-emit-index-url --extra postgres pyproject.toml > build/lowest/requirements.txt
+	$(UV) pip install --quiet --python build/lowest/bin/python -r build/lowest/requirements.txt $(CORE_TOOLS) -e .
+	build/lowest/bin/python -m pytest --numprocesses auto $(CORE) $(ARGS)
 
 check: lint types test ## All that must hold before a change lands
 
@@ -44,8 +76,9 @@ types: dev ## Types: mypy (strict) and pyright
 	$(BIN)/mypy
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
-fuzz: dev ## Run the invariants on EXAMPLES made-up texts (a million)
-	HYPOTHESIS_PROFILE=fuzz WEAKLINK_FUZZ_EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest -m invariants $(ARGS)
+fuzz: dev ## Run the invariants on EXAMPLES made-up texts (a million), DAMAGED outputs and REPEATED fragments a format
+	HYPOTHESIS_PROFILE=fuzz WEAKLINK_FUZZ_EXAMPLES=$(EXAMPLES) WEAKLINK_FUZZ_DAMAGED_TEXTS=$(DAMAGED) \
+		WEAKLINK_FUZZ_REPEATED_TEXTS=$(REPEATED) $(BIN)/python -m pytest -m invariants $(ARGS)
 
 bench: dev ## Measure against limits and peers; prints ratios
 	$(BIN)/python -m benchmarks
@@ -86,12 +119,12 @@ pictures: dev system-packages ## Make the pictures of the screens that README.md
 wheel: dev ## Build the source distribution and the wheel into dist/
 	$(BIN)/python -m build --no-isolation
 
-constraints: | .venv/bin/python ## Take the newest versions that pyproject.toml allows into constraints.txt
-	$(BIN)/python -m venv --clear build/newest
-	build/newest/bin/python -m pip install --quiet --upgrade pip
-	build/newest/bin/python -m pip install --quiet -e '.[postgres]' --group dev
-	{ echo "$(CONSTRAINTS_HEAD)"; build/newest/bin/python -m pip freeze --all --exclude-editable --exclude setuptools; } > constraints.txt
-	rm -rf build/newest
+constraints: dev ## Take the newest versions that pyproject.toml allows into constraints.txt and constraints-dev.txt
+	{ echo "$(CONSTRAINTS_HEAD)"; printf '%s\n' pip hatchling editables | \
+		$(COMPILE) --extra postgres --group dev pyproject.toml -; } > build/constraints-dev.txt
+	{ echo "$(CONSTRAINTS_HEAD)"; printf '%s\n' pip hatchling editables | \
+		$(COMPILE) -c build/constraints-dev.txt pyproject.toml -; } > build/constraints.txt
+	mv build/constraints-dev.txt build/constraints.txt .
 
 clean: ## Remove everything that make made
 	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
@@ -101,13 +134,14 @@ install: .venv/installed ## Only the command, in .venv
 
 dev: .venv/installed-dev ## The command and everything to work on it, in .venv
 
+# Everything is installed by its hash; our own folder has none, so it is installed alone, with the tools that build it.
 .venv/installed: pyproject.toml constraints.txt | .venv/bin/python
-	$(PIP) install -c constraints.txt --upgrade pip
-	$(PIP) install -c constraints.txt --build-constraint constraints.txt -e .
+	$(PIP) install --require-hashes -r constraints.txt
+	$(PIP) install --no-deps --no-build-isolation -e .
 	@touch $@
 
-.venv/installed-dev: .venv/installed
-	$(PIP) install -c constraints.txt --build-constraint constraints.txt -e '.[postgres]' --group dev
+.venv/installed-dev: .venv/installed constraints-dev.txt
+	$(PIP) install --require-hashes -r constraints-dev.txt
 	@touch $@
 
 # Debian's python3 comes without the parts that make a virtual environment.

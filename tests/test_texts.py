@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,7 +17,16 @@ from inspector.rules.catalogue import FAMILIES
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
-TEXTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "Makefile", "pyproject.toml", "constraints.txt", ".ci/run")
+TEXTS = (
+    "README.md",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+    "Makefile",
+    "pyproject.toml",
+    "constraints.txt",
+    "constraints-dev.txt",
+    ".ci/run",
+)
 RULES = re.compile(r"(?<=<!-- rules -->\n).*?(?=<!-- /rules -->)", re.DOTALL)
 FORMATS = re.compile(r"(?<=<!-- formats -->\n).*?(?=<!-- /formats -->)", re.DOTALL)
 SHOWN = re.compile(r"(?<=<!-- segment-example -->\n).*?(?=<!-- /segment-example -->)", re.DOTALL)
@@ -51,9 +61,29 @@ def test_no_text_names_a_folder_of_one_machine(name: str) -> None:
     assert re.findall(rf"{own}|(?<![\w.~-])/(?:home|root|Users|mnt)/", _read(name)) == []
 
 
-def test_constraints_hold_exact_versions_and_nothing_else() -> None:
-    lines = [line for line in _read("constraints.txt").splitlines() if not line.startswith("#")]
-    assert [line for line in lines if not re.fullmatch(r"[\w.-]+==[\w.]+", line)] == []
+CONSTRAINTS = ("constraints.txt", "constraints-dev.txt")
+
+
+@pytest.mark.parametrize("name", CONSTRAINTS)
+def test_constraints_hold_exact_versions_with_hashes_and_nothing_else(name: str) -> None:
+    text = re.sub(r"^#.*\n", "", _read(name), flags=re.MULTILINE)
+    entries = re.sub(r" \\\n +", " ", text).splitlines()
+    entry = re.compile(r"[\w.-]+==[\w.]+(?: ; [\w .'<>=!]+)?(?: --hash=sha256:[0-9a-f]{64})+")
+    assert [one for one in entries if not entry.fullmatch(one)] == []
+
+
+def test_constraints_name_what_the_project_depends_on_once() -> None:
+    project = tomllib.loads(_read("pyproject.toml"))
+    own = [*project["project"]["dependencies"], *project["build-system"]["requires"]]
+    tools = [*project["project"]["optional-dependencies"]["postgres"], *project["dependency-groups"]["dev"]]
+    installed, in_dev = (dict(re.findall(r"^([\w.-]+)==(\S+)", _read(name), re.MULTILINE)) for name in CONSTRAINTS)
+    assert {_plain(one) for one in own} - {_plain(name) for name in installed} == set()
+    assert {_plain(one) for one in (*own, *tools)} - {_plain(name) for name in in_dev} == set()
+    assert installed.items() <= in_dev.items()
+
+
+def _plain(requirement: str) -> str:
+    return re.sub(r"[-_.]+", "-", re.split(r"[^\w.-]", requirement)[0]).lower()
 
 
 @pytest.mark.parametrize("command", COMMANDS.findall(README.read_text(encoding="utf-8")))

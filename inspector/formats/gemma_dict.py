@@ -13,11 +13,12 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from inspector.diagnostics import Edit, Fault, Fix
-from inspector.formats.gemma_values import LITERALS, QUOTED, GemmaValues
+from inspector.formats.gemma_values import LITERALS, GemmaValues
 from inspector.json_scanner import MAX_DEPTH
 from inspector.json_scanner.quoting import shown
 from inspector.model import Json, Parameter
 from inspector.rules import json_syntax as rules
+from inspector.scanning import MOST_ROUNDS
 from inspector.text import Range
 
 _CLOSERS = {"{": "}", "[": "]"}
@@ -54,7 +55,7 @@ class _Frame:
 def _plain(delimiter: str) -> re.Pattern[str]:
     """A member as most are: a bare key, and a whole string, an integer or a literal."""
     first, rest, written = re.escape(delimiter[0]), re.escape(delimiter[1:]), re.escape(delimiter)
-    content = rf"[^{first}]*+(?:{first}(?!{rest})[^{first}]*+)*+"
+    content = rf"[^{first}]*+(?:{first}(?!{rest})[^{first}]*+){{0,{MOST_ROUNDS}}}"
     value = rf"{written}({content}){written}|(-?(?:0|[1-9][0-9]{{0,17}}+))|(true|false|null)"
     return re.compile(rf"([\w.\-]++):(?:{value})(?=[,}}])")
 
@@ -163,11 +164,11 @@ class GemmaReader(GemmaValues):
         start, text = self._at, self._text
         if text.startswith(self._delimiter, start):
             key = self._string() or ""
-        elif (quoted := QUOTED.match(text, start)) is not None:
-            key = quoted[1] if quoted[1] is not None else quoted[2]
-            self._at = quoted.end()
+        elif (end := self._quoted_end(start)) >= 0:
+            key = text[start + 1 : end - 1]
+            self._at = end
             fix = Fix((Edit(Range(start, self._at), key),), safe=True)
-            message = f"The key {shown(quoted[0])} stands in quotes; this format writes keys bare."
+            message = f"The key {shown(text, start, end)} stands in quotes; this format writes keys bare."
             self._flag(rules.MALFORMED_JSON, Range(start, self._at), message, f"Write {shown(key)}.", fix)
         else:
             bare = _KEY.match(text, start)

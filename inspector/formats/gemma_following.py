@@ -7,6 +7,7 @@ in the string behind a delimiter, until the next character that is no white spac
 import re
 from functools import cache, partial
 
+from inspector.scanning import end_of_repeats, repeated
 from inspector.segmenter.payload import Payload, read_on
 
 _CLOSERS = {"{": "}", "[": "]"}
@@ -17,8 +18,8 @@ _SPACE = re.compile(r"[ \t\n\r]*+")
 def _plain(delimiter: str) -> re.Pattern[str]:
     """What lies between brackets, with every string that is plain and whole."""
     first, rest, written = re.escape(delimiter[0]), re.escape(delimiter[1:]), re.escape(delimiter)
-    content = rf"[^{first}]*+(?:{first}(?!{rest})[^{first}]*+)*+"
-    return re.compile(rf"(?:[^{first}{{}}\[\]]++|{written}{content}{written}(?=[,}}\]:]))*+")
+    content = rf"[^{first}]*+(?:{first}(?!{rest})[^{first}]*+){{0,64}}"
+    return repeated(rf"[^{first}{{}}\[\]]++|{written}{content}{written}(?=[,}}\]:])")
 
 
 class GemmaTracker:
@@ -44,8 +45,7 @@ class GemmaTracker:
     def _outside(self, text: str, start: int, stop: int) -> int:
         if self._seen:
             return self._delimiter_goes_on(text, start)
-        match = self._plain.match(text, start, stop)
-        start = match.end() if match is not None else start
+        start = end_of_repeats(self._plain, text, start, stop)
         if start == stop:
             return start
         character = text[start]

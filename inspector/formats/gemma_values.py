@@ -10,6 +10,7 @@ from inspector.model import Json
 from inspector.rules import json_syntax as rules
 from inspector.rules.markers import MARKER_INSIDE_ARGUMENT
 from inspector.rules.rule import Rule
+from inspector.scanning import QuoteSearch, end_of_repeats, repeated
 from inspector.text import Range
 
 _SPACE = re.compile(r"[ \t\n\r]*+")
@@ -17,7 +18,7 @@ _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w.])")
 LITERALS: dict[str, Json] = {"true": True, "false": False, "null": None, "None": None}
 _TWINS = {"True": "true", "False": "false"}
 _BARE = re.compile(r"[^,{}\[\]\n<]*+")
-QUOTED = re.compile(r"\"((?:[^\"\\]++|\\[\s\S])*+)\"|'((?:[^'\\\n]++|\\[\s\S])*+)'")
+_APOSTROPHES = repeated(r"[^'\\\n]++|\\[\s\S]")
 _ODD_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)")
 _NEXT_KEY = re.compile(r"\s*+[\w.\-]{1,64}\s*+:\s*+")
 _SWALLOWED = re.compile(r",\s*+[\w.\-]{1,64}\s*+:\s*+")
@@ -32,6 +33,7 @@ class GemmaValues:
         self._text, self._at = text, start
         self._delimiter = delimiter
         self._found = Findings(text)
+        self._quotes = QuoteSearch()
         self._breaks = self._hopeless = 0
         self._is_endless = False
         """Whether no delimiter behind this place ends a string as it should."""
@@ -46,8 +48,8 @@ class GemmaValues:
         if (number := _NUMBER.match(text, start)) is not None and self._ends_value(number.end()):
             self._at = number.end()
             return number_value(number[0]), True
-        if (quoted := QUOTED.match(text, start)) is not None and self._ends_value(quoted.end()):
-            return self._quoted(quoted), True
+        if (quoted := self._quoted_end(start)) >= 0 and self._ends_value(quoted):
+            return self._quoted(Range(start, quoted)), True
         bare = _BARE.match(text, start)
         word = bare[0].rstrip() if bare is not None else ""
         place = Range(start, start + len(word))
@@ -80,13 +82,23 @@ class GemmaValues:
         self._flag(rules.INVALID_NUMBER, place, message, f"Write `{spelling}`.", fix)
         return number_value(spelling)
 
-    def _quoted(self, quoted: re.Match[str]) -> str:
+    def _quoted_end(self, start: int) -> int:
+        """Where a string between plain quotes that begins at `start` ends; -1 where there is none."""
+        text, quote = self._text, self._text[start : start + 1]
+        if quote == '"':
+            return self._quotes.find(text, quote, start + 1, len(text)) + 1 or -1
+        if quote != "'":
+            return -1
+        last = end_of_repeats(_APOSTROPHES, text, start + 1, len(text))
+        return last + 1 if text.startswith(quote, last) else -1
+
+    def _quoted(self, place: Range) -> str:
         """A string between plain quotes."""
-        value = quoted[1] if quoted[1] is not None else quoted[2]
-        place = Range(*quoted.span())
+        quoted = place.of(self._text)
+        value = quoted[1:-1]
         self._at = place.end
         delimited = f"{self._delimiter}{value}{self._delimiter}"
-        message = f"{shown(quoted[0])} stands in plain quotes, which are data here; expected `{self._delimiter}`."
+        message = f"{shown(quoted)} stands in plain quotes, which are data here; expected `{self._delimiter}`."
         fix = Fix((Edit(place, delimited),), safe=True)
         self._flag(rules.MALFORMED_JSON, place, message, f"Write {shown(delimited)}.", fix)
         return value

@@ -5,6 +5,7 @@ read as far as it is certain, and flagged at the tag that shows it.
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -77,19 +78,17 @@ class XmlCallReader:
         faults += (second_call(one, two, text, self.syntax) for one, two in pairwise(walked.calls))
         if self.nested is None:
             faults += (tag_in_value(place, text) for place in walked.data)
-        calls = tuple(self._call(text, call, faults) for call in walked.calls)
+        errors = sorted(fault.range for fault in faults if _breaks_its_call(fault))
+        calls = tuple(self._call(text, call, faults, errors) for call in walked.calls)
         complete = not walked.open_value and not walked.open_call
         return Reading(calls=calls, faults=tuple(sorted(faults, key=_by_range)), complete=complete)
 
-    def _call(self, text: str, call: FoundCall, faults: list[Fault]) -> ToolCall:
+    def _call(self, text: str, call: FoundCall, faults: list[Fault], errors: list[Range]) -> ToolCall:
+        """The call; faults of its parameters are added to `faults`. `errors` are the places of the errors so far."""
         whole = Range(call.start, call.end)
         parameters: list[Parameter] = []
         arguments: dict[str, Json] = {}
-        strict = bool(call.name) and not any(
-            whole.covers(fault.range)
-            for fault in faults
-            if fault.rule.severity is Severity.ERROR and fault.rule is not call_shape.SEVERAL_OBJECTS_IN_ONE_CALL
-        )
+        strict = bool(call.name) and not _holds_any(whole, errors)
         for found in call.parameters:
             parameter, value, wrong = self._parameter(text, found)
             if parameter.name in arguments and parameter.name_range is not None:
@@ -148,6 +147,20 @@ class XmlCallReader:
             f"each parameter in tags.",
         )
         return msgspec.structs.replace(reading, calls=calls, faults=(fault, *reading.faults))
+
+
+def _breaks_its_call(fault: Fault) -> bool:
+    return fault.rule.severity is Severity.ERROR and fault.rule is not call_shape.SEVERAL_OBJECTS_IN_ONE_CALL
+
+
+def _holds_any(whole: Range, places: list[Range]) -> bool:
+    """Whether one of the places, which are sorted, lies within `whole`."""
+    for at in range(bisect_left(places, Range(whole.start, 0)), len(places)):
+        if places[at].start > whole.end:
+            break
+        if places[at].end <= whole.end:
+            return True
+    return False
 
 
 def _names_a_call(walked: Walk, text: str, syntax: XmlSyntax, *, is_cut: bool) -> bool:

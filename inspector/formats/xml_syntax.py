@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass, field
 
+from inspector.scanning import MOST_ROUNDS
 from inspector.segmenter.ahead import Ahead, Run
 
 NAME = Run(r'[^<>"\n]', 1, 128)
@@ -76,7 +77,7 @@ class XmlSyntax:
         # A call in perfect order: its head, parameters in whose values no tag begins, its tail.
         marks = (self.parameter_begins, self.parameter_end, self.call_begins, self.call_end)
         data = "|".join(re.escape(mark[1:]) for mark in marks if mark)
-        value = rf"([^{first}]*+(?:{first}(?!{data})[^{first}]*+)*+)"
+        value = rf"([^{first}]*+(?:{first}(?!{data})[^{first}]*+){{0,{MOST_ROUNDS}}})"
         end = closes if self.end_tag is None else self.end_tag.whole.pattern
         head = self.call.whole.pattern if self.call is not None else rf"({BARE_NAME})(?=\s*(?:<|\Z))"
         object.__setattr__(self, "head", re.compile(rf"{head}\s*"))

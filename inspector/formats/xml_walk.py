@@ -29,15 +29,6 @@ class Flaw(Enum):
     NO_CALL = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class Flawed:
-    """A flaw, its place, and the name of the parameter that it concerns, if any."""
-
-    flaw: Flaw
-    range: Range
-    name: str = ""
-
-
 @dataclass(slots=True)
 class FoundParameter:
     """A parameter: `value` runs from its opening tag to its closing one, `tag` is the opening tag's place."""
@@ -47,6 +38,15 @@ class FoundParameter:
     kind: str
     tag: Range
     value: Range
+
+
+@dataclass(frozen=True, slots=True)
+class Flawed:
+    """A flaw, its place, and the parameter that it concerns, if any."""
+
+    flaw: Flaw
+    range: Range
+    parameter: FoundParameter | None = None
 
 
 @dataclass(slots=True)
@@ -65,12 +65,14 @@ class FoundCall:
 class Walk:
     """What a span's text holds.
 
-    `data` are tags that stand within values; `open_value` and `open_call` say that the end cuts off a value, or a call.
+    `content_end` is the end of the text without the white space there. `data` are tags within values; `open_value` and
+    `open_call` say that the end cuts off a value, or a call.
     """
 
     calls: list[FoundCall]
     flaws: list[Flawed]
     data: list[Range]
+    content_end: int
     open_value: bool = False
     open_call: bool = False
 
@@ -189,7 +191,7 @@ class _Walker:
         self._parameter, self._depth = None, 0
 
     def _end_value_unclosed(self, end: int, parameter: FoundParameter) -> None:
-        self._flaws.append(Flawed(Flaw.VALUE_NOT_CLOSED, parameter.tag, parameter.name))
+        self._flaws.append(Flawed(Flaw.VALUE_NOT_CLOSED, parameter.tag, parameter))
         line_ends = not self._syntax.own_lines and self._text.endswith("\n", parameter.value.start, end)
         self._end_value(end - line_ends, end)
 
@@ -272,10 +274,10 @@ class _Walker:
             is_told = bool(self._flaws) and self._flaws[-1].range.end == self._content_end
             if open_call and not open_value and not is_told and self._call.name:
                 self._flaw(Flaw.CALL_NOT_CLOSED, max(self._call.end - 1, 0), self._call.end)
-        return Walk(self._calls, self._flaws, self._data, open_value=open_value, open_call=open_call)
+        return Walk(self._calls, self._flaws, self._data, self._content_end, open_value=open_value, open_call=open_call)
 
-    def _flaw(self, flaw: Flaw, start: int, end: int, name: str = "") -> None:
-        self._flaws.append(Flawed(flaw, Range(start, end), name))
+    def _flaw(self, flaw: Flaw, start: int, end: int) -> None:
+        self._flaws.append(Flawed(flaw, Range(start, end)))
 
 
 def trimmed(text: str, start: int, end: int) -> tuple[int, int]:

@@ -19,9 +19,9 @@ def fault_of(flawed: Flawed, text: str, syntax: XmlSyntax, walked: Walk, *, is_c
         case Flaw.VALUE_NOT_CLOSED:
             return _value_not_closed(flawed, text, syntax, walked, is_cut=is_cut)
         case Flaw.CALL_NOT_CLOSED:
-            return _call_not_closed(place, text, syntax, is_cut=is_cut)
+            return _call_not_closed(place, syntax, at_end=place.end == walked.content_end, is_cut=is_cut)
         case Flaw.BAD_TAG:
-            return _bad_tag(place, text, syntax, is_cut=is_cut)
+            return _bad_tag(place, text, syntax, is_cut=is_cut and place.end == walked.content_end)
         case Flaw.STRAY_TEXT:
             return Fault(
                 call_shape.MALFORMED_PARAMETERS,
@@ -118,10 +118,11 @@ def _begins_call(content: str, syntax: XmlSyntax) -> bool:
 
 
 def _value_not_closed(flawed: Flawed, text: str, syntax: XmlSyntax, walked: Walk, *, is_cut: bool) -> Fault:
-    found = next(parameter for call in walked.calls for parameter in call.parameters if parameter.tag == flawed.range)
+    found = flawed.parameter
+    assert found is not None
     end = found.value.start + len(found.value.of(text).rstrip())
     at_end = is_cut and walked.open_value and found.value.end == len(text)
-    closes = f"{syntax.parameter_end}{flawed.name}>" if syntax.end_tag is not None else syntax.parameter_end
+    closes = f"{syntax.parameter_end}{found.name}>" if syntax.end_tag is not None else syntax.parameter_end
     lacking = [closes, syntax.call_end] if at_end and syntax.call_end else [closes]
     line = "\n" if syntax.own_lines else ""
     fix = Fix((Edit(Range(end, end), line + "\n".join(lacking)),), safe=False)
@@ -129,14 +130,13 @@ def _value_not_closed(flawed: Flawed, text: str, syntax: XmlSyntax, walked: Walk
     verb = "are" if len(lacking) > 1 else "is"
     if at_end:
         place = Range(max(end - 1, 0), end)
-        message = f"The stream ends within the value of {_shown(flawed.name)}; {tags} {verb} missing."
+        message = f"The stream ends within the value of {_shown(found.name)}; {tags} {verb} missing."
         return Fault(call_shape.TRUNCATED_PARAMETERS, place, message, "Ask for the rest: the value may be half.", fix)
-    message = f"The value of {_shown(flawed.name)} is not closed: {tags} {verb} missing."
+    message = f"The value of {_shown(found.name)} is not closed: {tags} {verb} missing."
     return Fault(call_shape.MALFORMED_PARAMETERS, flawed.range, message, f"Close it with `{lacking[0]}`.", fix)
 
 
-def _call_not_closed(place: Range, text: str, syntax: XmlSyntax, *, is_cut: bool) -> Fault:
-    at_end = place.end == len(text.rstrip())
+def _call_not_closed(place: Range, syntax: XmlSyntax, *, at_end: bool, is_cut: bool) -> Fault:
     rule: Rule = call_shape.TRUNCATED_PARAMETERS if is_cut and at_end else call_shape.MALFORMED_PARAMETERS
     at = place.end if at_end else place.start
     message = f"`{syntax.call_end}` is missing: {'the payload ends' if at_end else 'another call begins'} before it."
@@ -145,7 +145,7 @@ def _call_not_closed(place: Range, text: str, syntax: XmlSyntax, *, is_cut: bool
 
 
 def _bad_tag(place: Range, text: str, syntax: XmlSyntax, *, is_cut: bool) -> Fault:
-    if is_cut and place.end == len(text.rstrip()):
+    if is_cut:
         end = place.end
         message = f"The stream ends within the tag {_quoted(text, place)}."
         return Fault(call_shape.TRUNCATED_PARAMETERS, Range(end - 1, end), message)

@@ -11,15 +11,15 @@ from typing import BinaryIO
 
 from inspector.importers.lines import RECORD_BYTES, too_long
 from inspector.importers.source import Skipped
+from inspector.scanning import closing_quote
 
 BEHIND_THE_ARRAY = Skipped("end of file", "more text follows behind the array")
 """What comes last where a file does not end with its array, as it does not where the array is a member of something."""
 
 _BLOCK = 1 << 16
 _NOT_BLANK = re.compile(rb"[^ \t\r\n\xef\xbb\xbf]")  # a byte order mark counts as blank
-_STRING = rb'"(?:[^"\\]++|\\.)*+(?P<quote>")?'
-_BRACKETS = re.compile(rb"(?P<bracket>[\[\]{}])|" + _STRING, re.DOTALL)
-_BRACKETS_AND_COMMAS = re.compile(rb"(?P<bracket>[\[\]{},])|" + _STRING, re.DOTALL)
+_BRACKETS = re.compile(rb'[\[\]{}"]')
+_BRACKETS_AND_COMMAS = re.compile(rb'[\[\]{},"]')
 _DEPTH = {b"[": 1, b"{": 1, b"]": -1, b"}": -1, b",": 0}
 _ENTRY_ENDS = {b",": b",", b"]": b"]", b"}": b"]"}
 
@@ -122,11 +122,11 @@ class _Cutter:
             found = pattern.search(self._held, self._at)
             if found is None:
                 self._at = len(self._held)
-            elif found["bracket"]:
+            elif found[0] != b'"':
                 self._at = found.end()
-                return found["bracket"]
-            elif found["quote"]:
-                self._at = found.end()
+                return found[0]
+            elif (last := closing_quote(self._held, b'"', found.end(), len(self._held))) >= 0:
+                self._at = last + 1
                 continue
             else:  # a string that goes on beyond what is held
                 self._at = found.start()

@@ -14,11 +14,12 @@ from inspector.importers.spans import ModelCall, SpanKind, TracedSpan
 from inspector.model import BodyState, Generation, Json, Part, Role
 
 _JOINED = re.compile(r"(?:system|developer|user|human|assistant|tool): ")
-_TEXT = r"'(?:[^'\\]|\\.)*+'|\"(?:[^\"\\]|\\.)*+\""
+_TEXT = r"'[^'\\]*+(?:\\.[^'\\]*+)*'|\"[^\"\\]*+(?:\\.[^\"\\]*+)*\""
 _LONGEST = 1 << 20
 _SHOWN = re.compile(
     rf"role=(?P<role>{_TEXT}) content=(?P<content>None|{_TEXT}) name=(?P<name>None|{_TEXT}) "
-    rf"tool_call_id=(?P<tool_call_id>None|{_TEXT}) tool_calls=(?P<tool_calls>None|\[(?:[^'\"\]]|{_TEXT})*+\])(?= \w+=)",
+    rf"tool_call_id=(?P<tool_call_id>None|{_TEXT}) "
+    rf"tool_calls=(?P<tool_calls>None|\[(?:[^'\"\]]++|{_TEXT})*\])(?= \w+=)",
     re.DOTALL,
 )
 

@@ -9,10 +9,11 @@ from inspector.importers.elements import BEHIND_THE_ARRAY, Element, read_element
 from inspector.importers.har_container import BlockStream
 from inspector.importers.rows import parse_json
 from inspector.importers.source import JsonObject, Skipped
+from inspector.scanning import closing_quote
 
 _BLOCK = 1 << 16
 _MOST_BEFORE = 32 << 20
-_TOKEN = re.compile(rb'(?P<bracket>[\[\]{}])|"(?P<text>(?:[^"\\]++|\\.)*+)(?P<quote>")?', re.DOTALL)
+_BRACKET_OR_QUOTE = re.compile(rb'[\[\]{}"]')
 _NO_ENTRIES = "no list `entries` within `log` was found in this HAR document"
 
 
@@ -47,30 +48,36 @@ class HarDocument:
         """Go to the bracket that opens `log.entries`: the one at depth 2 behind that name, within the object `log`."""
         depth, name, is_log = 0, b"", False
         while (token := self._next()) is not None:
-            if not token["bracket"]:
-                name = token["text"]
-            elif token["bracket"] in b"]}":
+            if token[:1] == b'"':
+                name = token[1:-1]
+            elif token in b"]}":
                 depth -= 1
-            elif depth == 2 and is_log and token["bracket"] == b"[" and name == b"entries":
-                self._at = token.start()
+            elif depth == 2 and is_log and token == b"[" and name == b"entries":
+                self._at -= 1
                 return True
             else:
                 depth += 1
                 is_log = name == b"log" if depth == 2 else is_log
         return False
 
-    def _next(self) -> re.Match[bytes] | None:
+    def _next(self) -> bytes | None:
         """The next bracket or whole string, with `_at` behind it; None at the end, or where it is too far away."""
         while True:
-            token = _TOKEN.search(self._held, self._at)
-            if token is not None and (token["bracket"] or token["quote"]):
-                self._at = token.end()
-                return token
-            self._at = len(self._held) if token is None else token.start()
+            found = _BRACKET_OR_QUOTE.search(self._held, self._at)
+            self._at = len(self._held) if found is None else found.start()
+            if found is not None and (end := self._token_end(found[0])) >= 0:
+                start, self._at = self._at, end
+                return self._held[start:end]
             block = self._stream.read(max(_BLOCK, len(self._held))) if len(self._held) < _MOST_BEFORE else b""
             if not block:
                 return None
             self._held += block
+
+    def _token_end(self, first: bytes) -> int:
+        """Where the bracket or string at `_at` ends; -1 where a string goes on beyond what is held."""
+        if first != b'"':
+            return self._at + 1
+        return closing_quote(self._held, first, self._at + 1, len(self._held)) + 1 or -1
 
 
 def _members(before: bytes) -> JsonObject:

@@ -20,7 +20,8 @@ from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
 from inspector.model import CallHeader, Part, Role, Trace, Turn
 from inspector.text import decode
 
-_REPR = r"""(?:'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+"|None)"""
+# At most a million escapes: a greedy repeat keeps some 60 bytes for each while it matches.
+_REPR = r"""(?:'[^'\\]*+(?:\\.[^'\\]*+){0,1000000}'|"[^"\\]*+(?:\\.[^"\\]*+){0,1000000}"|None)"""
 _RECEIVED = re.compile(
     r"(?:Received request|(?P<details>Request)) (?P<id>[^\s:]+)(?(details) details): "
     rf"(?:prompt: (?P<prompt>{_REPR})|params: )"

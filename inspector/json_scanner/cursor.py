@@ -7,6 +7,7 @@ from enum import Enum, auto
 from inspector.diagnostics import Edit, Fault
 from inspector.json_scanner.findings import Findings
 from inspector.json_scanner.values import JsonNode, Member
+from inspector.scanning import QuoteSearch
 from inspector.text import Range
 
 _BLANK = re.compile(r"[ \t\n\r]*+")
@@ -94,6 +95,9 @@ class Cursor:
     frames: list[Frame] = field(default_factory=list)
     cut: Cut | None = None
     no_triple: set[str] = field(default_factory=set)
+    quotes: QuoteSearch = field(default_factory=QuoteSearch)
+    endless: dict[re.Pattern[str], int] = field(default_factory=dict)
+    """From where on no string ends before what the pattern finds."""
 
     def peek(self) -> str:
         """The character at the cursor, or nothing at the end."""

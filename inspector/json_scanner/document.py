@@ -24,7 +24,7 @@ _OBJECT_OR_FENCE = re.compile(r"""\{\s*+(?:["'“\\]|\w{1,64}\s*+:)|```""")
 _NEXT_OBJECT = re.compile(r"[,;]?\s*+\{")
 _NEXT_ARRAY = re.compile(r"(?:[,;]\s*+)?\[(?=\s*+\{)")
 _NEXT_MEMBER = re.compile(r"""\s*+,\s*+(["'“][^"'”\n]{0,100}["'”])\s*+:""")
-_EXTRA_CLOSERS = re.compile(r"[}\])](?:\s*+[}\])])*+")
+_EXTRA_CLOSERS = re.compile(r"[}\])][}\])\s]*+")
 _SCALAR = re.compile(
     rf"""(?:{NUMBER}|[-+]?(?:NaN|Infinity)|true|false|null|True|False|None)\s*+(?![\w.])|\((?!\s*[A-Za-z])"""
 )
@@ -202,8 +202,9 @@ class _Document:
         else:
             closers = _EXTRA_CLOSERS.match(text, cursor.at, cursor.end)
             if closers:
-                cursor.at = closers.end()
-                cursor.found.add(say.extra_closers(text, Range(*closers.span())))
+                place = Range(cursor.at, cursor.at + len(closers[0].rstrip()))
+                cursor.at = place.end
+                cursor.found.add(say.extra_closers(text, place))
             else:
                 self._trailing_text()
 

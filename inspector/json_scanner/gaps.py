@@ -4,13 +4,14 @@ import re
 
 from inspector.json_scanner.bracket_wording import comment, escaped_space, odd_space
 from inspector.json_scanner.cursor import Cursor
+from inspector.scanning import end_of_repeats, repeated
 from inspector.text import Range
 
 _COMMENT = re.compile(r"//[^\n]*+|#[^\n]*+|/\*")
 _CLOSERS_AT_END = re.compile(r"[\s}\])]*\Z")
 # Everything that Unicode calls a space, the byte order mark and spaces of no width.
 _ODD_SPACE = re.compile("[\x0b\x0c\x1c-\x1f\x85\xa0\u1680\u2000-\u200b\u2028\u2029\u202f\u205f\u2060\u3000\ufeff]++")
-_ESCAPED_SPACE = re.compile(r"(?:\\[nrt])++(?!\")")
+_ESCAPED_SPACE = repeated(r"\\[nrt]")
 _PLAIN = frozenset("{}[]\",:'")
 _LOOK_BACK = 64
 
@@ -29,12 +30,14 @@ def _skip_other(cursor: Cursor, *, before_value: bool) -> bool:
     character = cursor.peek()
     if character in "/#":
         return _skip_comment(cursor, before_value=before_value)
-    wanted, say = (_ESCAPED_SPACE, escaped_space) if character == "\\" else (_ODD_SPACE, odd_space)
-    match = wanted.match(cursor.text, cursor.at, cursor.end)
-    if not match:
+    start, repeats, say = cursor.at, _ODD_SPACE, odd_space
+    if character == "\\":
+        repeats, say = _ESCAPED_SPACE, escaped_space
+    end = end_of_repeats(repeats, cursor.text, start, cursor.end)
+    if end == start or (character == "\\" and end < cursor.end and cursor.text[end] == '"'):
         return False
-    cursor.at = match.end()
-    cursor.found.add(say(cursor.text, Range(*match.span())))
+    cursor.at = end
+    cursor.found.add(say(cursor.text, Range(start, end)))
     return True
 
 

@@ -27,7 +27,7 @@ _SEMICOLON_AT_END = re.compile(r";\s*+(?:[}\])]|\Z)")
 _NUMBER_FOLLOWS = re.compile(r"-?\d")
 # `(1, 2)` and `("a", x)` are tuples; `(3+4)*2` and `(a + b) / 2` are not.
 _NO_TUPLE = re.compile(r"\((?:[-+*/.\d\s()]{1,200}\)|[^(),]{0,200}\)\s*+[-+*/%])")
-_DEEP = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[{]++|[\]}]++|"', re.DOTALL)
+_DEEP = re.compile(r'"|[\[{]++|[\]}]++')
 
 
 def read_value(machine: Machine) -> JsonNode | None:
@@ -270,13 +270,16 @@ def _open(machine: Machine, character: str) -> JsonNode | None:
 
 def _deep_end(machine: Machine, start: int) -> int:
     """Where the bracket at `start` closes, by counting brackets outside strings; else the end of the text."""
-    depth = 0
-    for match in _DEEP.finditer(machine.cursor.text, start, machine.cursor.end):
+    cursor, depth, at = machine.cursor, 0, start
+    while match := _DEEP.search(cursor.text, at, cursor.end):
         first, length = match[0][0], match.end() - match.start()
+        at = match.end()
         if first in "[{":
             depth += length
         elif first in "]}":
             if length >= depth:
                 return match.start() + depth
             depth -= length
-    return machine.cursor.end
+        else:
+            at = max(at, cursor.quotes.find(cursor.text, first, at, cursor.end) + 1)
+    return cursor.end

@@ -5,7 +5,6 @@ import re
 from inspector.json_scanner.cursor import Cursor, Place
 
 _PLAIN = re.compile(r"""[^,{}\[\]()"'`\n/#;<>]+""")
-_STRING = re.compile(r'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"|\'[^\'\\\n]*+(?:\\.[^\'\\\n]*+)*+\'|`[^`]*+`')
 _PLACEHOLDER = re.compile(r"<[^<>\n\"]{1,80}>")
 _PREFIX = re.compile(r"[fFrRbBuU]{1,2}")
 _CLOSER = {"(": ")", "[": "]", "{": "}"}
@@ -92,13 +91,23 @@ def _last_character(text: str, start: int, at: int) -> str:
 def _quote(cursor: Cursor, start: int, at: int, *, nested: bool) -> int:
     """A quote within the run: it opens a string of the expression, is an apostrophe, or ends the run."""
     text = cursor.text
-    match = _STRING.match(text, at, cursor.end)
+    length = _string_length(cursor, at)
     if nested:
-        return match.end() - at if match else 1
+        return length or 1
     last = _last_character(text, start, at)
-    if match and (at == start or last in _OPERATORS or _PREFIX.fullmatch(text, start, at)):
-        return match.end() - at
+    if length and (at == start or last in _OPERATORS or _PREFIX.fullmatch(text, start, at)):
+        return length
     adjacent = at > start and text[at - 1] == last
     if text[at] == "'" and adjacent and not _AFTER_QUOTE.match(text, at + 1, cursor.end):
         return 1
     return 0
+
+
+def _string_length(cursor: Cursor, at: int) -> int:
+    """The length of the string that begins with the quote at `at`; 0 where its line does not end it."""
+    text, quote = cursor.text, cursor.text[at]
+    if quote == "`":
+        last = text.find(quote, at + 1, cursor.end)
+        return last + 1 - at if last >= 0 else 0
+    last = cursor.quotes.find(text, quote, at + 1, cursor.end)
+    return last + 1 - at if last >= 0 and text.find("\n", at, last) < 0 else 0

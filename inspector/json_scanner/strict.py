@@ -11,14 +11,19 @@ from json import decoder
 
 from inspector.json_scanner.values import MAX_DEPTH, JsonKind, JsonNode, Member
 from inspector.model.json import Json
+from inspector.scanning import end_of_repeats, repeated
 from inspector.text import Range
 
-STRING = r'"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+"'
-NUMBER = r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][-+]?[0-9]++)?+"
-# The groups of a value; which one matched is told by `lastindex`: string, number, literal, bracket.
-_VALUE = rf"(?:({STRING})|({NUMBER})|(true|false|null)|([\[{{]))[ \t\n\r]*+"
+NUMBER = r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][-+]?[0-9]++)?"
+_PLAIN = r'"[^"\\\x00-\x1f]*+'
+# The groups of a value; `lastindex` is the one that matched: string (up to its first escape), number, literal, bracket.
+_VALUE = rf"""(?:({_PLAIN}["\\])|({NUMBER})|(true|false|null)|([\[{{]))[ \t\n\r]*+"""
 _ELEMENT = re.compile(rf"[ \t\n\r]*+{_VALUE}")
-_MEMBER = re.compile(rf"[ \t\n\r]*+({STRING})[ \t\n\r]*+:[ \t\n\r]*+{_VALUE}")
+_MEMBER = re.compile(rf'[ \t\n\r]*+({_PLAIN}")[ \t\n\r]*+:[ \t\n\r]*+{_VALUE}')
+_ESCAPED_KEY = re.compile(rf"[ \t\n\r]*+({_PLAIN}\\)")
+_AFTER_KEY = re.compile(rf"()[ \t\n\r]*+:[ \t\n\r]*+{_VALUE}")  # with the groups of a member
+_ESCAPES = repeated(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+')
+_STRING_BEGINS = re.compile(_PLAIN)
 _SPACE = re.compile(r"[ \t\n\r]*+")
 _STRING, _NUMBER, _LITERAL, _BRACKET = 1, 2, 3, 4
 LITERALS: dict[str, tuple[JsonKind, Json]] = {
@@ -45,6 +50,20 @@ def decoded(content: str) -> str:
     return _SCAN(f'{content}"', 0)[0] if "\\" in content else content
 
 
+def is_strict_content(content: str) -> bool:
+    """Whether JSON allows `content` between the quotes of a string."""
+    return string_end(f'"{content}"', 0, len(content) + 2) == len(content) + 2
+
+
+def string_end(text: str, start: int, end: int) -> int:
+    """Where the strict JSON string ends that begins with the quote at `start`, quotes included; -1 if none does."""
+    plain = _STRING_BEGINS.match(text, start, end)
+    if plain is None:
+        return -1
+    at = end_of_repeats(_ESCAPES, text, plain.end(), end)
+    return at + 1 if at < end and text[at] == '"' else -1
+
+
 def string_value(text: str, start: int, end: int) -> str:
     """The value of the strict JSON string that lies from `start` to `end` of a text, quotes included."""
     if text.find("\\", start, end) < 0:
@@ -60,9 +79,29 @@ def read_strict(text: str, start: int, end: int) -> tuple[JsonNode | None, list[
         return None, doubled
     group: int = match.lastindex  # type: ignore[assignment]  # one of four always matches
     if group != _BRACKET:
-        return (_scalar(text, group, *match.span(group)) if match.end() == end else None), doubled
+        first, last = match.span(group)
+        at = match.end()
+        if text[last - 1] == "\\":
+            last, at = _whole_string(text, first, end)
+        return (_scalar(text, group, first, last) if at == end else None), doubled
     node, at = read_container(text, match.start(_BRACKET), end, doubled)
     return (node if at == end else None), doubled
+
+
+def _whole_string(text: str, start: int, end: int) -> tuple[int, int]:
+    """Where a string with escapes ends, and the white space behind it; -1 for both where it is not strict."""
+    last = string_end(text, start, end)
+    return last, _SPACE.match(text, last, end).end() if last >= 0 else -1  # type: ignore[union-attr]  # matches ""
+
+
+def _escaped_key(text: str, at: int, end: int) -> tuple[Range, re.Match[str]] | None:
+    """A key with escapes at `at`, and the match of what follows it; None where there is none."""
+    begins = _ESCAPED_KEY.match(text, at, end)
+    if begins is None:
+        return None
+    last = string_end(text, begins.start(1), end)
+    match = _AFTER_KEY.match(text, last, end) if last >= 0 else None
+    return None if match is None else (Range(begins.start(1), last), match)
 
 
 def _scalar(text: str, group: int, start: int, end: int) -> JsonNode:
@@ -92,18 +131,18 @@ def read_container(  # noqa: C901, PLR0915  # the one hot loop: a call for each 
         closed = False
         match = (_MEMBER if in_object else _ELEMENT).match(text, at, end)
         if match:
-            at = match.end()
-            group: int = match.lastindex  # type: ignore[assignment]  # one of four always matches
             if in_object:
                 first, last = match.span(1)
                 key_range = Range(first, last)
                 key = text[first + 1 : last - 1]
-                if "\\" in key:
-                    key = _SCAN(text, first + 1)[0]
-                first, last = match.span(group)
-                group -= 1
-            else:
-                first, last = match.span(group)
+        elif in_object and (escaped := _escaped_key(text, at, end)) is not None:
+            key_range, match = escaped
+            key = _SCAN(text, key_range.start + 1)[0]
+        if match:
+            at = match.end()
+            group: int = match.lastindex  # type: ignore[assignment]  # one of four always matches
+            first, last = match.span(group)
+            group -= in_object
             if group == _BRACKET:
                 if len(outer) + depth + 1 >= MAX_DEPTH:
                     return None, at
@@ -114,10 +153,14 @@ def read_container(  # noqa: C901, PLR0915  # the one hot loop: a call for each 
                 opened = True
                 continue
             if group == _STRING:
-                scalar = text[first + 1 : last - 1]
-                node = JsonNode(
-                    JsonKind.STRING, Range(first, last), _SCAN(text, first + 1)[0] if "\\" in scalar else scalar
-                )
+                if text[last - 1] == "\\":
+                    last, at = _whole_string(text, first, end)
+                    if last < 0:
+                        return None, first
+                    scalar = _SCAN(text, first + 1)[0]
+                else:
+                    scalar = text[first + 1 : last - 1]
+                node = JsonNode(JsonKind.STRING, Range(first, last), scalar)
             else:
                 node = _scalar(text, group, first, last)
             if in_object:

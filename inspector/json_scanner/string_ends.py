@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 from inspector.json_scanner.cursor import Cursor, Place
+from inspector.scanning import closing_quote
 from inspector.text import Range
 
 _B = r"\s*+"
-_DOUBLE = re.compile(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _COMMENT = r"//|/\*|\#"
 _NAME_AND_COLON = rf"""["'“‘][^"'”’\n]{{0,100}}["'”’]{_B}:|[A-Za-z_$][\w$.-]{{0,63}}["']?{_B}[:=]"""
 # What may stand behind a string in each place, if the string ended where its quote says.
@@ -45,7 +45,6 @@ _BLANK_TAIL = re.compile(r"(\\\")?(\s+)\Z")
 _LAST_TAIL = re.compile(r'(\\"|[“”’])?([\s}\]]*[}\]]\s*)\Z')
 _SINGLE_TAIL = re.compile(r"[\s}\]]*(?:,|\n)\s*\Z")
 _KEY_AND_COLON = re.compile(rf'["\'“‘]([\w$][\w$ .-]{{0,63}}?){_B}:')
-_NEXT_QUOTE = re.compile(r'(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _MOST_QUOTES, _FARTHEST, _LOOK_BACK = 64, 20_000, 200
 
 # A quote closes a single-quoted string only before one of these, so that `Men's` stays whole (FAULTS.md, point 7);
@@ -55,14 +54,11 @@ _DOUBLES, _SINGLES = "“”„‟″＂«»", "‘’‚‛′＇"
 _CURLY_END = rf"""{_B}[,}}\]:]|{_B}\Z"""
 
 
-def _quoted(opening: str, closing: str, end: str) -> re.Pattern[str]:
-    return re.compile(rf"[{opening}](?:[^{closing}\\]++|\\.|[{closing}](?!{end}))*+[{closing}]", re.DOTALL)
-
-
-_SINGLE = _quoted("'", "'", _SINGLE_END)
-_SINGLE_IN_TUPLE = _quoted("'", "'", rf"{_SINGLE_END}|{_B}\)")
-_CURLY_DOUBLE = _quoted(_DOUBLES, _DOUBLES + '"', _CURLY_END)
-_CURLY_SINGLE = _quoted(_SINGLES, _SINGLES + "'", _CURLY_END)
+# What closes a string, and ends it only before one of these: the characters, and with what follows them.
+_SINGLE = re.compile(r"\\.|'", re.DOTALL), re.compile(_SINGLE_END)
+_SINGLE_IN_TUPLE = _SINGLE[0], re.compile(rf"{_SINGLE_END}|{_B}\)")
+_CURLY_DOUBLE = re.compile(rf'\\.|[{_DOUBLES}"]', re.DOTALL), re.compile(_CURLY_END)
+_CURLY_SINGLE = re.compile(rf"\\.|[{_SINGLES}']", re.DOTALL), re.compile(_CURLY_END)
 
 
 class Mend(Enum):
@@ -99,12 +95,10 @@ class Extent:
 def find_end(cursor: Cursor, start: int, place: Place) -> Extent:
     """The extent of the string that begins with the quote at `start`."""
     quote = cursor.text[start]
-    pattern = _pattern(quote, place)
-    match = pattern.match(cursor.text, start, cursor.end)
-    if not match:
+    last = _last_quote(cursor, start, place)
+    if last < 0:
         return _unterminated(cursor, start, place)
-    end = match.end()
-    plain = Extent(start, Range(start + 1, end - 1), end)
+    plain = Extent(start, Range(start + 1, last), last + 1)
     if cursor.found.full or place is Place.ROOT:
         return plain
     if quote == '"':
@@ -114,12 +108,21 @@ def find_end(cursor: Cursor, start: int, place: Place) -> Extent:
     return plain
 
 
-def _pattern(quote: str, place: Place) -> re.Pattern[str]:
+def _last_quote(cursor: Cursor, start: int, place: Place) -> int:
+    """Where the quote stands that closes the string from `start`; -1 where none does."""
+    quote = cursor.text[start]
     if quote == '"':
-        return _DOUBLE
+        return cursor.quotes.find(cursor.text, quote, start + 1, cursor.end)
     if quote == "'":
-        return _SINGLE_IN_TUPLE if place is Place.TUPLE else _SINGLE
-    return _CURLY_DOUBLE if quote in _DOUBLES else _CURLY_SINGLE
+        closers, ends = _SINGLE_IN_TUPLE if place is Place.TUPLE else _SINGLE
+    else:
+        closers, ends = _CURLY_DOUBLE if quote in _DOUBLES else _CURLY_SINGLE
+    if start < cursor.endless.get(ends, cursor.end):
+        for match in closers.finditer(cursor.text, start + 1, cursor.end):
+            if match[0][0] != "\\" and ends.match(cursor.text, match.end(), cursor.end):
+                return match.start()
+        cursor.endless[ends] = start
+    return -1
 
 
 def _double(cursor: Cursor, plain: Extent, place: Place) -> Extent:
@@ -175,10 +178,10 @@ def _ended_before(cursor: Cursor, start: int, stop: int, pattern: re.Pattern[str
 def _doubled(cursor: Cursor, plain: Extent, place: Place) -> Extent | None:
     if len(plain.content):
         return None
-    match = _DOUBLE.match(cursor.text, plain.end - 1, cursor.end)
-    if not match or not _FOLLOWS[place].match(cursor.text, match.end(), cursor.end):
+    last = cursor.quotes.find(cursor.text, '"', plain.end, cursor.end)
+    if last < 0 or not _FOLLOWS[place].match(cursor.text, last + 1, cursor.end):
         return None
-    return Extent(plain.start, Range(plain.end, match.end() - 1), match.end(), Mend.EXTRA_FIRST)
+    return Extent(plain.start, Range(plain.end, last), last + 1, Mend.EXTRA_FIRST)
 
 
 def _inner(cursor: Cursor, plain: Extent, place: Place) -> Extent:
@@ -186,10 +189,10 @@ def _inner(cursor: Cursor, plain: Extent, place: Place) -> Extent:
     text, at = cursor.text, plain.end
     stop = min(cursor.end, at + _FARTHEST)
     for _ in range(_MOST_QUOTES):
-        match = _NEXT_QUOTE.match(text, at, stop)
-        if not match:
+        last = closing_quote(text, '"', at, stop)
+        if last < 0:
             return plain
-        at = match.end()
+        at = last + 1
         if _closing(place).match(text, at, cursor.end):
             return Extent(plain.start, Range(plain.content.start, at - 1), at, Mend.ESCAPE)
     return plain

@@ -8,15 +8,16 @@ from inspector.json_scanner import string_ends as ends
 from inspector.json_scanner import wording
 from inspector.json_scanner.cursor import Cursor, Cut, Place
 from inspector.json_scanner.escapes import read_content
+from inspector.json_scanner.strict import is_strict_content
 from inspector.json_scanner.string_ends import Extent, Mend
+from inspector.scanning import end_of_repeats, repeated
 from inspector.text import Range
 
 SMART = "“”„‟″＂‘’‚‛′＇«»"
 _OPENING = re.compile(rf'["\'{SMART}]|\\"')
 _TRAILING_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?\Z")
-_ESCAPED = re.compile(r'\\"(?:[^"\\]++|\\[^"\\]|\\\\(?:\\?"|[^"]))*+\\"')
+_ESCAPED_CONTENT = repeated(r'[^"\\]++|\\[^"\\]|\\\\(?:\\?"|[^"])')
 _ONE_LEVEL = re.compile(r'\\(["\\])')
-_STRICT_CONTENT = re.compile(r'[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+')
 # `"a" + "b"`, `"%s" % x`, `"-" * 20`, `"{}".format(x)`: a string that goes on as a program.
 _OPERATOR = re.compile(r"""\s*+(?:\+\s*+["'\w(]|%\s*+[\w(]|\*\s*+\d|\.[a-z]{1,20}\()""")
 
@@ -105,21 +106,20 @@ def _backslashes_before(text: str, at: int, start: int) -> int:
 def _read_escaped(cursor: Cursor) -> StringToken:
     r"""A string between `\"` and `\"`: the whole JSON was escaped once too often."""
     text, start = cursor.text, cursor.at
-    match = _ESCAPED.match(text, start, cursor.end)
-    if not match:
+    inner = Range(start + 2, end_of_repeats(_ESCAPED_CONTENT, text, start + 2, cursor.end))
+    if not text.startswith('\\"', inner.end, cursor.end):
         cursor.at = cursor.end
         cursor.cut = Cut("escaped", Range(start, cursor.end))
         return StringToken(text[start + 2 : cursor.end], Range(start, cursor.end))
-    cursor.at = match.end()
-    inner = Range(start + 2, match.end() - 2)
+    cursor.at = inner.end + 2
     plain = _ONE_LEVEL.sub(r"\1", inner.of(text))
     edits = [Edit(Range(start, start + 1), "")]
     if plain != inner.of(text):
         edits.append(Edit(inner, plain))
     edits.append(Edit(Range(inner.end, inner.end + 1), ""))
-    token = Range(*match.span())
+    token = Range(start, cursor.at)
     cursor.found.add_escaped_quotes(token, edits)
     value = read_content(plain, 0, len(plain)).value
-    if not _STRICT_CONTENT.fullmatch(plain):
+    if not is_strict_content(plain):
         cursor.found.add(wording.unclear_escapes(text, token))
     return StringToken(value, token)

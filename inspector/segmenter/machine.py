@@ -195,7 +195,9 @@ class Machine(PayloadReading):
             self._flag(transition, at)
         if cut is Cut.NOWHERE:
             self._settle(at + taken)
-            if transition.target != HERE:
+            if transition.target == HERE:
+                self._keep_following()
+            else:
                 self._enter(self._target(transition, ""))
             return
         if cut is Cut.AFTER:

@@ -88,6 +88,12 @@ class PayloadReading(OpenSpan, ABC):
             self._settle(follower.feed(self._window.text, self._pos, to))
         self._settle(to)
 
+    def _keep_following(self) -> None:
+        """A marker within the payload was no end: from here on its text is read once, not again for each marker."""
+        if self._follower is None and self._state.payload is not None:
+            self._follower = self._state.payload.follower()
+            read_on(self._follower, self._payload_text(self._pos))
+
     def _begin_doubt(self, at: int, *, final: bool) -> bool:
         """The marker at `at` may be data; True where that was resolved within the window."""
         assert self._state.payload is not None

@@ -11,16 +11,20 @@ _HOPS = 32
 class Window:
     """`text` begins at `base` in the whole text. Each pattern keeps its next match, so nothing is searched twice.
 
+    Each state keeps its next marker: a look ahead may have failed at many markers before it. What a pattern keeps holds
+    only from where it was searched: states share patterns, and a marker that counts in one may not count in another.
+
     A long window is searched first for the markers of all states, by first character: where there are none, no state
     need look for its own.
     """
 
-    __slots__ = ("_absent", "_active", "_matches", "base", "text")
+    __slots__ = ("_absent", "_active", "_matches", "_next", "base", "text")
 
     def __init__(self, text: str, base: int, table: Table) -> None:
         self.text = text
         self.base = base
-        self._matches: dict[int, re.Match[str] | None] = {}
+        self._matches: dict[int, tuple[int, re.Match[str] | None]] = {}
+        self._next: dict[tuple[str, bool], tuple[int, int, int, Transition | None]] = {}
         self._active: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
         families = table.patterns.items() if len(text) > _LONG else ()
         self._absent = [first for first, pattern in families if pattern.search(text) is None]
@@ -30,18 +34,27 @@ class Window:
 
         `final` says that no text follows, so that nothing at the end can be the beginning of a marker.
         """
+        searched, marker_at, at, transition = self._next.get((state.name, final), (0, -1, 0, None))
+        if not searched <= start <= marker_at:
+            marker_at, transition = self._search_transition(state, start, final=final)
+            at = marker_at + (transition.lead if transition is not None else 0)
+            self._next[state.name, final] = start, marker_at, at, transition
+        return at, transition
+
+    def _search_transition(self, state: State, start: int, *, final: bool) -> tuple[int, Transition | None]:
+        """As `next_transition`, but the place of a marker is where it begins, with its lead."""
         at = start
         while True:
             at, transition = self._next_marker(state, at, start, final=final)
             if transition is None or transition.ahead is None:
-                return at + (transition.lead if transition is not None else 0), transition
+                return at, transition
             for way in (transition, *state.shorter.get(transition.marker, ())):
                 behind = at if way is state.other_goes else at + len(way.marker)
                 counts = way.ahead is None or way.ahead.counts(self.text, behind, final=final)
                 if counts is None:
                     return at, None
                 if counts:
-                    return at + way.lead, way
+                    return at, way
             at += 1
 
     def _next_marker(self, state: State, at: int, start: int, *, final: bool) -> tuple[int, Transition | None]:
@@ -71,9 +84,10 @@ class Window:
         best: re.Match[str] | None = None
         for first, pattern in active:
             key = id(pattern)
-            match = self._matches.get(key)
-            if key not in self._matches or (match is not None and match.start() < start):
-                match = self._matches[key] = _search(self.text, first, pattern, start)
+            searched, match = self._matches.get(key, (start + 1, None))
+            if start < searched or (match is not None and match.start() < start):
+                match = _search(self.text, first, pattern, start)
+                self._matches[key] = start, match
             if match is not None and (best is None or match.start() < best.start()):
                 best = match
         return best

@@ -10,8 +10,8 @@ from inspector.text import incremental_decoder
 MAX_EVENT_LENGTH = 64 * 1024 * 1024
 """Code points after which an event that does not end is handed out as it is, so that no stream fills the memory."""
 
-# Atomic, so that the two halves of one CRLF never count as two line ends.
-_EMPTY_LINE = re.compile("(?>\r\n|\n|\r)(?>\r\n|\n|\r)")
+# The two halves of one CRLF never count as two line ends.
+_EMPTY_LINE = re.compile("(?:\r\n|\n|\r(?!\n)){2}")
 _LINE_END = re.compile("\r\n|\n|\r")
 _FIELDS = frozenset({"event", "id", "retry"})
 

@@ -2,8 +2,9 @@
 
 import re
 
+from inspector.scanning import closing_quote, trailing_backslashes
+
 _OUTSIDE = re.compile(r'["{}\[\]]')
-_INSIDE = re.compile(r'(?:[^"\\]++|\\.)*+', re.DOTALL)
 
 
 class BracketCounter:
@@ -35,13 +36,12 @@ class BracketCounter:
             at, self._is_escape = at + 1, False
         while at < end:
             if self._in_string:
-                match = _INSIDE.match(text, at, end)
-                at = match.end() if match is not None else at
-                if at < end:
-                    self._is_escape = text[at] == "\\"
-                    self._in_string = self._is_escape
-                    at += 1
-                continue
+                last = closing_quote(text, '"', at, end)
+                if last >= 0:
+                    self._in_string, at = False, last + 1
+                    continue
+                self._is_escape = bool(trailing_backslashes(text, at, end) & 1)
+                return -1
             found = _OUTSIDE.search(text, at, end)
             if found is None:
                 return -1

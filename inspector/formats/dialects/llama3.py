@@ -12,15 +12,18 @@ import warnings
 from collections.abc import Sequence
 from types import MappingProxyType
 
+from inspector.diagnostics import Fault
 from inspector.formats.call_shape import CallKeys
 from inspector.formats.dialects.llama3_table import CALL_BEGINS, FUNCTION, LLAMA3_TABLE, TAG
 from inspector.formats.drafts import BareCall
 from inspector.formats.format import Format, Signs
 from inspector.formats.json_call import JsonCallReader
 from inspector.formats.named_call import LooseHeader, NamedCallReader
+from inspector.formats.python_call.following import PythonTracker
 from inspector.formats.span_readings import ReasoningReader, read_definitions, read_result
 from inspector.formats.writing import call_object, is_json_call
 from inspector.model import Json, Role, SpanKind, ToolCall
+from inspector.rules.json_syntax import TRUNCATED_JSON
 from inspector.segmenter.events import FormatParser, SpanClosed
 from inspector.segmenter.machine import Machine
 from inspector.segmenter.payload import JSON
@@ -34,6 +37,12 @@ _FUNCTION = NamedCallReader(
     loose=(LooseHeader(re.compile(r"(?P<name>[A-Za-z0-9_.\-]++)(?=\{)"), "it lacks `>`"),),
 )
 _BUILT_IN = re.compile(r"\s*(?P<name>[A-Za-z_]\w{0,63})\.call\(\s*(?P<key>[A-Za-z_]\w{0,63})\s*=\s*")
+_BUILT_IN_TOOLS = ("brave_search", "wolfram_alpha")
+# A built-in call that the end of the text cuts before its first value.
+_CUT_HEADER = re.compile(
+    rf"(?P<name>{'|'.join(_BUILT_IN_TOOLS)})(?:\.(?:c(?:a(?:ll?)?)?)?)?|"
+    r"(?P<other>[A-Za-z_]\w{0,63})\.call\(\s*(?:[A-Za-z_]\w{0,63}\s*)?"
+)
 _BARE = (BareCall(re.compile(r"\{" + CALL_BEGINS.whole.pattern), JSON),)
 _MOST = 20_000
 CODE_TOOL = "code_interpreter"
@@ -51,9 +60,14 @@ def _read_calls(closed: SpanClosed) -> Reading:
 
 
 def _code(closed: SpanClosed) -> Reading:
-    """A built-in call with one argument, or code, which is given as it stands and never run."""
+    """A built-in call with one argument, or code, which is given as it stands and never run.
+
+    A call that the text's end cuts is no code: one in JSON before its second key, a built-in one before its bracket.
+    """
     text, start = closed.inner_text, closed.span.inner.start
     content = text.strip()
+    if content[:1] == "{" and CALL_BEGINS.cut_short.match(content, 1) is not None:
+        return _JSON(closed)
     first = text.index(content)
     whole = Range(first, first + len(content)).moved(start)
     built_in = _BUILT_IN.match(text)
@@ -71,8 +85,30 @@ def _code(closed: SpanClosed) -> Reading:
                 arguments_range=Range(built_in.start("key"), value_range.end).moved(start),
             )
             return Reading(calls=(call,), complete=True)
+    name_range = _name_of_cut(text, first)
+    if name_range is not None:
+        return _cut(name_range.of(text), name_range.moved(start), content, whole)
     call = ToolCall(CODE_TOOL, content, content, valid=True, range=whole, arguments_range=whole)
     return Reading(calls=(call,), complete=True)
+
+
+def _name_of_cut(text: str, first: int) -> Range | None:
+    """The tool's name in a built-in call that lacks its closing bracket; None where the text is anything else."""
+    header = _CUT_HEADER.fullmatch(text.rstrip(), first)
+    if header is not None:
+        return Range(*header.span("name" if header["name"] else "other"))
+    built_in = _BUILT_IN.match(text)
+    if built_in is None:
+        return None
+    tracker = PythonTracker()
+    tracker.feed(text, text.index("(", built_in.end("name")))
+    return None if tracker.completed or tracker.broken else Range(*built_in.span("name"))
+
+
+def _cut(name: str, name_range: Range, content: str, whole: Range) -> Reading:
+    call = ToolCall(name, content, content, valid=False, range=whole, name_range=name_range)
+    message = f"The call of `{name}` ends before it is complete; `)` is missing at the end."
+    return Reading(calls=(call,), faults=(Fault(TRUNCATED_JSON, Range(whole.end - 1, whole.end), message),))
 
 
 def _literal(text: str) -> Json:
@@ -125,5 +161,5 @@ LLAMA3 = Format(
     ),
     write_calls=_write_calls,
     expresses=_expresses,
-    own_tools=frozenset({CODE_TOOL, "brave_search", "wolfram_alpha"}),
+    own_tools=frozenset({CODE_TOOL, *_BUILT_IN_TOOLS}),
 )

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from inspector.formats.python_call import wording as say
 from inspector.formats.python_call.cursor import Cursor
-from inspector.formats.python_call.strings import STRING_BEGINS, read_string
+from inspector.formats.python_call.strings import STRING_BEGINS, read_string, string_end
 from inspector.json_scanner.arithmetic import result_of
 from inspector.model import Json
 from inspector.text import Range
@@ -29,7 +29,6 @@ _CODE = re.compile(
     r"[^\W\d]\w*(?:\.\w+)+|.*\b(?:if|for|and|or|not|in|lambda|await)\b.*|.*[*=<>|^].*|.*\s[+/%&-]\s.*|.*\w[+*]\w.*"
 )
 _RUN = {False: re.compile(r"[^'\"()\[\]{},]*+"), True: re.compile(r"[^'\"()\[\]{},:=]*+")}
-_STRING = re.compile(r"'(?:[^'\\\n]++|\\[\s\S])*+'|\"(?:[^\"\\\n]++|\\[\s\S])*+\"")
 _LONGEST_INT = 4300
 _LONGEST_QUOTED = 10_000
 
@@ -134,6 +133,6 @@ def _skip_expression(cursor: Cursor, *, is_key: bool) -> None:
         character = cursor.peek()
         if not character or (not depth and character in ",)]}:="):
             return
-        string = _STRING.match(text, cursor.at) if character in "'\"" else None
-        cursor.at = string.end() if string is not None else cursor.at + 1
+        end = string_end(cursor, cursor.at + 1, character) if character in "'\"" else -1
+        cursor.at = end if end >= 0 else cursor.at + 1
         depth += (character in "([{") - (character in ")]}")

@@ -1,14 +1,14 @@
 """The place in a Python payload that a reader has reached, and what it has found wrong so far."""
 
-import re
 from dataclasses import dataclass, field
 
 from inspector.diagnostics import Fault
 from inspector.json_scanner.findings import Findings
+from inspector.scanning import end_of_repeats, repeated
 from inspector.text import Range
 
 _SPACE_BEGINS = frozenset(" \t\n\r\f\\#")
-_SPACE = re.compile(r"(?:[ \t\n\r\f]++|\\\r?\n|(?<=[\s,(\[{])#[^\n]*+)*+")
+_SPACE = repeated(r"[ \t\n\r\f]++|\\\r?\n|(?<=[\s,(\[{])#[^\n]*+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,8 @@ class Cursor:
     closable: bool = True
     endless: set[str] = field(default_factory=set)
     """The quotes that no further string of this payload ends with."""
+    unclosed: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """For each kind of quotes the last stretch, up to a line's end, in which a string was not closed."""
 
     def __post_init__(self) -> None:
         self.found = Findings(self.text)
@@ -52,9 +54,7 @@ class Cursor:
         character = self.text[self.at : self.at + 1]
         if character not in _SPACE_BEGINS:
             return character
-        match = _SPACE.match(self.text, self.at)
-        if match is not None:
-            self.at = match.end()
+        self.at = end_of_repeats(_SPACE, self.text, self.at, len(self.text))
         return self.text[self.at : self.at + 1]
 
     def peek(self) -> str:

@@ -7,18 +7,17 @@ digit right behind a string, as in `'it's'`: there the quotes are no longer to b
 last open bracket closes. Each character is read once, a piece may be cut anywhere.
 """
 
-import re
-
+from inspector.scanning import end_of_repeats, repeated
 from inspector.segmenter.payload import Payload, read_on
 
 # What lies between brackets, with every string that is plain and whole.
-_OUTSIDE = re.compile(
-    r"""(?:[^'"()\[\]{}]++|'(?!')[^'\\\n]*+(?:\\[\s\S][^'\\\n]*+)*+'(?!\w)"""
-    r"""|"(?!")[^"\\\n]*+(?:\\[\s\S][^"\\\n]*+)*+"(?!\w))*+"""
+_OUTSIDE = repeated(
+    r"""[^'"()\[\]{}]++|'(?!')[^'\\\n]*+(?:\\[\s\S][^'\\\n]*+){0,64}'(?!\w)"""
+    r"""|"(?!")[^"\\\n]*+(?:\\[\s\S][^"\\\n]*+){0,64}"(?!\w)"""
 )
 _CLOSERS = {"(": ")", "[": "]", "{": "}"}
-_STRING = {quote: re.compile(rf"(?:[^{quote}\\\n]++|\\[\s\S])*+") for quote in "'\""}
-_LONG_STRING = {quote: re.compile(rf"(?:[^{quote}\\]++|\\[\s\S])*+") for quote in "'\""}
+_STRING = {quote: repeated(rf"[^{quote}\\\n]++|\\[\s\S]") for quote in "'\""}
+_LONG_STRING = {quote: repeated(rf"[^{quote}\\]++|\\[\s\S]") for quote in "'\""}
 
 
 class PythonTracker:
@@ -61,8 +60,7 @@ class PythonTracker:
             if character.isalnum() or character == "_":
                 self.broken = True
                 return start
-        match = _OUTSIDE.match(text, start, stop)
-        first, start = start, match.end() if match is not None else start
+        first, start = start, end_of_repeats(_OUTSIDE, text, start, stop)
         if start == stop:
             self._is_behind_string = start > first and text[start - 1] in "'\""
             return start
@@ -93,8 +91,7 @@ class PythonTracker:
         return start + is_quote
 
     def _string(self, text: str, start: int, stop: int) -> int:
-        match = _STRING[self._quote].match(text, start, stop)
-        start = match.end() if match is not None else start
+        start = end_of_repeats(_STRING[self._quote], text, start, stop)
         if start == stop:
             return start
         if text[start] == "\n":
@@ -113,8 +110,7 @@ class PythonTracker:
                 self._end_string()
             return start + 1
         self._quotes = 0
-        match = _LONG_STRING[self._quote].match(text, start, stop)
-        start = match.end() if match is not None else start
+        start = end_of_repeats(_LONG_STRING[self._quote], text, start, stop)
         if start < stop and text[start] == "\\":
             self._is_escaped = True
             start += 1

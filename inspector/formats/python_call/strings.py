@@ -10,17 +10,17 @@ from inspector.diagnostics import Edit
 from inspector.formats.python_call import wording as say
 from inspector.formats.python_call.cursor import Cursor
 from inspector.json_scanner.quoting import shown
+from inspector.scanning import closing_quote, end_of_repeats, repeated
 from inspector.text import Range
 
 STRING_BEGINS = re.compile(r"([A-Za-z]{0,2})('''|\"\"\"|'|\")")
 _PREFIXES = frozenset({"", "r", "u", "b", "br", "rb", "f", "fr", "rf"})
-_REST = {
-    "'": re.compile(r"[^'\\\n]*+(?:\\[\s\S][^'\\\n]*+)*+'"),
-    '"': re.compile(r'[^"\\\n]*+(?:\\[\s\S][^"\\\n]*+)*+"'),
-    "'''": re.compile(r"(?:[^'\\]++|\\[\s\S]|'(?!''))*+'''"),
-    '"""': re.compile(r'(?:[^"\\]++|\\[\s\S]|"(?!""))*+"""'),
+_CONTENT = {
+    "'": repeated(r"[^'\\\n]++|\\[\s\S]"),
+    '"': repeated(r'[^"\\\n]++|\\[\s\S]'),
+    "'''": repeated(r"[^'\\]++|\\[\s\S]|'(?!'')"),
+    '"""': repeated(r'[^"\\]++|\\[\s\S]|"(?!"")'),
 }
-_NEXT = {quote: re.compile(rf"(?:[^{quote}\\]++|\\[\s\S])*+{quote}") for quote in "'\""}
 _KEYWORD = r"[^\W\d]\w{0,63}\s{0,8}+=(?!=)"
 _CALL = r"[^\W\d][\w.]{0,127}+\("
 # What may stand behind a string that ended where its quote says; and, told apart more strictly, behind one whose end
@@ -46,6 +46,18 @@ _ESCAPED = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v
 _CONTROLS = {"\n": "\\n", "\r": "\\r"}
 
 
+def string_end(cursor: Cursor, first: int, quote: str) -> int:
+    """Where the string ends whose content begins at `first`, its closing quotes included; -1 where nothing ends it."""
+    text, (start, end) = cursor.text, cursor.unclosed.get(quote, (0, 0))
+    if start <= first < end:  # it stands behind a quote, so what is escaped there is escaped for both
+        return -1
+    last = end_of_repeats(_CONTENT[quote], text, first, len(text))
+    if text.startswith(quote, last):
+        return last + len(quote)
+    cursor.unclosed[quote] = first, last
+    return -1
+
+
 def read_string(cursor: Cursor) -> str | None:
     """The string literal at the cursor, which moves behind it; None where none begins.
 
@@ -67,15 +79,15 @@ def read_string(cursor: Cursor) -> str | None:
 def _end(cursor: Cursor, first: int, quote: str) -> int:
     """Where the content that begins at `first` ends; the cursor moves behind the closing quote."""
     text = cursor.text
-    strict = _REST[quote].match(text, first)
-    if strict is not None and (len(quote) == 3 or _FOLLOWS.match(text, strict.end())):
-        cursor.at = strict.end()
-        return strict.end() - len(quote)
-    if strict is not None and _OPERATES.match(text, strict.end()):
-        cursor.at = strict.end()
-        return strict.end() - 1
+    strict = string_end(cursor, first, quote)
+    if strict >= 0 and (len(quote) == 3 or _FOLLOWS.match(text, strict)):
+        cursor.at = strict
+        return strict - len(quote)
+    if strict >= 0 and _OPERATES.match(text, strict):
+        cursor.at = strict
+        return strict - 1
     if len(quote) == 1:
-        swallowed = _swallowed(text, first, strict.end() - 1) if strict is not None else -1
+        swallowed = _swallowed(text, first, strict - 1) if strict >= 0 else -1
         if swallowed >= 0:
             cursor.at = swallowed
             cursor.flag(say.no_closing_quote(text, Range(first - 1, swallowed), quote))
@@ -84,14 +96,14 @@ def _end(cursor: Cursor, first: int, quote: str) -> int:
         if end >= 0:
             return end
         missing = None if quote + "?" in cursor.endless else _MISSING.search(text, first)
-        if missing is not None and strict is None:
+        if missing is not None and strict < 0:
             cursor.at = missing.start()
             cursor.flag(say.no_closing_quote(text, Range(first - 1, cursor.at), quote))
             return cursor.at
         cursor.endless.add(quote + "?")
-    if strict is not None:
-        cursor.at = strict.end()
-        return strict.end() - 1
+    if strict >= 0:
+        cursor.at = strict
+        return strict - 1
     cursor.at = len(text)
     cursor.cut(f"the string {shown(text, first - len(quote), len(text))}", quote)
     return cursor.at
@@ -112,8 +124,8 @@ def _looked_for(cursor: Cursor, first: int, quote: str) -> int:
     if quote in cursor.endless:
         return -1
     text, at, inner = cursor.text, first, list[int]()
-    while (following := _NEXT[quote].match(text, at)) is not None:
-        at = following.end()
+    while (last := closing_quote(text, quote, at, len(text))) >= 0:
+        at = last + 1
         if _CLOSES.match(text, at):
             _flag_content(cursor, first, at - 1, inner)
             cursor.at = at

@@ -1,0 +1,34 @@
+"""Damaged texts of every format are read like any other: nothing raises, spans tile, chunking does not matter."""
+
+import os
+from itertools import pairwise
+from random import Random
+
+import pytest
+
+from inspector.formats.format import Format
+from inspector.formats.registry import formats
+from inspector.model import Role
+from tests.mutations import mutated_texts
+from tests.test_invariants import cut, read_in_pieces
+
+pytestmark = pytest.mark.invariants
+# In the gate the same texts each time; `make fuzz` says how many, and tries others each time.
+_COUNT = int(os.environ.get("WEAKLINK_FUZZ_DAMAGED_TEXTS", "3000"))
+_SEED = 1 if _COUNT == 3000 else Random().randrange(1 << 32)
+
+
+@pytest.mark.timeout(0 if _COUNT > 3000 else 600)
+@pytest.mark.parametrize("dialect", formats(), ids=lambda dialect: dialect.name)
+def test_chunking_does_not_matter_for_damaged_texts(dialect: Format) -> None:
+    random = Random(_SEED)
+    for one in mutated_texts(_SEED, -(-_COUNT // len(formats())), [dialect.name]):
+        text, prompt = one.text, one.prompt
+        whole = read_in_pieces(dialect, [text], prompt, Role.ASSISTANT)
+        assert "".join(span.range.of(text) for span in whole.spans) == text
+        assert all(before.range.end == after.range.start for before, after in pairwise(whole.spans))
+        places = [random.randint(0, len(text)) for _ in range(random.randint(1, 8))]
+        for pieces in (list(text), cut(text, places)):
+            assert read_in_pieces(dialect, pieces, prompt, Role.ASSISTANT) == whole, (
+                f"seed {_SEED}, in pieces: {pieces!r}"
+            )

@@ -1,0 +1,141 @@
+"""No regular expression holds what some of the supported interpreters match wrongly (see inspector/scanning.py)."""
+
+import ast
+import importlib
+import pkgutil
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from re import _compiler, _constants, _parser  # type: ignore[attr-defined]  # missing in typeshed
+from types import FrameType
+
+import pytest
+
+from inspector.scanning import MOST_ROUNDS, QuoteSearch, closing_quote, end_of_repeats, repeated, trailing_backslashes
+
+ROOT = Path(__file__).parent.parent
+PACKAGES = ("inspector", "storage", "ui", "sample_traces")
+SOURCES = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
+# A possessive repeat of a group, and an atomic group, as they are written.
+_WRITTEN = re.compile(r"(?<!\\)\)(?:[*+?]|\{[\d,]*\})\+|\(\?>")
+
+
+def wrong(parsed: object) -> Iterator[str]:
+    """What a parsed pattern holds that is not safe: a possessive repeat of more than one character, an atomic group."""
+    if isinstance(parsed, tuple | list | _parser.SubPattern):
+        if isinstance(parsed, tuple) and parsed and parsed[0] is _constants.ATOMIC_GROUP:
+            yield "an atomic group"
+        if isinstance(parsed, tuple) and parsed and parsed[0] is _constants.POSSESSIVE_REPEAT:
+            yield from () if _compiler._simple(parsed[1][2]) else ("a possessive repeat of more than one character",)
+        for inner in parsed:
+            yield from wrong(inner)
+
+
+def written_wrong(source: str) -> Iterator[str]:
+    """The string literals of a source that look like such a pattern, or like a part of one."""
+    nodes = list(ast.walk(ast.parse(source)))
+    docstrings = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    for node in nodes:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str | bytes) and id(node) not in docstrings:
+            text = node.value if isinstance(node.value, str) else node.value.decode("latin-1")
+            if _WRITTEN.search(text.replace("{{", "{").replace("}}", "}")):
+                yield f"line {node.lineno}"
+
+
+WRONG = ["(?:ab?c)*+", "(?:a|bc)++", "x(?:y(?:ab)*+)", "(?=(?:ab)?+)", "(?>a)", "(a|(?>b))"]
+
+
+@pytest.mark.parametrize("pattern", WRONG)
+def test_what_is_wrong_is_seen(pattern: str) -> None:
+    assert list(wrong(_parser.parse(pattern)))
+    assert list(written_wrong(f"PATTERN = re.compile(r'{pattern}')"))
+    assert list(written_wrong(f"PATTERN = rf'{pattern}{{other}}'"))
+
+
+@pytest.mark.parametrize("pattern", ["[^a]*+b", r"\s++", "x?+", r"(?:[^\\]++|\\.){0,9}", r"[a-z]{1,64}+", r"\(++"])
+def test_a_possessive_repeat_of_one_character_is_allowed(pattern: str) -> None:
+    assert not list(wrong(_parser.parse(pattern)))
+    assert not list(written_wrong(f"PATTERN = re.compile(r'{pattern}')"))
+
+
+def test_no_source_writes_such_a_pattern() -> None:
+    found = {path.name: list(written_wrong(path.read_text(encoding="utf-8"))) for path in SOURCES}
+    assert not {name: lines for name, lines in found.items() if lines}
+
+
+def test_no_module_compiles_such_a_pattern() -> None:
+    """Nor one that is put together: all that the packages compile while they are imported, in a fresh process."""
+    command = [sys.executable, "-c", "from tests.test_patterns import print_compiled; print_compiled()"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=300)
+    count, *found = done.stdout.splitlines()
+    assert int(count) > 500
+    assert not found
+
+
+def print_compiled() -> None:
+    """Import everything; print how many patterns of ours were compiled, then each that is wrong."""
+    patterns: dict[str, str] = {}
+    compile_pattern = _compiler.compile
+
+    def note(pattern: str | bytes | list[object], flags: int = 0) -> object:
+        caller = _caller(sys._getframe(1))
+        if isinstance(pattern, str | bytes) and caller.startswith(tuple(str(ROOT / one) for one in PACKAGES)):
+            patterns[f"{caller}: {pattern!r}"] = "; ".join(wrong(_parser.parse(pattern, flags)))
+        return compile_pattern(pattern, flags)
+
+    _compiler.compile = note
+    for package in PACKAGES:
+        for module in pkgutil.walk_packages(importlib.import_module(package).__path__, f"{package}."):
+            if not module.name.startswith(("storage.migrations", "ui.web.script")):
+                importlib.import_module(module.name)
+    lines = [f"{where}: {what}" for where, what in patterns.items() if what]
+    sys.stdout.write("\n".join((str(len(patterns)), *lines)))
+
+
+def _caller(frame: FrameType | None) -> str:
+    while frame is not None and (frame.f_globals.get("__name__") or "").partition(".")[0] in ("re", "functools"):
+        frame = frame.f_back
+    return frame.f_code.co_filename if frame is not None else ""
+
+
+def texts(seed: int, count: int) -> Iterator[str]:
+    random = Random(seed)
+    for _ in range(count):
+        yield "".join(random.choices('\\\\\'""ab\n', k=random.randint(0, 14)))
+
+
+def test_a_closing_quote_is_the_first_that_is_not_escaped() -> None:
+    for text in texts(1, 3000):
+        for start in range(len(text) + 1):
+            at, expected = start, -1
+            while at < len(text):
+                if text[at] == '"':
+                    expected = at
+                    break
+                at += 2 if text[at] == "\\" else 1
+            assert closing_quote(text, '"', start, len(text)) == expected
+            assert closing_quote(text.encode(), b'"', start, len(text)) == expected
+
+
+def test_a_search_that_remembers_finds_the_same() -> None:
+    random = Random(2)
+    for text in texts(3, 2000):
+        search = QuoteSearch()
+        for _ in range(6):
+            behind = [at + 1 for at, one in enumerate(text) if one in "\"'"] or [0]
+            start, end, quote = random.choice(behind), random.randint(0, len(text)), random.choice("\"'")
+            if start <= end:
+                assert search.find(text, quote, start, end) == closing_quote(text, quote, start, end)
+
+
+def test_repeats_go_on_beyond_their_bound() -> None:
+    rounds = repeated(r"a|\\.")
+    text = "a\\x" * MOST_ROUNDS * 2 + "b"
+    assert end_of_repeats(rounds, text, 0, len(text)) == len(text) - 1
+    assert end_of_repeats(rounds, text, 0, 5) == 4
+    assert end_of_repeats(rounds, text, len(text) - 1, len(text)) == len(text) - 1
+    assert trailing_backslashes("a\\\\", 0, 3) == 2
+    assert trailing_backslashes("a\\\\", 2, 3) == 1
