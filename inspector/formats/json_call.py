@@ -19,7 +19,7 @@ from inspector.formats.odd_payloads import (
     unreadable_payload,
 )
 from inspector.formats.strict_call import read_framed_call
-from inspector.json_scanner import JsonKind, JsonNode, JsonReading, Member, read_json
+from inspector.json_scanner import JsonKind, JsonNode, JsonReading, Member, is_strict, read_json
 from inspector.model import Json, ToolCall
 from inspector.rules import json_syntax as rules
 from inspector.rules.rule import Severity
@@ -117,7 +117,7 @@ class JsonCallReader:
         broken = [
             f for f in reading.faults if f.rule.severity is Severity.ERROR and (alone or node.range.covers(f.range))
         ]
-        strict = reading.strict if alone else not broken
+        strict = reading.strict or (not alone and is_strict(text, node.range))
         readable = (
             shape.readable and all(fault.fix is not None for fault in broken) and (reading.repairable or not alone)
         )

@@ -65,6 +65,12 @@ def read_strict(text: str, start: int, end: int) -> tuple[JsonNode | None, list[
     return (node if at == end else None), doubled
 
 
+def is_strict(text: str, place: Range) -> bool:
+    """Whether what lies at `place` is one strict JSON value by itself, with nothing around it."""
+    node, _ = read_strict(text, place.start, place.end)
+    return node is not None and node.range == place
+
+
 def _scalar(text: str, group: int, start: int, end: int) -> JsonNode:
     if group == _STRING:
         return JsonNode(JsonKind.STRING, Range(start, end), string_value(text, start, end))
