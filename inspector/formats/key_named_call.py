@@ -80,7 +80,7 @@ def _calls(
         is_call = bool(member.key) and (decoded is not None or member.value.kind is JsonKind.OBJECT)
         if not is_call and not is_cut:
             faults.append(_no_arguments(member))
-        valid = strict and as_string is None and is_call
+        valid = strict and as_string is None and is_call and place == node.range
         is_recovered = is_readable and is_call and not valid
         value = decoded if as_string is not None else member.value.value()
         if not (valid or is_recovered):
