@@ -7,12 +7,13 @@ import msgspec
 
 from inspector.diagnostics import Fault
 from inspector.model import Span, SpanKind, ToolCall, ToolDefinition, ToolResult
+from inspector.rules.json_syntax import TRAILING_DATA
 from inspector.rules.markers import TEXT_AFTER_CALL
 from inspector.rules.recording import INVALID_UTF8, NUL_CHARACTER
 from inspector.segmenter.events import Flagged, ParseEvent, SpanClosed, SpanOpened
 from inspector.segmenter.readings import Reading, SpanReader
 from inspector.segmenter.table import SECTION
-from inspector.segmenter.wording import unterminated
+from inspector.segmenter.wording import closed_before, payload_end, unterminated
 from inspector.text import Range, lone_surrogates
 
 
@@ -67,7 +68,8 @@ class Assembler:
                 span, complete = self._keep(reader(event), event)
                 break
         if event.wanted and not (kind is SpanKind.TOOL_CALL and not text.strip()):
-            self.faults.append(unterminated(event, complete=complete, repeats=self._repeated_by(event)))
+            end = self._payload_end(event)
+            self.faults.append(unterminated(event, complete=complete, end=end, repeats=self._repeated_by(event)))
         if event.call is None and (not text.isascii() or "\x00" in text):
             self.faults += character_faults(text, span.inner.start)
         if kind is SpanKind.TOOL_CALL:
@@ -89,12 +91,22 @@ class Assembler:
         if reading.results:
             self.results += (replace(result, span=index) for result in reading.results)
         self.definitions += reading.definitions
-        self.faults += reading.faults
+        self.faults += reading.faults if _is_closed(event) else _outside_payload(event, reading)
         if reading.decoded is not None:
             self.decoded[index] = reading.decoded
         if reading.children:
             return msgspec.structs.replace(event.span, children=reading.children), reading.complete
         return event.span, reading.complete
+
+    def _payload_end(self, event: SpanClosed) -> int:
+        """Where the payload of a span that no marker closes ends: before the words that are written to the reader."""
+        last = event.span.inner.start + len(event.inner_text.rstrip())
+        for fault in reversed(self.faults):
+            if fault.rule is TRAILING_DATA and fault.range.end == last and event.span.inner.covers(fault.range):
+                return payload_end(event, fault) if _holds_words(event, fault) else last
+            if fault.range.end < event.span.range.start:
+                break
+        return last
 
     def _repeated_by(self, event: SpanClosed) -> Span | None:
         """The earlier call whose text the stream's last call, cut off by its end, begins anew: the tail of a loop."""
@@ -108,6 +120,28 @@ class Assembler:
         if self._after_call is not None:
             self.faults.append(_text_after_call(self._after_call))
         self._call_seen, self._after_call = False, None
+
+
+def _is_closed(event: SpanClosed) -> bool:
+    """Whether a marker closes the span, so that all before it is the payload, or it holds no payload at all."""
+    return event.span.range.end > event.span.inner.end or event.span.kind is not SpanKind.TOOL_CALL
+
+
+def _outside_payload(event: SpanClosed, reading: Reading) -> Iterable[Fault]:
+    """The faults of a call that no marker closes: words behind its payload were written to the reader, and stay.
+
+    The repair of words at the call's end is to close the call before them, where it is complete and has a closer.
+    """
+    for fault in reading.faults:
+        if fault.rule is TRAILING_DATA and fault.fix is not None and _holds_words(event, fault):
+            yield closed_before(event, fault, complete=reading.complete)
+        else:
+            yield fault
+
+
+def _holds_words(event: SpanClosed, fault: Fault) -> bool:
+    text = fault.range.moved(-event.span.inner.start).of(event.inner_text)
+    return any(map(str.isalnum, text))
 
 
 def character_faults(text: str, start: int) -> Iterable[Fault]:

@@ -1,5 +1,7 @@
 """How faults of the marker layer are put into words."""
 
+from dataclasses import replace
+
 from inspector.diagnostics import Edit, Fault, Fix, Related
 from inspector.model import Span
 from inspector.rules import markers
@@ -82,19 +84,36 @@ def marker_fault(rule: Rule, marker: str, place: Range, wanted: str) -> Fault:
     raise AssertionError(f"no marker breaks {rule}")
 
 
-def unterminated(closed: SpanClosed, *, complete: bool, repeats: Span | None = None) -> Fault:
+def payload_end(closed: SpanClosed, words: Fault) -> int:
+    """Where the payload before those words ends, without the white space between."""
+    start = closed.span.inner.start
+    return start + len(closed.inner_text[: words.range.start - start].rstrip())
+
+
+def closed_before(closed: SpanClosed, words: Fault, *, complete: bool) -> Fault:
+    """The fault of words behind the payload of a call that nothing closes; the repair keeps them."""
+    last = closed.span.inner.start + len(closed.inner_text.rstrip())
+    if not (complete and closed.wanted and words.range.end == last):
+        return replace(words, hint=None, fix=None)
+    end = payload_end(closed, words)
+    hint = f"Close the call before it with `{closed.wanted}`."
+    return replace(words, hint=hint, fix=Fix((Edit(Range(end, end), f"\n{closed.wanted}"),), safe=True))
+
+
+def unterminated(closed: SpanClosed, *, complete: bool, end: int, repeats: Span | None = None) -> Fault:
     """The fault of a span without its closing marker.
 
-    `complete` says that its content is whole all the same; `repeats` is an earlier span whose text it begins anew.
+    `complete` says that its content is whole all the same and `end` where; `repeats` is an earlier span whose text it
+    begins anew.
     """
     content = closed.inner_text.rstrip()
-    end = closed.span.inner.start + len(content)
+    last = closed.span.inner.start + len(content)
     opener = closed.wanted.replace("/", "", 1)
     if closed.ended_at is not None:
         place = closed.ended_at
         message = _ended_by_marker(closed, opener, complete=complete)
     else:
-        place = Range(max(end - 1, closed.span.range.start), end) if content else closed.span.range
+        place = Range(max(last - 1, closed.span.range.start), last) if content else closed.span.range
         message = f"The stream ends before `{closed.wanted}`."
         if repeats is not None:
             message = f"{message[:-1]}; what it cuts off repeats an earlier call, so nothing was lost."
