@@ -173,6 +173,7 @@ class _CheckedAssembler:
             self._look_through_literals(self._foreign)
         if self._wrappers is not None:
             self._assembler.faults += self._wrappers.end()
+            self._assembler.faults[:] = self._wrappers.with_wrapper_closed(self._assembler.faults)
 
     def _look_through(self, event: SpanClosed, foreign: ForeignCalls, near: NearMarkers, *, at_end: bool) -> None:
         """Look for calls of other formats in the model's words; words in JSON strings are gathered first."""

@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from inspector.diagnostics import Fault, Fix, edited, without_clashes
+from inspector.json_text import write_json
 from inspector.model import ToolCall
 from inspector.rules.rule import Severity
 
@@ -52,7 +53,7 @@ class _Trials:
     read: Callable[[str], Findings]
     left: int = field(init=False)
     codes: Counter[str] = field(init=False)
-    valid: list[tuple[str | None, str]] = field(init=False)
+    valid: list[ToolCall] = field(init=False)
 
     def __post_init__(self) -> None:
         self.left = max(_LEAST_TRIALS, _MOST_WORK // max(len(self.text), 1))
@@ -60,13 +61,19 @@ class _Trials:
         self.codes, self.valid = _codes(before.faults), _valid(before.calls)
 
     def sound(self, safe: list[Fault]) -> list[Fault]:
-        """Those of these faults whose fixes may be made, each alone and all together."""
+        """Those of these faults whose fixes may be made, each alone and all together.
+
+        Of fixes that clash, only one is made at a time, so that they need not hold with each other.
+        """
         if len(safe) * 2 >= self.left:
             return self._hold_together(without_clashes(safe))
         alone = [fault for fault in safe if self._holds([fault])]
-        group = without_clashes(alone)
-        clashing = {id(fault) for fault in alone} - {id(fault) for fault in group}
-        return [*self._hold_together(group), *(fault for fault in alone if id(fault) in clashing)]
+        kept = self._hold_together(without_clashes(alone))
+        for fault in alone:
+            together = without_clashes([*kept, fault])
+            if fault not in kept and (fault not in together or self._holds(together)):
+                kept.append(fault)
+        return kept
 
     def _hold_together(self, group: list[Fault]) -> list[Fault]:
         """As many of a group as hold with one another: a part that does not is tried in halves."""
@@ -101,11 +108,18 @@ def _counts(fault: Fault) -> bool:
     return fault.rule.code.startswith(_SYNTAX) and fault.rule.severity is not Severity.INFO
 
 
-def _valid(calls: Sequence[ToolCall]) -> list[tuple[str | None, str]]:
-    return [(call.name, call.raw_arguments) for call in calls if call.valid]
+def _valid(calls: Sequence[ToolCall]) -> list[ToolCall]:
+    return [call for call in calls if call.valid]
 
 
-def _in_order(before: Sequence[tuple[str | None, str]], after: Sequence[tuple[str | None, str]]) -> bool:
-    """Whether all that was there is still there, in its order."""
+def _in_order(before: Sequence[ToolCall], after: Sequence[ToolCall]) -> bool:
+    """Whether all calls that were there are still there, in their order."""
     rest = iter(after)
-    return all(call in rest for call in before)
+    return all(any(_is_same(call, other) for other in rest) for call in before)
+
+
+def _is_same(one: ToolCall, other: ToolCall) -> bool:
+    """Whether two calls mean the same, however it is spelled."""
+    if one.name != other.name:
+        return False
+    return one.raw_arguments == other.raw_arguments or write_json(one.arguments) == write_json(other.arguments)

@@ -13,7 +13,7 @@ from inspector.rules.recording import INVALID_UTF8, NUL_CHARACTER
 from inspector.segmenter.events import Flagged, ParseEvent, SpanClosed, SpanOpened
 from inspector.segmenter.readings import Reading, SpanReader
 from inspector.segmenter.table import SECTION
-from inspector.segmenter.wording import closed_before, payload_end, unterminated
+from inspector.segmenter.wording import closed_before, unterminated
 from inspector.text import Range, lone_surrogates
 
 
@@ -103,7 +103,7 @@ class Assembler:
         last = event.span.inner.start + len(event.inner_text.rstrip())
         for fault in reversed(self.faults):
             if fault.rule is TRAILING_DATA and fault.range.end == last and event.span.inner.covers(fault.range):
-                return payload_end(event, fault) if _holds_words(event, fault) else last
+                return fault.range.start if _holds_words(event, fault) else last
             if fault.range.end < event.span.range.start:
                 break
         return last
