@@ -4,6 +4,7 @@ import re
 from itertools import pairwise
 
 from inspector.diagnostics import Edit, Fault, Fix
+from inspector.formats.call_shape import has_arguments, without_invention
 from inspector.json_scanner import JsonKind, JsonNode, JsonReading, is_strict, read_json
 from inspector.model import Json, ToolCall
 from inspector.rules import call_shape as rules
@@ -28,6 +29,9 @@ def read_json_arguments(
         return tuple(
             _one_of_several(closed, header, node, reading, is_first=node is objects[0]) for node in objects
         ), faults
+    if objects and not has_arguments(objects[0], closed.inner_text):
+        told = [without_invention(fault, objects[0]) for fault in faults]
+        return (named_call(closed, header, place, place.of(closed.inner_text), valid=False),), told
     if objects:
         value = objects[0].value() if reading.strict or reading.repairable else place.of(closed.inner_text)
         recovered = reading.repairable and not reading.strict

@@ -1,13 +1,14 @@
 """Puts a parser's events together: spans with children, calls, results, definitions, and faults."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import msgspec
 
 from inspector.diagnostics import Fault
 from inspector.model import Span, SpanKind, ToolCall, ToolDefinition, ToolResult
-from inspector.rules.json_syntax import TRAILING_DATA
+from inspector.rules.call_shape import MALFORMED_PARAMETERS, TRUNCATED_PARAMETERS
+from inspector.rules.json_syntax import TRAILING_DATA, TRUNCATED_JSON
 from inspector.rules.markers import TEXT_AFTER_CALL
 from inspector.rules.recording import INVALID_UTF8, NUL_CHARACTER
 from inspector.segmenter.events import Flagged, ParseEvent, SpanClosed, SpanOpened
@@ -86,6 +87,7 @@ class Assembler:
     def _keep(self, reading: Reading, event: SpanClosed) -> tuple[Span, bool]:
         """Keep what a closed span holds; the span with its children, and whether its content is complete."""
         index = len(self.spans)
+        reading = _without_inventions(event, reading)
         for call in reading.calls:
             self.calls.append(msgspec.structs.replace(call, span=index) if index else call)
         if reading.results:
@@ -120,6 +122,39 @@ class Assembler:
         if self._after_call is not None:
             self.faults.append(_text_after_call(self._after_call))
         self._call_seen, self._after_call = False, None
+
+
+def _without_inventions(event: SpanClosed, reading: Reading) -> Reading:
+    """The reading, in which a call that was cut off before its first argument has none, and no repair makes them up."""
+    cut = [fault for fault in reading.faults if _is_cut(event, fault)]
+    if not cut:
+        return reading
+    invented = [call for call in reading.calls if _has_none_yet(call, cut)]
+    calls = (_unread(event, call) if call in invented else call for call in reading.calls)
+    faults = (replace(fault, hint=None, fix=None) if invented and fault in cut else fault for fault in reading.faults)
+    return msgspec.structs.replace(reading, calls=tuple(calls), faults=tuple(faults), complete=False)
+
+
+def _is_cut(event: SpanClosed, fault: Fault) -> bool:
+    """Whether a fault says that the payload ends too early: also a tag that the end of the stream makes malformed."""
+    if fault.rule is MALFORMED_PARAMETERS and event.wanted and event.ended_at is None:
+        return fault.range.end == event.span.inner.start + len(event.inner_text.rstrip())
+    return fault.rule in (TRUNCATED_JSON, TRUNCATED_PARAMETERS)
+
+
+def _has_none_yet(call: ToolCall, cut: Sequence[Fault]) -> bool:
+    """Whether a repair gave a call no arguments although it is cut off where they would stand."""
+    if not call.recovered or call.arguments != {} or call.raw_arguments.rstrip().endswith("}"):
+        return False
+    return any(fault.range.end >= call.range.end for fault in cut)
+
+
+def _unread(event: SpanClosed, call: ToolCall) -> ToolCall:
+    """The call as it stands: its arguments' text, or all of it where not even the tool is named."""
+    raw = call.raw_arguments
+    if call.name is None and not raw:
+        raw = call.range.moved(-event.span.inner.start).of(event.inner_text)
+    return msgspec.structs.replace(call, arguments=raw, raw_arguments=raw, recovered=False)
 
 
 def _is_closed(event: SpanClosed) -> bool:

@@ -8,6 +8,7 @@ from inspector.formats.api.brackets import BracketCounter
 from inspector.formats.api.literals import literal, raw_fault
 from inspector.formats.api.pieces import CallPiece
 from inspector.formats.api.units import Unit
+from inspector.formats.call_shape import has_arguments
 from inspector.json_scanner import JsonKind, JsonNode, is_strict, read_json
 from inspector.model import Decoded, Json, Literal, ToolCall
 from inspector.rules import call_shape
@@ -190,7 +191,7 @@ def _held(decoded: Decoded, call: GrowingCall) -> _Held:
         if inner.strict and inner.nodes[0].kind is JsonKind.OBJECT:
             twice = _encoded_twice(decoded.place(first.range))
             return _Held(inner.nodes[0].value(), is_strict=False, is_readable=reading.strict, faults=(*faults, twice))
-    is_object = first is not None and first.kind is JsonKind.OBJECT
+    is_object = first is not None and first.kind is JsonKind.OBJECT and has_arguments(first, decoded.text)
     value = first.value() if first is not None else decoded.text
     return _Held(value, is_strict=reading.strict, is_readable=reading.repairable and is_object, faults=faults)
 
