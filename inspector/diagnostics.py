@@ -101,14 +101,30 @@ class Diagnostic:
 
 def apply_fixes(text: str, faults: Iterable[Fault], *, only_safe: bool = True) -> str:
     """`text` with the faults' edits made; a fix that would touch an edit already taken is left out whole."""
+    fixable = (fault for fault in faults if fault.fix is not None and (fault.fix.safe or not only_safe))
+    return edited(
+        text, (edit for fault in without_clashes(fixable) if fault.fix is not None for edit in fault.fix.edits)
+    )
+
+
+def without_clashes(faults: Iterable[Fault]) -> list[Fault]:
+    """The faults whose fixes can be made together, in order of place: none touches an edit of one before it."""
+    chosen: list[Fault] = []
     taken: list[Edit] = []
     for fault in sorted(faults, key=lambda fault: fault.range):
-        if fault.fix and (fault.fix.safe or not only_safe) and not any(_clashes(e, taken) for e in fault.fix.edits):
-            for edit in fault.fix.edits:
+        edits = fault.fix.edits if fault.fix is not None else ()
+        if edits and not any(_clashes(edit, taken) for edit in edits):
+            chosen.append(fault)
+            for edit in edits:
                 insort(taken, edit, key=_place)
+    return chosen
+
+
+def edited(text: str, edits: Iterable[Edit]) -> str:
+    """A text with edits made that do not overlap."""
     pieces: list[str] = []
     at = 0
-    for edit in taken:
+    for edit in sorted(edits, key=_place):
         pieces += (text[at : edit.range.start], edit.text)
         at = edit.range.end
     return "".join([*pieces, text[at:]])

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from inspector.checks.arguments import check_arguments
 from inspector.checks.foreign_calls import ForeignCalls
 from inspector.checks.near_markers import NearMarkers
+from inspector.checks.repair_trials import Findings, with_tried_fixes
 from inspector.checks.tools import OfferedTools, check_definition
 from inspector.checks.typed_arguments import typed_by
 from inspector.checks.wrappers import Wrappers
@@ -81,6 +82,7 @@ class Segmenter:
     ) -> None:
         self.format = find_format(format) if isinstance(format, str) else format
         self._turn, self._part = turn, part
+        self._prompt, self._role = prompt, role
         self._parser = self.format.new_parser(prompt, role)
         self._assembler = Assembler(self.format.readers)
         self._taken = (0, 0)
@@ -101,16 +103,17 @@ class Segmenter:
         return self._assembler.open_span(self._parser.certain_to)
 
     def take(self) -> tuple[list[ToolCall], list[Diagnostic]]:
-        """The calls and diagnostics that became known since the last take."""
+        """The calls and diagnostics that became known since the last take; no fix of them has been tried yet."""
         calls, faults = self._taken
         assembler = self._assembler
         self._taken = len(assembler.calls), len(assembler.faults)
         return assembler.calls[calls:], [fault.at(self._turn, self._part) for fault in assembler.faults[faults:]]
 
     def segmentation(self, text: str) -> Segmentation:
-        """Everything so far as one value; `text` is what was fed."""
+        """Everything so far as one value; `text` is what was fed, and what fixes are tried on before they are safe."""
         assembler = self._assembler
-        faults = sorted(assembler.faults, key=lambda fault: (fault.range, fault.rule.code))
+        tried = with_tried_fixes(text, assembler.faults, self._read_repaired)
+        faults = sorted(tried, key=lambda fault: (fault.range, fault.rule.code))
         return Segmentation(
             text,
             self.format.name,
@@ -121,6 +124,13 @@ class Segmenter:
             tuple(fault.at(self._turn, self._part) for fault in faults),
             assembler.decoded,
         )
+
+    def _read_repaired(self, text: str) -> Findings:
+        """What a text holds that is read in the same way, whatever the tools: their faults are reported once."""
+        segmenter = Segmenter(self.format, prompt=self._prompt, role=self._role)
+        segmenter.feed(text)
+        segmenter.close()
+        return Findings(segmenter._assembler.faults, segmenter._assembler.calls)
 
 
 class _CheckedAssembler:
@@ -163,6 +173,7 @@ class _CheckedAssembler:
             self._look_through_literals(self._foreign)
         if self._wrappers is not None:
             self._assembler.faults += self._wrappers.end()
+            self._assembler.faults[:] = self._wrappers.with_wrapper_closed(self._assembler.faults)
 
     def _look_through(self, event: SpanClosed, foreign: ForeignCalls, near: NearMarkers, *, at_end: bool) -> None:
         """Look for calls of other formats in the model's words; words in JSON strings are gathered first."""

@@ -1,7 +1,8 @@
 """F316, F306, F309, J114: a wrapper around calls that is never closed, and what stands in it but calls."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from inspector.checks.wording import quoted
 from inspector.diagnostics import Edit, Fault, Fix
@@ -12,7 +13,7 @@ from inspector.json_scanner import JsonKind, JsonNode, read_json
 from inspector.json_scanner.quoting import shown
 from inspector.model import SpanKind
 from inspector.rules.json_syntax import FENCED_PAYLOAD
-from inspector.rules.markers import EMPTY_CALL, FOREIGN_FORMAT, UNTERMINATED_WRAPPER
+from inspector.rules.markers import EMPTY_CALL, FOREIGN_FORMAT, UNTERMINATED_SPAN, UNTERMINATED_WRAPPER
 from inspector.segmenter.events import SpanClosed
 from inspector.segmenter.table import SECTION
 from inspector.text import Range
@@ -46,6 +47,15 @@ class Wrappers:
     def end(self) -> Iterator[Fault]:
         """What the end of the text makes known."""
         yield from self._unclosed("The stream ends")
+
+    def with_wrapper_closed(self, faults: Sequence[Fault]) -> list[Fault]:
+        """The faults at the end of the text, where closing its last call means to close the wrapper around it too."""
+        closing = next((fault for fault in reversed(faults) if fault.rule is UNTERMINATED_SPAN), None)
+        if not (self._opener and self._is_cut) or closing is None or closing.fix is None:
+            return list(faults)
+        *edits, last = closing.fix.edits
+        both = Fix((*edits, Edit(last.range, f"{last.text}\n{self._closers[self._opener]}")), safe=closing.fix.safe)
+        return [replace(fault, fix=both) if fault.fix == closing.fix else fault for fault in faults]
 
     def _at_markup(self, event: SpanClosed) -> Iterator[Fault]:
         span = event.span

@@ -4,7 +4,7 @@ from bisect import bisect_left, insort
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from inspector.diagnostics import Diagnostic, Edit
+from inspector.diagnostics import Diagnostic, Edit, edited
 from inspector.model import Trace, Turn
 from inspector.model.columns import Entries
 from inspector.rules.catalogue import RULES
@@ -204,13 +204,3 @@ def _edited_turn(turn: Turn, number: int, edits: Mapping[Place, Sequence[Edit]])
         for part in turn.parts
     )
     return replace(turn, parts=tuple(parts))
-
-
-def edited(text: str, edits: Iterable[Edit]) -> str:
-    """A text with edits made that stand in its order and do not overlap."""
-    pieces: list[str] = []
-    at = 0
-    for edit in edits:
-        pieces += (text[at : edit.range.start], edit.text)
-        at = edit.range.end
-    return "".join([*pieces, text[at:]])

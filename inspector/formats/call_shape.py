@@ -1,15 +1,29 @@
 """Whether a JSON object is a call: its name, its arguments, and what is odd about the rest."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from inspector.diagnostics import Edit, Fault, Fix
 from inspector.json_scanner import JsonKind, JsonNode, Member, read_json
 from inspector.model import Json
 from inspector.rules import call_shape as rules
+from inspector.rules.json_syntax import TRUNCATED_JSON
 from inspector.text import Range
 
 ARGUMENT_KEYS = ("arguments", "parameters")
+_SCHEMA_KEYS = frozenset(
+    {
+        "type",
+        "properties",
+        "required",
+        "additionalProperties",
+        "title",
+        "description",
+        "$schema",
+        "$defs",
+        "definitions",
+    }
+)
 _ERROR_KEYS = frozenset({"error", "errors", "exception", "traceback"})
 _NAME_LIKE = frozenset({"name", "tool", "tool_name", "function", "function_name", "action", "func"})
 _HARMLESS_KEYS = frozenset({"id", "type"})
@@ -77,11 +91,36 @@ def _is_call(node: JsonNode) -> bool:
 def _is_schema(node: JsonNode) -> bool:
     """Whether an object is a tool's definition: its `parameters` are a JSON Schema of an object."""
     parameters = node.member("parameters")
-    if parameters is None or node.member("arguments") is not None:
+    if parameters is None or parameters.value.kind is not JsonKind.OBJECT or node.member("arguments") is not None:
         return False
-    return parameters.value.member("properties") is not None and (
-        node.member("description") is not None or parameters.value.member("type") is not None
-    )
+    schema, is_described = parameters.value, node.member("description") is not None
+    if schema.member("properties") is not None and (is_described or schema.member("type") is not None):
+        return True
+    of_object = schema.member("type")
+    names_type = of_object is not None and of_object.value.scalar == "object"
+    return (is_described or names_type) and all(member.key in _SCHEMA_KEYS for member in schema.members)
+
+
+def is_schema_like(arguments: Mapping[str, Json]) -> bool:
+    """Whether decoded arguments look like a JSON Schema of an object, so that the call may be a tool's definition."""
+    return arguments.get("type") == "object" or "properties" in arguments
+
+
+def has_arguments(arguments: JsonNode, text: str) -> bool:
+    """Whether a value is arguments as far as it goes, and not made up of nothing.
+
+    A bare word or an expression is none, and nothing is known of an object that ends behind its bracket.
+    """
+    if arguments.kind is JsonKind.OBJECT:
+        return bool(arguments.members) or text[arguments.range.end - 1 : arguments.range.end] == "}"
+    return arguments.kind is not JsonKind.OTHER
+
+
+def without_invention(fault: Fault, arguments: JsonNode) -> Fault:
+    """The fault without a repair that would make arguments of what is none; see `has_arguments`."""
+    if fault.fix is None or not (fault.rule is TRUNCATED_JSON or arguments.range.covers(fault.range)):
+        return fault
+    return replace(fault, hint=None, fix=None)
 
 
 def _unwrapped(node: JsonNode, wrapper: Member, keys: CallKeys, text: str) -> CallShape:

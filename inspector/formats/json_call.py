@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from inspector.diagnostics import Fault
-from inspector.formats.call_shape import NATIVE_KEYS, CallKeys, CallShape, shape_of
+from inspector.formats.call_shape import (
+    NATIVE_KEYS,
+    CallKeys,
+    CallShape,
+    has_arguments,
+    is_schema_like,
+    shape_of,
+    without_invention,
+)
 from inspector.formats.odd_payloads import (
     array_of_calls,
     bare_object,
@@ -19,7 +27,7 @@ from inspector.formats.odd_payloads import (
     unreadable_payload,
 )
 from inspector.formats.strict_call import read_framed_call
-from inspector.json_scanner import JsonKind, JsonNode, JsonReading, Member, read_json
+from inspector.json_scanner import JsonKind, JsonNode, JsonReading, Member, is_strict, read_json
 from inspector.model import Json, ToolCall
 from inspector.rules import json_syntax as rules
 from inspector.rules.rule import Severity
@@ -67,7 +75,9 @@ class JsonCallReader:
             elif not self.is_row:
                 return None
         calls = (read_framed_call(text, start, self.keys.name, key) for key in (self.keys.arguments, *self.keys.also))
-        return next((call for call in calls if call is not None), None)
+        call = next((call for call in calls if call is not None), None)
+        is_doubtful = call is not None and isinstance(call.arguments, dict) and is_schema_like(call.arguments)
+        return None if is_doubtful else call
 
     def read(self, text: str, start: int) -> Reading:
         """The calls in `text`, which is not blank and begins at `start` in the whole text."""
@@ -117,10 +127,13 @@ class JsonCallReader:
         broken = [
             f for f in reading.faults if f.rule.severity is Severity.ERROR and (alone or node.range.covers(f.range))
         ]
-        strict = reading.strict if alone else not broken
+        strict = reading.strict or (not alone and is_strict(text, node.range))
         readable = (
             shape.readable and all(fault.fix is not None for fault in broken) and (reading.repairable or not alone)
         )
+        if shape.arguments is not None and not has_arguments(shape.arguments.value, text):
+            readable = False
+            faults[:] = [without_invention(fault, shape.arguments.value) for fault in faults]
         if not any(fault.rule is rules.TRUNCATED_JSON for fault in broken):
             faults += shape.faults
         valid = strict and shape.fits and fits

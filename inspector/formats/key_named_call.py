@@ -7,7 +7,7 @@ import msgspec
 from inspector.diagnostics import Edit, Fault, Fix
 from inspector.formats.call_shape import ARGUMENT_KEYS, decoded_arguments
 from inspector.formats.odd_payloads import bare_object, empty_payload, moved_call, no_object, unreadable_payload
-from inspector.json_scanner import JsonKind, JsonNode, JsonReading, Member, read_json
+from inspector.json_scanner import JsonKind, JsonNode, JsonReading, Member, is_strict, read_json
 from inspector.model import Json, ToolCall
 from inspector.rules import call_shape
 from inspector.rules import json_syntax as rules
@@ -55,7 +55,7 @@ def _calls(
         if one.rule.severity is Severity.ERROR and (is_alone or node.range.covers(one.range))
     ]
     is_readable = all(one.fix is not None for one in broken) and (reading.repairable or not is_alone)
-    is_strict = (reading.strict if is_alone else not broken) and not is_bare
+    strict = (reading.strict or (not is_alone and is_strict(text, node.range))) and not is_bare
     name, arguments = node.member("name"), next(filter(None, map(node.member, ARGUMENT_KEYS)), None)
     if name is not None and isinstance(name.value.scalar, str) and name.value.scalar and arguments is not None:
         faults.append(_spelled_out(text, node, name, arguments))
@@ -80,7 +80,7 @@ def _calls(
         is_call = bool(member.key) and (decoded is not None or member.value.kind is JsonKind.OBJECT)
         if not is_call and not is_cut:
             faults.append(_no_arguments(member))
-        valid = is_strict and as_string is None and is_call
+        valid = strict and as_string is None and is_call and place == node.range
         is_recovered = is_readable and is_call and not valid
         value = decoded if as_string is not None else member.value.value()
         if not (valid or is_recovered):

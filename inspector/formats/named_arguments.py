@@ -4,7 +4,8 @@ import re
 from itertools import pairwise
 
 from inspector.diagnostics import Edit, Fault, Fix
-from inspector.json_scanner import JsonKind, JsonNode, JsonReading, read_json
+from inspector.formats.call_shape import has_arguments, without_invention
+from inspector.json_scanner import JsonKind, JsonNode, JsonReading, is_strict, read_json
 from inspector.model import Json, ToolCall
 from inspector.rules import call_shape as rules
 from inspector.rules.rule import Severity
@@ -28,6 +29,9 @@ def read_json_arguments(
         return tuple(
             _one_of_several(closed, header, node, reading, is_first=node is objects[0]) for node in objects
         ), faults
+    if objects and not has_arguments(objects[0], closed.inner_text):
+        told = [without_invention(fault, objects[0]) for fault in faults]
+        return (named_call(closed, header, place, place.of(closed.inner_text), valid=False),), told
     if objects:
         value = objects[0].value() if reading.strict or reading.repairable else place.of(closed.inner_text)
         recovered = reading.repairable and not reading.strict
@@ -68,9 +72,10 @@ def _one_of_several(
 ) -> ToolCall:
     """The call of one object among several; it is valid where the object is strict by itself."""
     broken = [f for f in reading.faults if f.rule.severity is Severity.ERROR and node.range.covers(f.range)]
+    valid = reading.strict or is_strict(closed.inner_text, node.range)
     readable = all(fault.fix is not None for fault in broken)
-    value = node.value() if readable else node.range.of(closed.inner_text)
-    call = named_call(closed, header, node.range, value, valid=not broken, recovered=bool(broken) and readable)
+    value = node.value() if valid or readable else node.range.of(closed.inner_text)
+    call = named_call(closed, header, node.range, value, valid=valid, recovered=readable and not valid)
     if is_first:
         return call
     place = node.range.moved(closed.span.inner.start)

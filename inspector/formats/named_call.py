@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from inspector.diagnostics import Edit, Fault, Fix
 from inspector.formats.named_arguments import named_call, read_json_arguments
 from inspector.formats.strict_call import strict_object
+from inspector.json_scanner.bracket_wording import trailing_text
 from inspector.model import ToolCall
 from inspector.rules import call_shape
 from inspector.rules import json_syntax as rules
@@ -143,6 +144,10 @@ def _within_fence(closed: SpanClosed, place: Range) -> tuple[Range, tuple[Fault,
     text = closed.inner_text
     if place.of(text).endswith(_FENCE):
         return _stripped(text, Range(place.start, place.end - len(_FENCE))), ()
+    at = text.rfind(f"\n{_FENCE}\n", place.start, place.end)
+    if at >= 0:
+        words = Range(at + len(_FENCE) + 2, place.end)
+        return _stripped(text, Range(place.start, at)), (trailing_text(text, _stripped(text, words)),)
     if not place or not _is_closed(closed):
         return place, ()
     message = "The code fence around the arguments is opened, but not closed: expected three backticks behind them."

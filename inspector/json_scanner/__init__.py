@@ -2,6 +2,7 @@
 
 from inspector.json_scanner.document import read_json
 from inspector.json_scanner.escapes import decode_string
+from inspector.json_scanner.strict import is_strict
 from inspector.json_scanner.values import MAX_DEPTH, JsonKind, JsonNode, JsonReading, Member
 
-__all__ = ["MAX_DEPTH", "JsonKind", "JsonNode", "JsonReading", "Member", "decode_string", "read_json"]
+__all__ = ["MAX_DEPTH", "JsonKind", "JsonNode", "JsonReading", "Member", "decode_string", "is_strict", "read_json"]

@@ -88,6 +88,12 @@ def read_strict(text: str, start: int, end: int) -> tuple[JsonNode | None, list[
     return (node if at == end else None), doubled
 
 
+def is_strict(text: str, place: Range) -> bool:
+    """Whether what lies at `place` is one strict JSON value by itself, with nothing around it."""
+    node, _ = read_strict(text, place.start, place.end)
+    return node is not None and node.range == place
+
+
 def _whole_string(text: str, start: int, end: int) -> tuple[int, int]:
     """Where a string with escapes ends, and the white space behind it; -1 for both where it is not strict."""
     last = string_end(text, start, end)

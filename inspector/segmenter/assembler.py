@@ -1,6 +1,6 @@
 """Puts a parser's events together: spans with children, calls, results, definitions, and faults."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -8,12 +8,14 @@ import msgspec
 
 from inspector.diagnostics import Fault
 from inspector.model import Span, SpanKind, ToolCall, ToolDefinition, ToolResult
+from inspector.rules.call_shape import MALFORMED_PARAMETERS, TRUNCATED_PARAMETERS
+from inspector.rules.json_syntax import TRAILING_DATA, TRUNCATED_JSON
 from inspector.rules.markers import TEXT_AFTER_CALL
 from inspector.rules.recording import INVALID_UTF8, NUL_CHARACTER
 from inspector.segmenter.events import Flagged, ParseEvent, SpanClosed, SpanOpened
 from inspector.segmenter.readings import Reading, SpanReader
 from inspector.segmenter.table import SECTION
-from inspector.segmenter.wording import call_in_open_reasoning, open_reasoning, unterminated
+from inspector.segmenter.wording import call_in_open_reasoning, closed_before, open_reasoning, unterminated
 from inspector.text import Range, lone_surrogates
 
 
@@ -94,7 +96,8 @@ class Assembler:
         if event.span.kind is SpanKind.REASONING and holds_calls:
             self.faults.append(open_reasoning(event))
         elif event.span.kind is not SpanKind.TOOL_CALL or event.inner_text.strip():
-            self.faults.append(unterminated(event, complete=complete, repeats=self._repeated_by(event)))
+            end = self._payload_end(event)
+            self.faults.append(unterminated(event, complete=complete, end=end, repeats=self._repeated_by(event)))
 
     def _read(self, reader: SpanReader, event: SpanClosed) -> Reading:
         """What a closed span holds; reasoning that never closed also gives the whole calls in it.
@@ -134,17 +137,28 @@ class Assembler:
     def _keep(self, reading: Reading, event: SpanClosed) -> tuple[Span, bool]:
         """Keep what a closed span holds; the span with its children, and whether its content is complete."""
         index = len(self.spans)
+        reading = _without_inventions(event, reading)
         for call in reading.calls:
             self.calls.append(msgspec.structs.replace(call, span=index) if index else call)
         if reading.results:
             self.results += (replace(result, span=index) for result in reading.results)
         self.definitions += reading.definitions
-        self.faults += reading.faults
+        self.faults += reading.faults if _is_closed(event) else _outside_payload(event, reading)
         if reading.decoded is not None:
             self.decoded[index] = reading.decoded
         if reading.children:
             return msgspec.structs.replace(event.span, children=reading.children), reading.complete
         return event.span, reading.complete
+
+    def _payload_end(self, event: SpanClosed) -> int:
+        """Where the payload of a span that no marker closes ends: before the words that are written to the reader."""
+        last = event.span.inner.start + len(event.inner_text.rstrip())
+        for fault in reversed(self.faults):
+            if fault.rule is TRAILING_DATA and fault.range.end == last and event.span.inner.covers(fault.range):
+                return fault.range.start if _holds_words(event, fault) else last
+            if fault.range.end < event.span.range.start:
+                break
+        return last
 
     def _repeated_by(self, event: SpanClosed) -> Span | None:
         """The earlier call whose text the stream's last call, cut off by its end, begins anew: the tail of a loop."""
@@ -158,6 +172,61 @@ class Assembler:
         if self._after_call is not None:
             self.faults.append(_text_after_call(self._after_call))
         self._call_seen, self._after_call = False, None
+
+
+def _without_inventions(event: SpanClosed, reading: Reading) -> Reading:
+    """The reading, in which a call that was cut off before its first argument has none, and no repair makes them up."""
+    cut = [fault for fault in reading.faults if _is_cut(event, fault)]
+    if not cut:
+        return reading
+    invented = [call for call in reading.calls if _has_none_yet(call, cut)]
+    calls = (_unread(event, call) if call in invented else call for call in reading.calls)
+    faults = (replace(fault, hint=None, fix=None) if invented and fault in cut else fault for fault in reading.faults)
+    return msgspec.structs.replace(reading, calls=tuple(calls), faults=tuple(faults), complete=False)
+
+
+def _is_cut(event: SpanClosed, fault: Fault) -> bool:
+    """Whether a fault says that the payload ends too early: also a tag that the end of the stream makes malformed."""
+    if fault.rule is MALFORMED_PARAMETERS and event.wanted and event.ended_at is None:
+        return fault.range.end == event.span.inner.start + len(event.inner_text.rstrip())
+    return fault.rule in (TRUNCATED_JSON, TRUNCATED_PARAMETERS)
+
+
+def _has_none_yet(call: ToolCall, cut: Sequence[Fault]) -> bool:
+    """Whether a repair gave a call no arguments although it is cut off where they would stand."""
+    if not call.recovered or call.arguments != {} or call.raw_arguments.rstrip().endswith("}"):
+        return False
+    return any(fault.range.end >= call.range.end for fault in cut)
+
+
+def _unread(event: SpanClosed, call: ToolCall) -> ToolCall:
+    """The call as it stands: its arguments' text, or all of it where not even the tool is named."""
+    raw = call.raw_arguments
+    if call.name is None and not raw:
+        raw = call.range.moved(-event.span.inner.start).of(event.inner_text)
+    return msgspec.structs.replace(call, arguments=raw, raw_arguments=raw, recovered=False)
+
+
+def _is_closed(event: SpanClosed) -> bool:
+    """Whether a marker closes the span, so that all before it is the payload, or it holds no payload at all."""
+    return event.span.range.end > event.span.inner.end or event.span.kind is not SpanKind.TOOL_CALL
+
+
+def _outside_payload(event: SpanClosed, reading: Reading) -> Iterable[Fault]:
+    """The faults of a call that no marker closes: words behind its payload were written to the reader, and stay.
+
+    The repair of words at the call's end is to close the call before them, where it is complete and has a closer.
+    """
+    for fault in reading.faults:
+        if fault.rule is TRAILING_DATA and fault.fix is not None and _holds_words(event, fault):
+            yield closed_before(event, fault, complete=reading.complete)
+        else:
+            yield fault
+
+
+def _holds_words(event: SpanClosed, fault: Fault) -> bool:
+    text = fault.range.moved(-event.span.inner.start).of(event.inner_text)
+    return any(map(str.isalnum, text))
 
 
 def character_faults(text: str, start: int) -> Iterable[Fault]:

@@ -1,5 +1,7 @@
 """How faults of the marker layer are put into words."""
 
+from dataclasses import replace
+
 from inspector.diagnostics import Edit, Fault, Fix, Related
 from inspector.model import Span
 from inspector.rules import markers
@@ -111,23 +113,48 @@ def open_reasoning(closed: SpanClosed) -> Fault:
     )
 
 
-def unterminated(closed: SpanClosed, *, complete: bool, repeats: Span | None = None) -> Fault:
+def closed_before(closed: SpanClosed, words: Fault, *, complete: bool) -> Fault:
+    """The fault of words behind the payload of a call that nothing closes.
+
+    The words were written to the reader, so the repair keeps them: it closes the call before them. Where it is not
+    complete, or its format closes no call, deleting them is no more than a suggestion.
+    """
+    last = closed.span.inner.start + len(closed.inner_text.rstrip())
+    if complete and closed.wanted and words.range.end == last:
+        return replace(words, hint=f"Close the call with `{closed.wanted}`.", fix=_closing(closed, words.range.start))
+    return replace(words, fix=Fix(words.fix.edits, safe=False)) if words.fix is not None else words
+
+
+def _closing(closed: SpanClosed, payload_to: int) -> Fix:
+    """Close a call whose payload ends at `payload_to`; a closer that was begun there is completed."""
+    start = closed.span.inner.start
+    text = closed.inner_text.rstrip()
+    begun = next((size for size in range(len(closed.wanted) - 1, 1, -1) if text.endswith(closed.wanted[:size])), 0)
+    if begun and start + len(text) - begun <= payload_to:
+        end = start + len(text)
+        return Fix((Edit(Range(end, end), closed.wanted[begun:]),), safe=True)
+    end = start + len(text[: payload_to - start].rstrip())
+    return Fix((Edit(Range(end, end), f"\n{closed.wanted}"),), safe=True)
+
+
+def unterminated(closed: SpanClosed, *, complete: bool, end: int, repeats: Span | None = None) -> Fault:
     """The fault of a span without its closing marker.
 
-    `complete` says that its content is whole all the same; `repeats` is an earlier span whose text it begins anew.
+    `complete` says that its content is whole all the same, up to `end`; `repeats` is an earlier span whose text it
+    begins anew.
     """
     content = closed.inner_text.rstrip()
-    end = closed.span.inner.start + len(content)
+    last = closed.span.inner.start + len(content)
     opener = closed.wanted.replace("/", "", 1)
     if closed.ended_at is not None:
         place = closed.ended_at
         message = _ended_by_marker(closed, opener, complete=complete)
     else:
-        place = Range(max(end - 1, closed.span.range.start), end) if content else closed.span.range
+        place = Range(max(last - 1, closed.span.range.start), last) if content else closed.span.range
         message = f"The stream ends before `{closed.wanted}`."
         if repeats is not None:
             message = f"{message[:-1]}; what it cuts off repeats an earlier call, so nothing was lost."
-    fix = Fix((Edit(Range(end, end), f"\n{closed.wanted}"),), safe=True) if complete else None
+    fix = _closing(closed, end) if complete else None
     hint = f"Close it with `{closed.wanted}`." if complete else None
     related = (Related(repeats.range, "The call that is repeated."),) if repeats is not None else ()
     return Fault(markers.UNTERMINATED_SPAN, place, message, hint, fix, related=related)

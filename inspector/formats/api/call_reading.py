@@ -1,5 +1,6 @@
 """Reads a call of an API: its name and arguments, as they came whole or in the fragments of a stream."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from inspector.diagnostics import Fault
@@ -7,7 +8,8 @@ from inspector.formats.api.brackets import BracketCounter
 from inspector.formats.api.literals import literal, raw_fault
 from inspector.formats.api.pieces import CallPiece
 from inspector.formats.api.units import Unit
-from inspector.json_scanner import JsonKind, JsonNode, read_json
+from inspector.formats.call_shape import has_arguments
+from inspector.json_scanner import JsonKind, JsonNode, is_strict, read_json
 from inspector.model import Decoded, Json, Literal, ToolCall
 from inspector.rules import call_shape
 from inspector.rules import json_syntax as rules
@@ -20,7 +22,8 @@ from inspector.text import Range
 class GrowingCall:
     """A call as far as it has come; `has_ended` once nothing may come any more. Places are those of the whole text.
 
-    `broken` are faults of the JSON around its arguments, told already; `late` that it goes on after its end.
+    `broken` are faults of the JSON around its arguments, told already; `is_strict` says that the text of all its pieces
+    is strict JSON; `late` that it goes on after its end.
     """
 
     start: int
@@ -37,6 +40,7 @@ class GrowingCall:
     foreign_key: Range | None = None
     wants_id: bool = False
     broken: list[Fault] = field(default_factory=list)
+    is_strict: bool = True
     late: Fault | None = None
     has_ended: bool = False
     _counter: BracketCounter = field(default_factory=BracketCounter)
@@ -67,6 +71,16 @@ class GrowingCall:
         elif piece.arguments is not None:
             self.value, self.value_at = piece.arguments, unit.base
             self.value_text = piece.arguments.range.of(unit.readable)
+
+    def add_faults(self, piece: CallPiece, unit: Unit, errors: Sequence[Fault]) -> None:
+        """Note what is wrong with a piece; `errors` are those of its unit, in places of the whole text.
+
+        An error may be reported once for a whole unit, at another piece, so the piece's own text is read again.
+        """
+        place = piece.place.moved(unit.base)
+        self.broken += (fault for fault in errors if place.covers(fault.range))
+        if errors:
+            self.is_strict = self.is_strict and is_strict(unit.readable, piece.place)
 
     @property
     def place(self) -> Range:
@@ -106,7 +120,7 @@ def _from_object(call: GrowingCall, value: JsonNode, faults: list[Fault], *, str
     if strings:
         faults.append(_as_object(place, value))
     readable = _is_mended(call)
-    valid = readable and not call.broken and not strings
+    valid = readable and call.is_strict and not call.broken and not strings
     return ToolCall(
         name=call.name or None,
         arguments=value.value() if readable else call.value_text,
@@ -124,7 +138,7 @@ def _from_strings(call: GrowingCall, faults: list[Fault], *, strings: bool) -> T
     decoded = Decoded(call.fragments) if call.fragments else None
     text = decoded.text if decoded is not None else ""
     mended = _is_mended(call)
-    fits = mended and not call.broken
+    fits = mended and call.is_strict and not call.broken
     arguments: Json = {}
     if call.is_text:
         arguments = text
@@ -177,7 +191,7 @@ def _held(decoded: Decoded, call: GrowingCall) -> _Held:
         if inner.strict and inner.nodes[0].kind is JsonKind.OBJECT:
             twice = _encoded_twice(decoded.place(first.range))
             return _Held(inner.nodes[0].value(), is_strict=False, is_readable=reading.strict, faults=(*faults, twice))
-    is_object = first is not None and first.kind is JsonKind.OBJECT
+    is_object = first is not None and first.kind is JsonKind.OBJECT and has_arguments(first, decoded.text)
     value = first.value() if first is not None else decoded.text
     return _Held(value, is_strict=reading.strict, is_readable=reading.repairable and is_object, faults=faults)
 

@@ -99,7 +99,7 @@ class Tiler:
             case CallPiece(key=None):
                 self._end_run()
                 call = begin(piece, unit)
-                call.broken += (fault for fault in broken if place.covers(fault.range))
+                call.add_faults(piece, unit, broken)
                 self._whole(SpanKind.TOOL_CALL, place, self._calls([call]))
             case CallPiece():
                 self._fragment(piece, piece.key or "", unit, broken)
@@ -166,7 +166,7 @@ class Tiler:
                 call.late = _late(place, call.name)
         else:
             call.take(piece, unit)
-        call.broken += (fault for fault in broken if place.covers(fault.range))
+        call.add_faults(piece, unit, broken)
         if self._run is not None:
             self._run = Range(self._run.start, place.end)
         self._laid_to = place.end
