@@ -126,4 +126,5 @@ LLAMA3 = Format(
     write_calls=_write_calls,
     expresses=_expresses,
     own_tools=frozenset({CODE_TOOL, "brave_search", "wolfram_alpha"}),
+    calls_only=True,
 )

@@ -6,20 +6,22 @@ that begin with a letter. Only where one matches is the text read in that format
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
+import msgspec
+
 from inspector.checks.quoting import is_quoted
-from inspector.diagnostics import Fault
 from inspector.formats.format import Format, Signs
 from inspector.formats.registry import formats
 from inspector.model import Role, ToolCall
-from inspector.rules.markers import FOREIGN_FORMAT
 from inspector.segmenter.assembler import Assembler
 from inspector.text import Range
 
 _LITERAL = re.compile(r"(?:\\[^a-zA-Z0-9]|[^\\.^$*+?{}\[\]|()])+(?![*+?{])")
 _SHORTEST = len("[f()]")
+_LINE_START = r"(?m)^[ \t]*(?:\*\*)?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +38,24 @@ class _Signs:
     any_of: re.Pattern[str]
     each: tuple[_Sign, ...]
 
-    def first(self, text: str) -> tuple[int, Format] | None:
-        """Where the first call stands that is not quoted as code, and in which format."""
+    def first(self, text: str, *, quoted: bool) -> tuple[int, Format] | None:
+        """Where the first call begins and in which format; one that is quoted as code counts only if `quoted`."""
         if self.literal not in text:
             return None
         for match in self.any_of.finditer(text):
-            if not is_quoted(text, match.start()):
+            if quoted or not is_quoted(text, match.start()):
                 found = next(sign for sign in self.each if sign.pattern.match(text, match.start()))
                 return match.start(), found.format
         return None
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignCall:
+    """A call in another format's syntax: as that format reads it, all of its characters, and the format."""
+
+    call: ToolCall
+    whole: Range
+    format: Format
 
 
 class ForeignCalls:
@@ -54,36 +65,38 @@ class ForeignCalls:
         self._own = own
         self._signs = _signs(own, formats())
 
-    def faults(self, text: str, start: int) -> list[Fault]:
-        """The calls in `text`, which begins at `start`, in the syntax of another format.
+    def find(self, text: str, offered: Callable[[str], bool] | None = None) -> list[ForeignCall]:
+        """The calls in `text` in the syntax of another format, in order.
 
-        Calls that are quoted as code are none; of several foreign syntaxes the one that comes first is read.
+        Calls that are quoted as code are none, unless they name a tool that is `offered`; of several foreign syntaxes
+        the one that comes first is read.
         """
         if len(text) < _SHORTEST:
             return []
-        found = [first for signs in self._signs if (first := signs.first(text)) is not None]
+        found = [first for signs in self._signs if (first := signs.first(text, quoted=offered is not None)) is not None]
         if not found:
             return []
         at, dialect = min(found, key=lambda first: first[0])
-        return [_fault(call, call.range.moved(start + at), dialect, self._own) for call in _calls(text[at:], dialect)]
+        calls = _calls(text, at, dialect)
+        if offered is None:
+            return calls
+        return [one for one in calls if offered(one.call.name or "") or not is_quoted(text, one.whole.start)]
 
 
-def _calls(text: str, dialect: Format) -> list[ToolCall]:
-    """The calls of a text in `dialect` that name a tool."""
+def _calls(text: str, at: int, dialect: Format) -> list[ForeignCall]:
+    """The calls of a text from `at` on in `dialect` that name a tool."""
     parser, assembler = dialect.new_parser("", Role.ASSISTANT), Assembler(dialect.readers)
-    assembler.take(parser.feed(text))
+    assembler.take(parser.feed(text[at:]))
     assembler.take(parser.close())
-    return [call for call in assembler.calls if call.name and len(call.range)]
+    return [
+        ForeignCall(_moved(call, at), assembler.spans[call.span].range.moved(at), dialect)
+        for call in assembler.calls
+        if call.name and len(call.range)
+    ]
 
 
-def _fault(call: ToolCall, place: Range, found: Format, own: Format) -> Fault:
-    return Fault(
-        FOREIGN_FORMAT,
-        place,
-        f"A call of `{call.name}` stands here in the syntax of `{found.name}`, but this model's calls are read as "
-        f"`{own.name}`: it stays in the answer, and no tool runs.",
-        f"Serve the model with a parser for `{found.name}`, or mend the prompt that shows it this syntax.",
-    )
+def _moved(call: ToolCall, at: int) -> ToolCall:
+    return msgspec.structs.replace(call, range=call.range.moved(at)) if at else call
 
 
 @lru_cache(maxsize=64)
@@ -111,7 +124,9 @@ def _any_of(first: str, patterns: list[str]) -> str:
 
 
 def _patterns(one: Format) -> tuple[str, ...]:
-    return one.confidence.calls if isinstance(one.confidence, Signs) else ()
+    """The patterns of a format's calls; those that begin at a line's start, without that."""
+    signs = one.confidence
+    return tuple(sign.removeprefix(_LINE_START) for sign in signs.calls) if isinstance(signs, Signs) else ()
 
 
 def _beginning(pattern: str) -> str:
