@@ -150,9 +150,8 @@ class _CheckedAssembler:
         if spans and self._search is not None:
             for event in events:
                 if type(event) is SpanClosed and event.by_model:
-                    if self._wrappers is not None:
-                        self._assembler.faults += self._wrappers.faults(event)
-                    self._look_through(event, self._search, at_end=at_end and event is events[-1])
+                    beside = list(self._wrappers.faults(event)) if self._wrappers is not None else []
+                    self._look_through(event, self._search, beside, at_end=at_end and event is events[-1])
         if spans and (self._given or self._assembler.definitions):
             self._check()
         return spans
@@ -166,14 +165,19 @@ class _CheckedAssembler:
         if self._wrappers is not None:
             self._assembler.faults += self._wrappers.end()
 
-    def _look_through(self, event: SpanClosed, search: CallSearch, *, at_end: bool) -> None:
-        """Look for calls that the format does not read; words in JSON strings are gathered first."""
+    def _look_through(self, event: SpanClosed, search: CallSearch, beside: list[Fault], *, at_end: bool) -> None:
+        """Look for calls that the format does not read, which other faults, `beside`, may be about too.
+
+        Words in JSON strings are gathered first.
+        """
         span, text = event.span, event.inner_text
         kind, start = span.kind, span.inner.start
+        if kind is not SpanKind.TEXT or event.decoded is not None:
+            self._keep(beside)
         if kind is SpanKind.TEXT and event.decoded is not None:
             self._literals += event.decoded.literals
         elif kind is SpanKind.TEXT:
-            self._keep(search.in_text(text, start, self._offered_before(start), at_end=at_end))
+            self._keep(search.in_text(text, start, self._offered_before(start), beside, at_end=at_end))
         elif kind is SpanKind.REASONING and event.decoded is None:
             drafts = [child.range for child in self._children(event) if child.kind is SpanKind.TOOL_CALL]
             self._keep(search.in_reasoning(text, start, self._offered_before(start), drafts))

@@ -6,20 +6,27 @@ that begin with a letter. Only where one matches is the text read in that format
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import groupby
 
 import msgspec
 
 from inspector.checks.quoting import is_quoted
 from inspector.formats.format import Format, Signs
+from inspector.formats.markers import call_openers_of
 from inspector.formats.registry import formats
-from inspector.model import Role, ToolCall
+from inspector.model import Role, Span, SpanKind, ToolCall
 from inspector.segmenter.assembler import Assembler
 from inspector.text import Range
 
 _LITERAL = re.compile(r"(?:\\[^a-zA-Z0-9]|[^\\.^$*+?{}\[\]|()])+(?![*+?{])")
+_ESCAPE = re.compile(r"\\.")
+_GROUP = re.compile(r"\([^()]*(?:\([^()]*(?:\([^()]*\)[^()]*)*\)[^()]*)*\)")
+_LONGEST_OPENER = 120
+_PARTS_OF_CALLS = (SpanKind.TOOL_CALL, SpanKind.MARKUP)
+_TURN = "turn"  # how the labels of markup between turns begin
 _SHORTEST = len("[f()]")
 _LINE_START = r"(?m)^[ \t]*(?:\*\*)?"
 
@@ -51,7 +58,7 @@ class _Signs:
 
 @dataclass(frozen=True, slots=True)
 class ForeignCall:
-    """A call in another format's syntax: as that format reads it, all of its characters, and the format."""
+    """A call in another format's syntax: as that format reads it, its characters with its neighbours', the format."""
 
     call: ToolCall
     whole: Range
@@ -77,22 +84,48 @@ class ForeignCalls:
         if not found:
             return []
         at, dialect = min(found, key=lambda first: first[0])
-        calls = _calls(text, at, dialect)
+        calls = _calls(text, _opener_before(text, at, dialect), dialect)
         if offered is None:
             return calls
         return [one for one in calls if offered(one.call.name or "") or not is_quoted(text, one.whole.start)]
 
 
+def _opener_before(text: str, at: int, dialect: Format) -> int:
+    """Where the marker begins that opens the call whose sign is at `at`, else `at`."""
+    first = max(at - _LONGEST_OPENER, 0)
+    return min((begin for one in call_openers_of(dialect) if (begin := text.rfind(one, first, at)) >= 0), default=at)
+
+
+def read_in(text: str, dialect: Format) -> Assembler:
+    """What a text holds in a format."""
+    parser, assembler = dialect.new_parser("", Role.ASSISTANT), Assembler(dialect.readers)
+    assembler.take(parser.feed(text))
+    assembler.take(parser.close())
+    return assembler
+
+
 def _calls(text: str, at: int, dialect: Format) -> list[ForeignCall]:
     """The calls of a text from `at` on in `dialect` that name a tool."""
-    parser, assembler = dialect.new_parser("", Role.ASSISTANT), Assembler(dialect.readers)
-    assembler.take(parser.feed(text[at:]))
-    assembler.take(parser.close())
+    assembler = read_in(text[at:], dialect)
+    runs = _runs(assembler.spans)
     return [
-        ForeignCall(_moved(call, at), assembler.spans[call.span].range.moved(at), dialect)
+        ForeignCall(_moved(call, at), runs[call.span].moved(at), dialect)
         for call in assembler.calls
         if call.name and len(call.range)
     ]
+
+
+def _runs(spans: Sequence[Span]) -> dict[int, Range]:
+    """For the index of each call's span, the run of calls and their markup that it is part of."""
+    runs: dict[int, Range] = {}
+    for _, group in groupby(enumerate(spans), key=lambda one: one[1].kind in _PARTS_OF_CALLS):
+        run = list(group)
+        while run and run[-1][1].kind is SpanKind.MARKUP and run[-1][1].label.startswith(_TURN):
+            run.pop()
+        if run:
+            whole = Range(run[0][1].range.start, run[-1][1].range.end)
+            runs.update((index, whole) for index, span in run if span.kind is SpanKind.TOOL_CALL)
+    return runs
 
 
 def _moved(call: ToolCall, at: int) -> ToolCall:
@@ -130,6 +163,8 @@ def _patterns(one: Format) -> tuple[str, ...]:
 
 
 def _beginning(pattern: str) -> str:
-    """The literal text that a pattern begins with."""
+    """The literal text that a pattern begins with, "" where it is a choice of several patterns."""
     match = _LITERAL.match(pattern)
-    return re.sub(r"\\(.)", r"\1", match[0]) if match is not None and "|" not in pattern else ""
+    if match is None or "|" in _GROUP.sub("", _ESCAPE.sub("", pattern)):
+        return ""
+    return _ESCAPE.sub(lambda escape: escape[0][1:], match[0])

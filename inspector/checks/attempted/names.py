@@ -1,5 +1,6 @@
 """Which offered tool a written name means: exactly, or with the slips that models make in names."""
 
+import builtins
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,14 +12,16 @@ _BACKWARDS = re.compile(r"[\w\\.\-]*")
 _LONGEST_NAME = 160
 _NAMESPACES = ("functions.", "function.", "tools.", "tool.", "default_api.", "api.")
 _SEPARATORS = re.compile(r"[\W_]+")
+_BUILTINS = frozenset(dir(builtins))
 _SEVERAL_WORDS = re.compile(r"[^\W_][_.\-][^\W_]|[a-z0-9][A-Z]")
 
 
 @dataclass(frozen=True, slots=True)
 class NamedTool:
-    """The offered tool that a written name means; `slip` says in words how it was written otherwise, "" if exactly."""
+    """The offered tool that the name `written` means; `slip` says in words how it differs, "" where it is exact."""
 
     tool: ToolDefinition
+    written: str
     slip: str = ""
     is_folded: bool = False
 
@@ -29,8 +32,13 @@ class NamedTool:
 
     @property
     def is_distinctive(self) -> bool:
-        """Whether the name is unlike an ordinary word, so that other code hardly has it by chance."""
-        return _SEVERAL_WORDS.search(self.tool.name) is not None
+        """Whether the written name is unlike an ordinary word, so that other code hardly has it by chance."""
+        return _SEVERAL_WORDS.search(self.written) is not None
+
+    @property
+    def is_builtin(self) -> bool:
+        """Whether Python has a function of that name, which any code may call."""
+        return self.written in _BUILTINS
 
     @property
     def properties(self) -> dict[str, Json]:
@@ -85,24 +93,24 @@ class ToolNames:
         """The offered tool that `written` means, if it is one."""
         tool = self._exact.get(written)
         if tool is not None:
-            return NamedTool(tool)
+            return NamedTool(tool, written)
         if len(written) > _LONGEST_NAME:
             return None
         plain = written.replace("\\_", "_")
         if plain in self._exact:
-            return NamedTool(self._exact[plain], "with escaped underscores")
+            return NamedTool(self._exact[plain], plain, "with escaped underscores")
         for namespace in _NAMESPACES:
             if plain.startswith(namespace) and plain[len(namespace) :] in self._exact:
-                return NamedTool(self._exact[plain[len(namespace) :]], f"as `{plain}`")
+                return NamedTool(self._exact[plain[len(namespace) :]], plain, f"as `{plain}`")
         once = _without_repeats(plain)
         if once in self._exact:
-            return NamedTool(self._exact[once], f"as `{plain}`")
+            return NamedTool(self._exact[once], plain, f"as `{plain}`")
         name = self._spellings.tails.get(once)
         if name is not None:
-            return NamedTool(self._exact[name], f"as `{plain}`")
+            return NamedTool(self._exact[name], plain, f"as `{plain}`")
         name = self._spellings.folded.get(_fold(once))
         if name is not None:
-            return NamedTool(self._exact[name], f"as `{plain}`", is_folded=True)
+            return NamedTool(self._exact[name], plain, f"as `{plain}`", is_folded=True)
         return None
 
 

@@ -1,16 +1,17 @@
 """The faults of attempted calls: one for each place, with the call as it would be and the fix that rewrites it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
 from inspector.checks.attempted.attempt import Attempt, Evidence
 from inspector.checks.attempted.context import Position
-from inspector.checks.attempted.foreign_calls import ForeignCall, ForeignCalls
+from inspector.checks.attempted.foreign_calls import ForeignCall, ForeignCalls, read_in
 from inspector.checks.attempted.names import ToolNames
 from inspector.checks.attempted.near_markers import NearMarkers
 from inspector.checks.attempted.scanner import AttemptedCalls
 from inspector.checks.tools import OfferedTools
+from inspector.checks.typed_arguments import typed_by
 from inspector.diagnostics import AttemptedCall, Edit, Fault, Fix
 from inspector.formats.format import Format
 from inspector.json_scanner.quoting import shown
@@ -20,6 +21,7 @@ from inspector.rules.rule import Rule
 from inspector.text import Range
 
 _LONGEST_SHOWN = 160
+_LINE = 80  # characters beside a call that show whether it has lines of its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,29 +45,34 @@ class CallSearch:
         self._offered = OfferedTools()
         self._names = ToolNames(())
 
-    def in_text(self, text: str, start: int, offered: OfferedTools, *, at_end: bool) -> list[Fault]:
-        """The faults in the text of an answer, which begins at `start`; `at_end` says that the stream ends with it."""
+    def in_text(
+        self, text: str, start: int, offered: OfferedTools, beside: Iterable[Fault] = (), *, at_end: bool
+    ) -> list[Fault]:
+        """The faults in the text of an answer, which begins at `start`; `at_end` says that the stream ends with it.
+
+        Those of other checks in this text, `beside`, are among them; the fault of a call takes the place of theirs.
+        """
         found = self._foreign_in(text, offered)
         known = [one.container for one in found]
         found += self._shapes_in(text, offered, known)
-        near = [fault.moved(-start) for fault in self._near.faults(text, start, at_end=at_end)]
+        near = [*self._near.faults(text, start, at_end=at_end), *beside]
         if not found:
-            return [fault.moved(start) for fault in near]
+            return near
         found.sort(key=_place)
-        faults = [self._fault(one, group) for group in _groups(found) for one in group]
-        return [fault.moved(start) for fault in _merged(text, near, faults)]
+        faults = self._faults(found, text, offered)
+        return [fault.moved(start) for fault in _merged(text, [one.moved(-start) for one in near], faults)]
 
     def in_reasoning(self, text: str, start: int, offered: OfferedTools, drafts: Sequence[Range]) -> list[Fault]:
         """The faults in reasoning, which begins at `start` and holds these `drafts` of calls in its own format."""
         found = self._shapes_in(text, offered, [draft.moved(-start) for draft in drafts])
-        return [self._draft(one).moved(start) for one in found]
+        return [self._draft(one, offered).moved(start) for one in found]
 
     def in_literals(self, text: str, offered: OfferedTools) -> list[Fault]:
         """The faults in the words that JSON strings hold."""
         found = self._foreign_in(text, offered)
         found += self._shapes_in(text, offered, [one.container for one in found])
         found.sort(key=_place)
-        return [self._fault(one, group) for group in _groups(found) for one in group]
+        return self._faults(found, text, offered)
 
     def _foreign_in(self, text: str, offered: OfferedTools) -> list[_Found]:
         find = self._names_of(offered).find
@@ -85,7 +92,15 @@ class CallSearch:
             self._offered, self._names = offered, ToolNames(offered.definitions)
         return self._names
 
-    def _fault(self, found: _Found, group: Sequence[_Found]) -> Fault:
+    def _faults(self, found: Sequence[_Found], text: str, offered: OfferedTools) -> list[Fault]:
+        faults: list[Fault] = []
+        for _, group in groupby(found, key=_place):
+            calls = list(group)
+            fix = self._fix(calls, text, offered)
+            faults += (self._fault(one, fix if one is calls[0] else None, offered) for one in calls)
+        return faults
+
+    def _fault(self, found: _Found, fix: Fix | None, offered: OfferedTools) -> Fault:
         call = found.call
         if found.rule is FOREIGN_FORMAT:
             message = (
@@ -98,37 +113,45 @@ class CallSearch:
                 f"A call of `{call.name}` is written here {found.shape}, which `{self._own.name}` does not read: it "
                 "stays in the answer, and no tool runs."
             )
-            hint = self._expected(call)
-        return Fault(found.rule, call.range, message, hint, self._fix(found, group), call=call)
+            hint = self._expected(call, offered)
+        return Fault(found.rule, call.range, message, hint, fix, call=call)
 
-    def _draft(self, found: _Found) -> Fault:
+    def _draft(self, found: _Found, offered: OfferedTools) -> Fault:
         call = replace(found.call, is_step=False)
         message = f"A call of `{call.name}` is written inside reasoning {found.shape}: it is a draft, and no tool runs."
-        return Fault(CALL_INSIDE_REASONING, call.range, message, self._expected(call), call=call)
+        return Fault(CALL_INSIDE_REASONING, call.range, message, self._expected(call, offered), call=call)
 
-    def _expected(self, call: AttemptedCall) -> str:
-        written = self._written([call])
+    def _expected(self, call: AttemptedCall, offered: OfferedTools) -> str:
+        written = self._written([call], offered)
         if written is None:
             return f"Write the call as `{self._own.name}` expects it."
         cut = written if len(written) <= _LONGEST_SHOWN else written[: _LONGEST_SHOWN - 1] + "…"
         return f"`{self._own.name}` expects {shown(cut)}."
 
-    def _fix(self, found: _Found, group: Sequence[_Found]) -> Fix | None:
-        """The fix that rewrites a whole group, on its first call alone."""
-        if found is not group[0]:
-            return None
-        written = self._written([one.call for one in group])
+    def _fix(self, group: Sequence[_Found], text: str, offered: OfferedTools) -> Fix | None:
+        """The fix that rewrites a whole group: on lines of its own, for in some formats only these are calls."""
+        written = self._written([one.call for one in group], offered)
         if written is None:
             return None
+        place = group[0].container
+        before = text[max(place.start - _LINE, 0) : place.start]
+        behind = text[place.end : place.end + _LINE]
+        lead = "\n" if before.rsplit("\n", 1)[-1] else ""
+        tail = "\n" if behind.split("\n", 1)[0].strip() else ""
         is_sure = not any(one.is_guess for one in group)
-        return Fix((Edit(found.container, written),), safe=is_sure)
+        return Fix((Edit(place, f"{lead}{written}{tail}"),), safe=is_sure)
 
-    def _written(self, calls: Sequence[AttemptedCall]) -> str | None:
+    def _written(self, calls: Sequence[AttemptedCall], offered: OfferedTools) -> str | None:
         """The calls in the own format; None where one of them could not be read, or that format cannot hold it."""
         if not all(call.recovered for call in calls):
             return None
         made = [ToolCall(call.name, call.arguments, "", valid=True, range=call.range) for call in calls]
-        return self._own.write_calls(made) if all(map(self._own.expresses, made)) else None
+        written = self._own.write_calls(made)
+        if all(map(self._own.expresses, made)):
+            return written
+        read = [typed_by(call, offered) for call in read_in(written, self._own).calls]
+        is_same = [(one.name, one.arguments) for one in read] == [(one.name, one.arguments) for one in made]
+        return written if is_same else None
 
 
 def _foreign(found: ForeignCall, name: str) -> _Found:
@@ -155,11 +178,6 @@ def _place(found: _Found) -> Range:
     return found.container
 
 
-def _groups(found: Sequence[_Found]) -> Iterator[list[_Found]]:
-    for _, group in groupby(found, key=_place):
-        yield list(group)
-
-
 def _merged(text: str, near: Sequence[Fault], faults: Sequence[Fault]) -> list[Fault]:
     """Both kinds of faults, but one for a near marker and the call right behind it."""
     kept = list(faults)
@@ -180,7 +198,7 @@ def _merged(text: str, near: Sequence[Fault], faults: Sequence[Fault]) -> list[F
 
 
 def _belongs(text: str, marker: Fault, call: Fault) -> bool:
-    if call.call is None or call.rule.code == marker.rule.code:
+    if call.call is None:
         return False
     place = call.call.range
     if marker.range.start < place.end and place.start < marker.range.end:

@@ -22,8 +22,10 @@ from inspector.checks.attempted.context import Fence, Fences, Position, position
 from inspector.checks.attempted.json_calls import json_calls
 from inspector.checks.attempted.names import ToolNames
 from inspector.checks.attempted.python_calls import python_calls
+from inspector.checks.attempted.tag_calls import tag_calls
 from inspector.text import Range
 
+_LINE = 100  # characters before a call that are read
 _BETWEEN = re.compile(r"[\s,;\]\[`\"'”“\\]{0,80}")
 _BEFORE_GROUP = re.compile(r"(?:[\w, ]{1,60}=\s?)?(?:print\(\s*)?[\[`\"'\\ (]*\Z")
 _BEHIND_GROUP = re.compile(r"[ \t]*[\]`\"'\\)]*")
@@ -46,10 +48,12 @@ class AttemptedCalls:
 
     def find(self, text: str, taken: Sequence[Range] = ()) -> list[Attempt]:
         """The attempted calls in `text`, in order, none of them within `taken` (in order), which is known already."""
-        if not self._names or ("(" not in text and "{" not in text and "[" not in text):
+        if not self._names or ("(" not in text and "{" not in text and "[" not in text and "</" not in text):
             return []
         brackets = Brackets(text)
-        found = list(json_calls(text, self._names, brackets, list(taken)))
+        found = list(_outside(taken, tag_calls(text, self._names))) if "</" in text else []
+        covered = sorted([*taken, *(one.range for one in found)])
+        found += json_calls(text, self._names, brackets, covered)
         covered = sorted([*taken, *(one.range for one in found)])
         found += _outside(covered, sorted(python_calls(text, self._names, brackets), key=_start))
         return _judged(text, _without_overlaps(sorted(found, key=_start))) if found else []
@@ -82,28 +86,30 @@ def _judged(text: str, attempts: list[Attempt]) -> list[Attempt]:
     """The attempts that count, each with its position and the container that a rewrite replaces."""
     fences = Fences(text)
     defined = _Defined(text)
-    previous, previous_end = Position.NONE, 0
+    previous, previous_end = Position.NONE, -1
     for attempt in attempts:
         place = attempt.container
         attempt.position = position_of(text, place, previous_end, previous)
         previous, previous_end = attempt.position, place.end
-    for fence, group in groupby(attempts, key=lambda one: fences.at(one.range.start)):
-        if fence is not None:
-            _judge_fence(text, fence, list(group))
+    pure = [
+        fence
+        for fence, group in groupby(attempts, key=lambda one: fences.at(one.range.start))
+        if fence is not None and _judge_fence(text, fence, list(group))
+    ]
     for attempt in attempts:
         if attempt.position is Position.STATEMENT and _is_alone(text, attempt.container):
             attempt.position = Position.WHOLE
     counted = [one for one in attempts if _counts(one, text) and not defined.has(one)]
-    _set_containers(text, counted, fences)
+    _set_containers(text, counted, fences, pure)
     return counted
 
 
-def _judge_fence(text: str, fence: Fence, attempts: list[Attempt]) -> None:
-    """Set the positions of the attempts in a code fence, by what else it holds."""
+def _judge_fence(text: str, fence: Fence, attempts: list[Attempt]) -> bool:
+    """Set the positions of the attempts in a code fence by what else it holds; whether that is nothing but calls."""
     if not fence.may_hold_calls:
         for attempt in attempts:
             attempt.position = Position.NONE
-        return
+        return False
     is_pure = _holds_only_calls(text, fence, attempts)
     for attempt in attempts:
         if is_pure and attempt.position is not Position.NONE:
@@ -112,6 +118,7 @@ def _judge_fence(text: str, fence: Fence, attempts: list[Attempt]) -> None:
                 attempt.shape += " in a code fence"
         elif not (attempt.named.is_distinctive and not attempt.named.is_folded and attempt.evidence is Evidence.STRONG):
             attempt.position = Position.NONE
+    return is_pure
 
 
 def _holds_only_calls(text: str, fence: Fence, attempts: Sequence[Attempt]) -> bool:
@@ -148,15 +155,14 @@ class _Defined:
 def _counts(attempt: Attempt, text: str) -> bool:
     """Whether an attempt is one, by what its arguments say and where it is."""
     evidence, position, named = attempt.evidence, attempt.position, attempt.named
-    is_listed = text[attempt.container.start : attempt.container.start + 1] == "[" or (
-        text[: attempt.container.start].rstrip()[-1:] == "["
-        if attempt.container.start < 200
-        else text[attempt.container.start - 200 : attempt.container.start].rstrip()[-1:] == "["
-    )
+    start = attempt.container.start
+    is_listed = text[start : start + 1] == "[" or text[max(start - _LINE, 0) : start].rstrip()[-1:] == "["
     if evidence is Evidence.NONE or position is Position.NONE:
         return False
-    if named.is_folded and not named.is_distinctive and "JSON" not in attempt.shape:
-        return False
+    if named.is_folded and not named.is_distinctive and "Python" in attempt.shape:
+        return evidence is Evidence.STRONG and position >= Position.LABELLED
+    if "tags" in attempt.shape:
+        return evidence is Evidence.STRONG
     if "JSON" in attempt.shape or "list" in attempt.shape or "string" in attempt.shape:
         return evidence >= Evidence.STRONG or position >= Position.LABELLED
     match position:
@@ -164,7 +170,7 @@ def _counts(attempt: Attempt, text: str) -> bool:
             return evidence > Evidence.EMPTY or is_listed or not named.has_required
         case Position.STATEMENT:
             if evidence >= Evidence.MEDIUM:
-                return True
+                return evidence is Evidence.STRONG or not named.is_builtin
             is_sure = named.is_distinctive or is_listed
             return is_sure and (evidence is Evidence.WEAK or is_listed or not named.has_required)
         case Position.LABELLED:
@@ -173,16 +179,18 @@ def _counts(attempt: Attempt, text: str) -> bool:
             return evidence is Evidence.STRONG
 
 
-def _set_containers(text: str, attempts: Sequence[Attempt], fences: Fences) -> None:
-    """Let the containers of attempts next to each other be one, with what is around them."""
+def _set_containers(text: str, attempts: Sequence[Attempt], fences: Fences, pure: Sequence[Fence]) -> None:
+    """Let the containers of attempts next to each other, or in one fence of calls, be one, with what is around them."""
     group: list[Attempt] = []
     for attempt in attempts:
-        if group and not _follows(text, group[-1], attempt):
-            _contain(text, group, fences)
+        fence = fences.at(attempt.range.start)
+        is_together = fence is not None and fence in pure and bool(group) and fences.at(group[-1].range.start) is fence
+        if group and not is_together and not _follows(text, group[-1], attempt):
+            _contain(text, group, fences, pure)
             group = []
         group.append(attempt)
     if group:
-        _contain(text, group, fences)
+        _contain(text, group, fences, pure)
 
 
 def _follows(text: str, first: Attempt, second: Attempt) -> bool:
@@ -192,17 +200,15 @@ def _follows(text: str, first: Attempt, second: Attempt) -> bool:
     return match is not None and match.end() >= second.container.start and "```" not in match[0]
 
 
-def _contain(text: str, group: Sequence[Attempt], fences: Fences) -> None:
+def _contain(text: str, group: Sequence[Attempt], fences: Fences, pure: Sequence[Fence]) -> None:
     start, end = group[0].container.start, max(one.container.end for one in group)
     fence = fences.at(start)
-    first = max(start - 100, text.rfind("\n", 0, start) + 1 if start < 100 else start - 100)
-    line = text[first:start]
-    line = line[line.rfind("\n") + 1 :]
+    line = text[max(start - _LINE, 0) : start].rsplit("\n", 1)[-1]
     before, behind = _BEFORE_GROUP.search(line), _BEHIND_GROUP.match(text, end)
-    if before is not None and before[0].strip() and group[0].container == group[0].range:
+    if fence is not None and fence in pure:
+        start, end = fence.range.start, fence.range.end
+    elif before is not None and before[0].strip() and group[0].container == group[0].range:
         start -= len(before[0].lstrip())
         end = behind.end() if behind is not None else end
-    if fence is not None and not text[fence.inner.start : start].strip() and not text[end : fence.inner.end].strip():
-        start, end = fence.range.start, fence.range.end
     for attempt in group:
         attempt.container = Range(start, end)
