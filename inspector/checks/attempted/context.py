@@ -121,7 +121,8 @@ def _fences(text: str) -> list[Fence]:
 def position_of(text: str, place: Range, previous_end: int, previous: Position) -> Position:
     """Where in `text` a call at `place` is.
 
-    `previous` is the position of the last call, which ends at `previous_end`, -1 where there is none. Reads a bounded number of characters around the call.
+    `previous` is the position of the last call, which ends at `previous_end`, -1 where there is none. Reads a bounded
+    number of characters around the call.
     """
     first = max(place.start - _WINDOW, 0)
     before = text[first : place.start]

@@ -27,6 +27,8 @@ _GROUP = re.compile(r"\([^()]*(?:\([^()]*(?:\([^()]*\)[^()]*)*\)[^()]*)*\)")
 _LONGEST_OPENER = 120
 _PARTS_OF_CALLS = (SpanKind.TOOL_CALL, SpanKind.MARKUP)
 _TURN = "turn"  # how the labels of markup between turns begin
+_BARE_OBJECT = re.compile(r'\s*\{\s*"name"\s*:\s*"[\w.\-]{1,96}"\s*,\s*"(?:arguments|parameters)"\s*:\s*\{')
+_READS_BARE_OBJECTS = "llama3"
 _SHORTEST = len("[f()]")
 _LINE_START = r"(?m)^[ \t]*(?:\*\*)?"
 
@@ -71,6 +73,7 @@ class ForeignCalls:
     def __init__(self, own: Format) -> None:
         self._own = own
         self._signs = _signs(own, formats())
+        self._whole_signs = _whole_signs(own, formats())
 
     def find(self, text: str, offered: Callable[[str], bool] | None = None) -> list[ForeignCall]:
         """The calls in `text` in the syntax of another format, in order.
@@ -80,14 +83,30 @@ class ForeignCalls:
         """
         if len(text) < _SHORTEST:
             return []
-        found = [first for signs in self._signs if (first := signs.first(text, quoted=offered is not None)) is not None]
+        found = self._whole(text) or self._marked(text, quoted=False)
+        if found or offered is None:
+            return found
+        return [one for one in self._marked(text, quoted=True) if offered(one.call.name or "")]
+
+    def _marked(self, text: str, *, quoted: bool) -> list[ForeignCall]:
+        """The calls from the first sign of another format on, which may be in a code fence only if `quoted`."""
+        found = [first for signs in self._signs if (first := signs.first(text, quoted=quoted)) is not None]
         if not found:
             return []
         at, dialect = min(found, key=lambda first: first[0])
-        calls = _calls(text, _opener_before(text, at, dialect), dialect)
-        if offered is None:
-            return calls
-        return [one for one in calls if offered(one.call.name or "") or not is_quoted(text, one.whole.start)]
+        return _calls(text, _opener_before(text, at, dialect), dialect)
+
+    def _whole(self, text: str) -> list[ForeignCall]:
+        """The calls of a text that is nothing but calls, to a format without markers around them."""
+        content = text.strip()
+        if content[:1] not in ("[", "{") or content[-1:] not in ("]", "}"):
+            return []
+        whole = Range(first := text.index(content), first + len(content))
+        for sign in self._whole_signs:
+            calls = _calls(text, 0, sign.format) if sign.pattern.match(text) else []
+            if calls and all(one.whole == whole for one in calls):
+                return calls
+        return []
 
 
 def _opener_before(text: str, at: int, dialect: Format) -> int:
@@ -148,6 +167,20 @@ def _signs(own: Format, known: tuple[Format, ...]) -> tuple[_Signs, ...]:
         _Signs(key, re.compile(_any_of(key[0], [pattern for pattern, _ in signs])), tuple(sign for _, sign in signs))
         for key, signs in alike.items()
     )
+
+
+@lru_cache(maxsize=64)
+def _whole_signs(own: Format, known: tuple[Format, ...]) -> tuple[_Sign, ...]:
+    """The signs of the other formats whose calls are the whole text."""
+    signs = [
+        _Sign(re.compile(pattern), one)
+        for one in known
+        if one is not own
+        for pattern in _patterns(one)
+        if pattern.startswith(r"\A")
+    ]
+    bare = (_Sign(_BARE_OBJECT, one) for one in known if one is not own and one.name == _READS_BARE_OBJECTS)
+    return (*signs, *bare)
 
 
 def _any_of(first: str, patterns: list[str]) -> str:

@@ -2,7 +2,7 @@
 
 import builtins
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -73,9 +73,15 @@ class ToolNames:
     def __bool__(self) -> bool:
         return bool(self._exact)
 
-    def may_end(self, text: str, end: int) -> bool:
-        """Whether a name may end at `end`: a cheap test that rules out nearly every other word."""
-        return text[max(end - 2, 0) : end].casefold() in self._spellings.endings
+    def heads(self, text: str) -> Iterator[int]:
+        """The places of `(` in `text` behind what may be the end of a name: a cheap test that rules out most words."""
+        endings, letters = self._spellings.endings, self._spellings.letters
+        at = 0
+        for piece in text.split("("):
+            at += len(piece)
+            if (piece[-2:] in endings or piece[-1:] in letters) and at < len(text):
+                yield at
+            at += 1
 
     def before(self, text: str, end: int) -> tuple[int, NamedTool] | None:
         """The tool whose written name ends at `end`, and where that name begins."""
@@ -94,7 +100,9 @@ class ToolNames:
         tool = self._exact.get(written)
         if tool is not None:
             return NamedTool(tool, written)
-        if len(written) > _LONGEST_NAME:
+        spellings = self._spellings
+        ends_alike = written[-2:] in spellings.endings or written[-1:] in spellings.letters
+        if len(written) > _LONGEST_NAME or not ends_alike:
             return None
         plain = written.replace("\\_", "_")
         if plain in self._exact:
@@ -105,10 +113,10 @@ class ToolNames:
         once = _without_repeats(plain)
         if once in self._exact:
             return NamedTool(self._exact[once], plain, f"as `{plain}`")
-        name = self._spellings.tails.get(once)
+        name = spellings.tails.get(once)
         if name is not None:
             return NamedTool(self._exact[name], plain, f"as `{plain}`")
-        name = self._spellings.folded.get(_fold(once))
+        name = spellings.folded.get(_fold(once))
         if name is not None:
             return NamedTool(self._exact[name], plain, f"as `{plain}`", is_folded=True)
         return None
@@ -120,7 +128,8 @@ class _Spellings:
 
     tails: dict[str, str | None]
     folded: dict[str, str | None]
-    endings: frozenset[str]
+    endings: frozenset[str]  # the last two characters of names
+    letters: frozenset[str]  # names of one character
 
 
 @lru_cache(maxsize=64)
@@ -131,7 +140,7 @@ def _spellings(names: tuple[str, ...]) -> _Spellings:
         _add(folded, _fold(name), name)
         for tail in _tails(name):
             _add(tails, tail, name)
-    return _Spellings(tails, folded, frozenset(map(_ending, names)))
+    return _Spellings(tails, folded, frozenset(_endings(names)), frozenset(one for one in names if len(one) == 1))
 
 
 def _add(known: dict[str, str | None], key: str, name: str) -> None:
@@ -152,5 +161,8 @@ def _fold(name: str) -> str:
     return _SEPARATORS.sub("", name).casefold()
 
 
-def _ending(name: str) -> str:
-    return name[-2:].casefold()
+def _endings(names: Iterable[str]) -> Iterator[str]:
+    """The last two characters of each name, in the cases that models write them in."""
+    for name in names:
+        if len(name) > 1:
+            yield from (name[-2:], name[-2:].lower(), name[-2:].upper(), name[-2:].capitalize(), name[-2:].swapcase())

@@ -24,16 +24,14 @@ _LIST_PAIR = re.compile(r"\[\s{0,40}([\w\\.\-]{1,160})\s{0,40},\s{0,40}(?=[\w\\]
 
 def python_calls(text: str, names: ToolNames, brackets: Brackets) -> Iterator[Attempt]:
     """The places in `text` where a tool's name has arguments in parentheses, and `[f, a=1]`, in the order found."""
-    end, at = 0, text.find("(")
-    while at >= 0:
-        if at >= end and at and names.may_end(text, at):
-            found = names.before(text, at)
-            if found is not None and found[0] >= end:
-                attempt = _read_at(text, found[0], at, found[1], brackets)
-                if attempt is not None:
-                    end = attempt.range.end
-                    yield attempt
-        at = text.find("(", at + 1)
+    end = 0
+    for at in names.heads(text):
+        found = names.before(text, at) if at >= end else None
+        if found is not None and found[0] >= end:
+            attempt = _read_at(text, found[0], at, found[1], brackets)
+            if attempt is not None:
+                end = attempt.range.end
+                yield attempt
     for match in _LIST_PAIR.finditer(text):
         named = names.find(match[1])
         close = brackets.end(match.start()) if named is not None else None
