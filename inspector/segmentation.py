@@ -1,7 +1,7 @@
 """One text into spans, calls and diagnostics: whole by `segment`, piece by piece by `Segmenter`."""
 
 from bisect import bisect_left
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from inspector.checks.arguments import check_arguments
@@ -9,12 +9,22 @@ from inspector.checks.attempted.reporting import CallSearch
 from inspector.checks.tools import OfferedTools, check_definition
 from inspector.checks.typed_arguments import typed_by
 from inspector.checks.wrappers import Wrappers
-from inspector.diagnostics import AttemptedCall, Diagnostic, Fault
+from inspector.diagnostics import Diagnostic, Fault
 from inspector.formats.api.literals import raw_fault
 from inspector.formats.detection import detect_format
 from inspector.formats.format import Format
 from inspector.formats.registry import find_format
-from inspector.model import Decoded, Literal, Role, Span, SpanKind, ToolCall, ToolDefinition, ToolResult
+from inspector.model import (
+    Decoded,
+    Literal,
+    Role,
+    Span,
+    SpanKind,
+    ToolCall,
+    ToolDefinition,
+    ToolResult,
+    arguments_key,
+)
 from inspector.rules.rule import Severity
 from inspector.segmenter.assembler import Assembler
 from inspector.segmenter.events import ParseEvent, SpanClosed
@@ -160,8 +170,9 @@ class _CheckedAssembler:
         """The text has ended."""
         if self._search is not None:
             self._look_through_literals(self._search, len(self._assembler.spans))
-        self._assembler.faults += without_echoes(self._attempts, self._assembler.calls)
-        self._attempts = []
+        if self._attempts:
+            self._assembler.faults += _without_echoes(self._attempts, self._assembler.calls)
+            self._attempts = []
         if self._wrappers is not None:
             self._assembler.faults += self._wrappers.end()
 
@@ -254,23 +265,20 @@ def segment(
     return segmenter.segmentation(text)
 
 
-def without_echoes(faults: Iterable[Fault], calls: Sequence[ToolCall]) -> Iterator[Fault]:
+def _without_echoes(faults: Iterable[Fault], calls: Sequence[ToolCall]) -> Iterator[Fault]:
     """The faults of attempted calls without those of calls that the model also made properly, in these `calls`.
 
     A call that reasoning drafts is an echo of any call of the same tool.
     """
     names = {call.name for call in calls}
+    made = {(call.name, arguments_key(call.arguments)) for call in calls}
     for fault in faults:
-        if fault.call is None or not _is_echo(fault.call, names, calls):
+        call = fault.call
+        is_echo = call is not None and (
+            (call.name, arguments_key(call.arguments)) in made if call.is_step else call.name in names
+        )
+        if not is_echo:
             yield fault
-
-
-def _is_echo(attempt: AttemptedCall, names: Container[str | None], calls: Iterable[ToolCall]) -> bool:
-    if attempt.name not in names or not attempt.is_step:
-        return attempt.name in names
-    return attempt.recovered and any(
-        call.name == attempt.name and call.arguments == attempt.arguments for call in calls
-    )
 
 
 def _place(span: Span) -> Range:

@@ -12,11 +12,11 @@ _PAIRS = {"(": ")", "[": "]", "{": "}"}
 
 
 class Brackets:
-    """Looks for closing brackets in one text; reads at most ten times the text in all, however it nests."""
+    """Looks for closing brackets in one text; reads at most four times the text in all, however it nests."""
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._budget = 10 * len(text) + _LONGEST
+        self._budget = 4 * len(text) + _LONGEST
 
     def end(self, at: int) -> int | None:
         """The end of what the bracket at `at` opens; None where it is not closed soon, or the budget is used up."""

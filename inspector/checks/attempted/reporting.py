@@ -1,5 +1,6 @@
 """The faults of attempted calls: one for each place, with the call as it would be and the fix that rewrites it."""
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -178,29 +179,34 @@ def _place(found: _Found) -> Range:
     return found.container
 
 
-def _merged(text: str, near: Sequence[Fault], faults: Sequence[Fault]) -> list[Fault]:
-    """Both kinds of faults, but one for a near marker and the call right behind it."""
-    kept = list(faults)
+def _merged(text: str, near: Iterable[Fault], faults: Sequence[Fault]) -> list[Fault]:
+    """Both kinds of faults, but one for a near marker and the call right behind it; `faults` are in order."""
+    kept, alone = list(faults), []
+    starts = [fault.range.start for fault in faults]
     for marker in near:
-        index = next((at for at, one in enumerate(kept) if _belongs(text, marker, one)), None)
-        if index is None:
-            kept.append(marker)
-            continue
-        call = kept[index]
-        edits = call.fix.edits if call.fix is not None else ()
-        fix = None
-        if len(edits) == 1:
-            end = max(edits[0].range.end, marker.range.end)
-            place = Range(min(marker.range.start, edits[0].range.start), end)
-            fix = Fix((replace(edits[0], range=place),), safe=False)
-        kept[index] = replace(marker, call=call.call, fix=fix)
-    return sorted(kept, key=lambda fault: fault.range)
+        at = bisect_left(starts, marker.range.start)
+        index = next((i for i in (at - 1, at) if 0 <= i < len(kept) and _belongs(text, marker, faults[i])), None)
+        if index is None or kept[index] is not faults[index]:
+            alone.append(marker)
+        else:
+            kept[index] = _joined(marker, faults[index])
+    return sorted([*kept, *alone], key=lambda fault: fault.range)
+
+
+def _joined(marker: Fault, call: Fault) -> Fault:
+    """The fault of a near marker with the call behind it; its fix rewrites both."""
+    edits = call.fix.edits if call.fix is not None else ()
+    fix = None
+    if len(edits) == 1:
+        start = min(marker.range.start, edits[0].range.start)
+        place = Range(start, max(edits[0].range.end, marker.range.end))
+        fix = Fix((replace(edits[0], range=place),), safe=False)
+    return replace(marker, call=call.call, fix=fix)
 
 
 def _belongs(text: str, marker: Fault, call: Fault) -> bool:
-    if call.call is None:
-        return False
-    place = call.call.range
-    if marker.range.start < place.end and place.start < marker.range.end:
+    """Whether a marker's place is that of a call, or right before it."""
+    if marker.range.start < call.range.end and call.range.start < marker.range.end:
         return True
-    return 0 <= place.start - marker.range.end <= 40 and not text[marker.range.end : place.start].strip()
+    between = call.range.start - marker.range.end
+    return 0 <= between <= _LINE and not text[marker.range.end : call.range.start].strip()

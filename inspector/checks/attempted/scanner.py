@@ -12,8 +12,7 @@ Every reader takes linear time: a call is read once, and the search for closing 
 """
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence, Set
 from itertools import groupby
 
 from inspector.checks.attempted.attempt import Attempt, Evidence
@@ -91,11 +90,11 @@ def _judged(text: str, attempts: list[Attempt]) -> list[Attempt]:
         place = attempt.container
         attempt.position = position_of(text, place, previous_end, previous)
         previous, previous_end = attempt.position, place.end
-    pure = [
-        fence
+    pure = {
+        fence.range.start
         for fence, group in groupby(attempts, key=lambda one: fences.at(one.range.start))
         if fence is not None and _judge_fence(text, fence, list(group))
-    ]
+    }
     for attempt in attempts:
         if attempt.position is Position.STATEMENT and _is_alone(text, attempt.container):
             attempt.position = Position.WHOLE
@@ -138,18 +137,23 @@ def _is_alone(text: str, place: Range) -> bool:
     return before is not None and before.end() >= place.start and behind is not None and behind.end() == len(text)
 
 
-@dataclass(slots=True)
 class _Defined:
     """Whether the text itself defines or imports a function of a name: then its calls are code and no attempts."""
 
-    text: str
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._known: dict[str, bool] = {}
 
     def has(self, attempt: Attempt) -> bool:
+        """Whether the text defines the name by which an attempt calls its tool."""
         if "Python" not in attempt.shape:
             return False
-        name = re.escape(attempt.named.name.rpartition(".")[2])
-        definition = rf"\b(?:def|function|func|fn|class)\s+{name}\b|\bimport\s[^\n]*\b{name}\b"
-        return re.search(definition, self.text) is not None
+        name = attempt.named.written.rpartition(".")[2]
+        if name not in self._known:
+            word = re.escape(name)
+            definition = rf"\b(?:def|function|func|fn|class)\s{{1,4}}{word}\b|\bimport\s[^\n]{{0,200}}\b{word}\b"
+            self._known[name] = name in self._text and re.search(definition, self._text) is not None
+        return self._known[name]
 
 
 def _counts(attempt: Attempt, text: str) -> bool:
@@ -179,12 +183,14 @@ def _counts(attempt: Attempt, text: str) -> bool:
             return evidence is Evidence.STRONG
 
 
-def _set_containers(text: str, attempts: Sequence[Attempt], fences: Fences, pure: Sequence[Fence]) -> None:
+def _set_containers(text: str, attempts: Sequence[Attempt], fences: Fences, pure: Set[int]) -> None:
     """Let the containers of attempts next to each other, or in one fence of calls, be one, with what is around them."""
     group: list[Attempt] = []
+    last: Fence | None = None
     for attempt in attempts:
         fence = fences.at(attempt.range.start)
-        is_together = fence is not None and fence in pure and bool(group) and fences.at(group[-1].range.start) is fence
+        is_together = fence is not None and fence.range.start in pure and fence is last
+        last = fence
         if group and not is_together and not _follows(text, group[-1], attempt):
             _contain(text, group, fences, pure)
             group = []
@@ -200,12 +206,12 @@ def _follows(text: str, first: Attempt, second: Attempt) -> bool:
     return match is not None and match.end() >= second.container.start and "```" not in match[0]
 
 
-def _contain(text: str, group: Sequence[Attempt], fences: Fences, pure: Sequence[Fence]) -> None:
+def _contain(text: str, group: Sequence[Attempt], fences: Fences, pure: Set[int]) -> None:
     start, end = group[0].container.start, max(one.container.end for one in group)
     fence = fences.at(start)
     line = text[max(start - _LINE, 0) : start].rsplit("\n", 1)[-1]
     before, behind = _BEFORE_GROUP.search(line), _BEHIND_GROUP.match(text, end)
-    if fence is not None and fence in pure:
+    if fence is not None and fence.range.start in pure:
         start, end = fence.range.start, fence.range.end
     elif before is not None and before[0].strip() and group[0].container == group[0].range:
         start -= len(before[0].lstrip())

@@ -12,7 +12,7 @@ from inspector.text import Range
 
 _OPENER = re.compile(r"<([A-Za-z_][\w.\-\\]{0,127})>")
 _CHILD = re.compile(r"\s*<([A-Za-z_][\w\-]{0,127})>")
-_LONGEST = 65_536
+_LONGEST = 16_384
 
 
 def tag_calls(text: str, names: ToolNames) -> Iterator[Attempt]:
