@@ -1,5 +1,6 @@
 """Puts a parser's events together: spans with children, calls, results, definitions, and faults."""
 
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
@@ -26,6 +27,7 @@ class Assembler:
         self._calls_only = calls_only
         self._before_call: SpanClosed | None = None
         self._has_bare_call = False
+        self._beside_calls: list[Fault] = []
         self._readers = tuple(readers.items())
         self._opened: SpanOpened | None = None
         self._after_call: SpanClosed | None = None
@@ -59,8 +61,16 @@ class Assembler:
         return self.spans[first:]
 
     def end(self) -> None:
-        """The text has ended: what only its end makes known."""
+        """The text has ended: what only its end makes known.
+
+        Text beside calls is reported now, but where it holds a call that the model tried: that is reported instead.
+        """
         self._turn_ends()
+        tried = sorted(fault.call.range.start for fault in self.faults if fault.call is not None)
+        for fault in self._beside_calls:
+            at = bisect_left(tried, fault.range.start)
+            if at == len(tried) or tried[at] >= fault.range.end:
+                self.faults.append(fault)
 
     def _close(self, event: SpanClosed) -> None:
         span, text = event.span, event.inner_text
@@ -124,7 +134,7 @@ class Assembler:
         if self._after_call is not None and self._calls_only and self._has_bare_call:
             self._flag_text_around(self._after_call)
         elif self._after_call is not None:
-            self.faults.append(_text_after_call(self._after_call))
+            self._beside_calls.append(_text_after_call(self._after_call))
         self._call_seen, self._after_call, self._before_call = False, None, None
         self._has_bare_call = False
 
@@ -132,7 +142,7 @@ class Assembler:
         """Flag text beside a call that no marker opens."""
         self._has_bare_call = True
         if event is not None and _holds_words(event.inner_text):
-            self.faults.append(_text_around_calls(event))
+            self._beside_calls.append(_text_around_calls(event))
 
 
 def character_faults(text: str, start: int) -> Iterable[Fault]:
