@@ -4,6 +4,7 @@ from bisect import bisect_left, insort
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from inspector.json_text import Json
 from inspector.rules.rule import Rule
 from inspector.text import Range
 
@@ -33,11 +34,33 @@ class Fix:
 
 
 @dataclass(frozen=True, slots=True)
+class AttemptedCall:
+    """A call that the model tried to make in a shape that its format does not read.
+
+    `name` is that of the tool it means. `arguments` are those of the call as it would be, None where they could not be
+    read (`recovered` is then False); `raw_arguments` is their exact text. `range` holds the call's own characters.
+    `is_step` says that the model meant to make the call; it is False for one that is drafted in reasoning.
+    """
+
+    name: str
+    arguments: Json
+    raw_arguments: str
+    range: Range
+    recovered: bool
+    is_step: bool = True
+
+    def moved(self, distance: int) -> "AttemptedCall":
+        """The same call in a text that begins `distance` code points later."""
+        return replace(self, range=self.range.moved(distance))
+
+
+@dataclass(frozen=True, slots=True)
 class Fault:
     """One fault in one text, before it is known which turn and part that text belongs to.
 
     `message` states this case in one sentence and quotes the stream in backticks; `hint` says the smallest repair
-    in words, or is None where none is honest; `path` is a JSON Pointer into the arguments, or None.
+    in words, or is None where none is honest; `path` is a JSON Pointer into the arguments, or None. `call` is the call
+    that the model tried to make here in a shape that its format does not read.
     """
 
     rule: Rule
@@ -47,6 +70,7 @@ class Fault:
     fix: Fix | None = None
     path: str | None = None
     related: tuple["Related", ...] = ()
+    call: AttemptedCall | None = None
 
     def moved(self, distance: int) -> "Fault":
         """The same fault in a text that begins `distance` code points later."""
@@ -57,6 +81,7 @@ class Fault:
             range=self.range.moved(distance),
             fix=self.fix.moved(distance) if self.fix else None,
             related=tuple(Related(r.range.moved(distance), r.message) for r in self.related),
+            call=self.call.moved(distance) if self.call else None,
         )
 
     def at(self, turn: int, part: str) -> "Diagnostic":

@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 from inspector.chain.analysis import analyse
 from inspector.chain.argument_faults import argument_diagnostics
 from inspector.chain.data_flow import DataFlow, step_values, trace_values
+from inspector.chain.echoes import Echoes
 from inspector.chain.ending_faults import ending_diagnostics
 from inspector.chain.faults import chain_diagnostics
-from inspector.chain.pairing import PlacedCall, PlacedResult, pair
+from inspector.chain.pairing import PlacedCall, PlacedResult, pair, with_attempts
 from inspector.chain.speech import Speech
 from inspector.chain.steps import Chain, Step
 from inspector.checks.arguments import check_arguments
@@ -117,7 +118,7 @@ def analyse_parts(
 
     `faults` are those of the parts. Raises InvalidPatternError as `inspect_trace` does.
     """
-    pairing = pair(_events(parts))
+    pairing = with_attempts(pair(_events(parts)), _attempts(faults))
     speeches, definitions = tuple(_speeches(trace, parts)), _definitions(parts)
     found = analyse(trace, pairing, faults, speeches, error_patterns=error_patterns, definitions=definitions)
     diagnostics: list[Diagnostic] = []
@@ -171,18 +172,22 @@ def _read_turns(trace: Trace, chosen: Format) -> Iterator[tuple[PartInspection, 
     told: set[str] = set()
     is_parsed = any(turn.calls for turn in trace.turns)
     defined, requested = OfferedTools(), OfferedTools(told=told)
+    echoes = Echoes()
     for number, turn in enumerate(trace.turns, 1):
         tools = turn.generation.tools if turn.generation is not None else ()
         if tools and tools != requested.definitions:
             requested = OfferedTools(tools, told=told)
-        for part in turn.parts:
-            inspected, found = _read_part(turn, number, part, chosen, requested if tools else defined)
+        read = [_read_part(turn, number, part, chosen, requested if tools else defined) for part in turn.parts]
+        made = [call for inspected, _ in read for call in inspected.calls]
+        for part, (inspected, faults) in zip(turn.parts, read, strict=True):
+            found = list(echoes.without(faults, part.text, made))
             if inspected.definitions and turn.role in (Role.SYSTEM, Role.USER):
                 is_whole = defined.is_whole and not any(one.rule.severity is Severity.ERROR for one in found)
                 defined = OfferedTools((*defined.definitions, *inspected.definitions), told=told, is_whole=is_whole)
             if is_parsed and turn.role is Role.ASSISTANT and part.name == "text":
-                found = (*found, *_left_in_content(inspected))
+                found += _left_in_content(inspected)
             yield inspected, found
+        echoes.take(turn, made)
 
 
 def _left_in_content(inspected: PartInspection) -> Iterator[Diagnostic]:
@@ -242,6 +247,18 @@ def _events(parts: Iterable[PartInspection]) -> Iterator[PlacedCall | PlacedResu
         ]
         places += (PlacedResult(result, Location(part.turn, part.part, result.range)) for result in part.results)
         yield from sorted(places, key=lambda placed: placed.location.range)
+
+
+def _attempts(faults: Iterable[Diagnostic]) -> Iterator[PlacedCall]:
+    """The calls that the model tried to make in a shape that their format does not read."""
+    for fault in faults:
+        call = fault.fault.call
+        if call is not None and call.is_step:
+            arguments = call.arguments if call.recovered else call.raw_arguments
+            made = ToolCall(
+                call.name, arguments, call.raw_arguments, valid=False, range=call.range, recovered=call.recovered
+            )
+            yield PlacedCall(made, replace(fault.location, range=call.range))
 
 
 def _speeches(trace: Trace, parts: Iterable[PartInspection]) -> Iterator[Speech]:

@@ -1,10 +1,13 @@
-"""Writes JSON values as RFC 8259 text, whatever they hold."""
+"""The type of JSON values, and their RFC 8259 text, whatever they hold."""
 
 import json
 import math
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeAlias
+
+Json: TypeAlias = "bool | int | float | str | Decimal | list[Json] | dict[str, Json] | None"
+"""A decoded JSON value. An integer of more than 4,300 digits is a Decimal, which reads and writes it in linear time."""
 
 
 def write_json(value: Any, *, ascii_only: bool = True) -> str:

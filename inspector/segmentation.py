@@ -1,26 +1,36 @@
 """One text into spans, calls and diagnostics: whole by `segment`, piece by piece by `Segmenter`."""
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from inspector.checks.arguments import check_arguments
-from inspector.checks.foreign_calls import ForeignCalls
-from inspector.checks.near_markers import NearMarkers
+from inspector.checks.attempted.reporting import CallSearch
 from inspector.checks.repair_trials import Findings, with_tried_fixes
 from inspector.checks.tools import OfferedTools, check_definition
 from inspector.checks.typed_arguments import typed_by
 from inspector.checks.wrappers import Wrappers
-from inspector.diagnostics import Diagnostic
+from inspector.diagnostics import Diagnostic, Fault
 from inspector.formats.api.literals import raw_fault
 from inspector.formats.detection import detect_format
 from inspector.formats.format import Format
 from inspector.formats.registry import find_format
-from inspector.model import Decoded, Literal, Role, Span, SpanKind, ToolCall, ToolDefinition, ToolResult
+from inspector.model import (
+    Decoded,
+    Literal,
+    Role,
+    Span,
+    SpanKind,
+    ToolCall,
+    ToolDefinition,
+    ToolResult,
+    arguments_key,
+)
 from inspector.rules.rule import Severity
 from inspector.segmenter.assembler import Assembler
 from inspector.segmenter.events import ParseEvent, SpanClosed
 from inspector.segmenter.feeding import feeder
+from inspector.text import Range
 
 AUTO = "auto"
 """The format name that stands for: find it out from the text."""
@@ -84,7 +94,7 @@ class Segmenter:
         self._turn, self._part = turn, part
         self._prompt, self._role = prompt, role
         self._parser = self.format.new_parser(prompt, role)
-        self._assembler = Assembler(self.format.readers)
+        self._assembler = Assembler(self.format.readers, calls_only=self.format.calls_only)
         self._taken = (0, 0)
         self._checked = _CheckedAssembler(self._assembler, tools, self.format if role is Role.ASSISTANT else None)
         self.feed: Callable[[str], list[Span]] = feeder(self._parser, self._checked.take)
@@ -145,8 +155,8 @@ class _CheckedAssembler:
         self, assembler: Assembler, tools: Iterable[ToolDefinition] | OfferedTools, speaks: Format | None
     ) -> None:
         self._assembler = assembler
-        self._foreign = ForeignCalls(speaks) if speaks is not None else None
-        self._near = NearMarkers(speaks) if speaks is not None else None
+        self._search = CallSearch(speaks) if speaks is not None else None
+        self._attempts: list[Fault] = []
         self._own_tools = speaks.own_tools if speaks is not None else frozenset()
         self._wrappers = Wrappers(speaks) if speaks is not None else None
         self._given = tools if isinstance(tools, OfferedTools) else OfferedTools(tools)
@@ -157,41 +167,65 @@ class _CheckedAssembler:
     def take(self, events: list[ParseEvent], *, at_end: bool = False) -> list[Span]:
         """The spans that closed with these events, which `at_end` are the stream's last."""
         spans = self._assembler.take(events)
-        if spans and self._foreign is not None and self._near is not None:
+        if spans and self._search is not None:
             for event in events:
                 if type(event) is SpanClosed and event.by_model:
-                    if self._wrappers is not None:
-                        self._assembler.faults += self._wrappers.faults(event)
-                    self._look_through(event, self._foreign, self._near, at_end=at_end and event is events[-1])
+                    beside = list(self._wrappers.faults(event)) if self._wrappers is not None else []
+                    self._look_through(event, self._search, beside, at_end=at_end and event is events[-1])
         if spans and (self._given or self._assembler.definitions):
             self._check()
         return spans
 
     def end(self) -> None:
         """The text has ended."""
-        if self._foreign is not None:
-            self._look_through_literals(self._foreign)
+        if self._search is not None:
+            self._look_through_literals(self._search, len(self._assembler.spans))
+        if self._attempts:
+            self._assembler.faults += _without_echoes(self._attempts, self._assembler.calls)
+            self._attempts = []
         if self._wrappers is not None:
             self._assembler.faults += self._wrappers.end()
             self._assembler.faults[:] = self._wrappers.with_wrapper_closed(self._assembler.faults)
 
-    def _look_through(self, event: SpanClosed, foreign: ForeignCalls, near: NearMarkers, *, at_end: bool) -> None:
-        """Look for calls of other formats in the model's words; words in JSON strings are gathered first."""
-        kind, text, start = event.span.kind, event.inner_text, event.span.inner.start
+    def _look_through(self, event: SpanClosed, search: CallSearch, beside: list[Fault], *, at_end: bool) -> None:
+        """Look for calls that the format does not read, which other faults, `beside`, may be about too.
+
+        Words in JSON strings are gathered first.
+        """
+        span, text = event.span, event.inner_text
+        kind, start = span.kind, span.inner.start
+        if kind is not SpanKind.TEXT or event.decoded is not None:
+            self._keep(beside)
         if kind is SpanKind.TEXT and event.decoded is not None:
             self._literals += event.decoded.literals
         elif kind is SpanKind.TEXT:
-            self._assembler.faults += foreign.faults(text, start)
-            self._assembler.faults += near.faults(text, start, at_end=at_end)
+            self._keep(search.in_text(text, start, self._offered_before(start), beside, at_end=at_end))
+        elif kind is SpanKind.REASONING and event.decoded is None:
+            drafts = [child.range for child in self._children(event) if child.kind is SpanKind.TOOL_CALL]
+            self._keep(search.in_reasoning(text, start, self._offered_before(start), drafts))
         elif kind is not SpanKind.MARKUP:
-            self._look_through_literals(foreign)
+            self._look_through_literals(search, start)
 
-    def _look_through_literals(self, foreign: ForeignCalls) -> None:
+    def _keep(self, faults: Iterable[Fault]) -> None:
+        """Keep faults; those of calls wait for the end, which shows whether the model made the same call properly."""
+        for fault in faults:
+            (self._assembler.faults if fault.call is None else self._attempts).append(fault)
+
+    def _children(self, event: SpanClosed) -> tuple[Span, ...]:
+        """What was found within a span that has closed."""
+        index = bisect_left(self._assembler.spans, event.span.range, key=_place)
+        return self._assembler.spans[index].children if index < len(self._assembler.spans) else ()
+
+    def _look_through_literals(self, search: CallSearch, start: int) -> None:
         """A stream cuts a call into many strings, so they are looked through as one text."""
         literals, self._literals = self._literals, []
         if literals:
             decoded = Decoded(literals)
-            self._assembler.faults += (raw_fault(fault, decoded) for fault in foreign.faults(decoded.text, 0))
+            found = search.in_literals(decoded.text, self._offered_before(start))
+            self._keep(raw_fault(fault, decoded) for fault in found)
+
+    def _offered_before(self, start: int) -> OfferedTools:
+        return self._given or self._defined_before(start)
 
     def _check(self) -> None:
         """Check the definitions and calls that are new, each call against the tools that were offered before it."""
@@ -199,16 +233,18 @@ class _CheckedAssembler:
         for tool in assembler.definitions[defined:]:
             assembler.faults += check_definition(tool)
         for at, call in enumerate(assembler.calls[called:], called):
-            offered = self._given or self._defined_before(call)
+            offered = self._offered_before(call.range.start)
             if call.parameters:
                 assembler.calls[at], faults = typed_by(call, offered)
                 assembler.faults += faults
             assembler.faults += check_arguments(assembler.calls[at], offered, self._own_tools)
         self._checked = len(assembler.definitions), len(assembler.calls)
 
-    def _defined_before(self, call: ToolCall) -> OfferedTools:
+    def _defined_before(self, start: int) -> OfferedTools:
         found = self._assembler.definitions
-        count = bisect_left(found, call.range.start, key=_start)
+        if not found:
+            return self._defined
+        count = bisect_left(found, start, key=_start)
         if count != len(self._defined.definitions):
             self._defined = OfferedTools(found[:count], is_whole=not self._has_unread_definitions())
         return self._defined
@@ -239,6 +275,26 @@ def segment(
     segmenter.feed(text)
     segmenter.close()
     return segmenter.segmentation(text)
+
+
+def _without_echoes(faults: Iterable[Fault], calls: Sequence[ToolCall]) -> Iterator[Fault]:
+    """The faults of attempted calls without those of calls that the model also made properly, in these `calls`.
+
+    A call that reasoning drafts is an echo of any call of the same tool.
+    """
+    names = {call.name for call in calls}
+    made = {(call.name, arguments_key(call.arguments)) for call in calls}
+    for fault in faults:
+        call = fault.call
+        is_echo = call is not None and (
+            (call.name, arguments_key(call.arguments)) in made if call.is_step else call.name in names
+        )
+        if not is_echo:
+            yield fault
+
+
+def _place(span: Span) -> Range:
+    return span.range
 
 
 def _start(tool: ToolDefinition) -> int:

@@ -49,7 +49,7 @@ def analyse(
     flow = trace_values(trace, linked, definitions)
     linked = with_dependencies(linked, flow)
     aftermath = Aftermath(trace, linked, speeches)
-    return Analysis(_judged(trace, with_recoveries(linked, aftermath), faults, aftermath), flow)
+    return Analysis(_judged(trace, with_recoveries(linked, aftermath, pairing.attempts), faults, aftermath), flow)
 
 
 def _judged(trace: Trace, steps: tuple[Step, ...], faults: CallFaults, aftermath: Aftermath) -> Chain:

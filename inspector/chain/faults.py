@@ -25,7 +25,8 @@ _ENDINGS = MappingProxyType({1: "st", 2: "nd", 3: "rd"})
 def chain_diagnostics(trace: Trace, pairing: Pairing, chain: Chain) -> Iterator[Diagnostic]:
     """The faults between calls and results; which of them broke the chain, the chain itself says."""
     yield from _pairing_faults(pairing)
-    yield from _missing_results(chain.steps, last_words(trace))
+    made = [step for step in chain.steps if step.location not in pairing.attempts]
+    yield from _missing_results(made, last_words(trace))
     yield from _out_of_order(chain.steps)
     yield from _result_faults(chain.steps)
     yield from _loops(chain.steps)

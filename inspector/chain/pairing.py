@@ -1,8 +1,9 @@
 """Which result answers which call: by id the nearest earlier open one, else by name and order."""
 
+from bisect import bisect_left
 from collections import defaultdict, deque
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from inspector.diagnostics import Location
 from inspector.model import ToolCall, ToolResult
@@ -28,12 +29,42 @@ class PlacedResult:
 class Pairing:
     """The calls of a trace in order, the result of each or None, and the results that answer no open call.
 
-    `repeated_ids` are the calls made under an id that another call, still open then, bore already.
+    `repeated_ids` are the calls made under an id that another call, still open then, bore already. `attempts` are the
+    places of the calls among them that were tried in a shape that their format does not read.
     """
 
     pairs: tuple[tuple[PlacedCall, PlacedResult | None], ...]
     orphans: tuple[PlacedResult, ...]
     repeated_ids: tuple[PlacedCall, ...] = ()
+    attempts: frozenset[Location] = frozenset()
+
+
+def with_attempts(pairing: Pairing, attempts: Iterable[PlacedCall]) -> Pairing:
+    """The pairing with calls that were tried in a shape that their format does not read, in the order of places.
+
+    A result without a call answers the nearest attempt before it: somebody did read that shape.
+    """
+    placed = sorted(attempts, key=_place)
+    if not placed:
+        return pairing
+    answers: dict[int, PlacedResult] = {}
+    orphans: list[PlacedResult] = []
+    for orphan in pairing.orphans:
+        index = bisect_left(placed, orphan.location, key=_place) - 1
+        while index >= 0 and index in answers:
+            index -= 1
+        if index < 0 or orphan.result.call_id is not None:
+            orphans.append(orphan)
+        else:
+            answers[index] = orphan
+    pairs = [*pairing.pairs, *((call, answers.get(index)) for index, call in enumerate(placed))]
+    pairs.sort(key=lambda pair: pair[0].location)
+    known = frozenset(one.location for one in placed)
+    return replace(pairing, pairs=tuple(pairs), orphans=tuple(orphans), attempts=known)
+
+
+def _place(placed: PlacedCall) -> Location:
+    return placed.location
 
 
 def pair(events: Iterable[PlacedCall | PlacedResult]) -> Pairing:

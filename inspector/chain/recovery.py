@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from inspector.chain.error_results import is_empty
@@ -11,6 +11,7 @@ from inspector.chain.reaction import Aftermath
 from inspector.chain.steps import Recovery, Step, StepOutcome
 from inspector.chain.substitutes import Substitutes
 from inspector.chain.terminal_tools import bare_name
+from inspector.diagnostics import Location
 
 # A tool may take what its schema forbids, or be there without having been offered; its own answer proves it.
 # A payload that is no call is none, whatever a server made of it.
@@ -18,13 +19,18 @@ _MAY_BE_TAKEN = frozenset((StepOutcome.INVALID, StepOutcome.UNKNOWN_TOOL))
 _CANDIDATES = 8  # how many steps under one key are compared; beyond, calls are alike only by chance
 
 
-def with_recoveries(steps: Sequence[Step], aftermath: Aftermath) -> tuple[Step, ...]:
-    """The steps, the failed ones with what made them good. Looked up by keys, so linear but for a logarithm."""
+def with_recoveries(
+    steps: Sequence[Step], aftermath: Aftermath, attempts: Container[Location] = ()
+) -> tuple[Step, ...]:
+    """The steps, the failed ones with what made them good. Looked up by keys, so linear but for a logarithm.
+
+    `attempts` are the places of calls in a shape that their format does not read; a result shows that somebody did.
+    """
     failed = [step for step in steps if step.outcome.failed]
     if not failed:
         return tuple(steps)
     intents = {step.number: intent_of(step.call) for step in failed}
-    found = {step.number: Recovered(Recovery.ANSWERED) for step in failed if _is_answered(step)}
+    found = {step.number: Recovered(Recovery.ANSWERED) for step in failed if _is_answered(step, attempts)}
     good = [step for step in steps if step.outcome is StepOutcome.OK or step.number in found]
     comparable = _comparable(failed, intents)
     intents |= {step.number: intent_of(step.call) for step in good if comparable(step)}
@@ -91,8 +97,9 @@ def _comparable(failed: Sequence[Step], intents: Mapping[int, Intent]) -> Callab
     return lambda step: step.call.name is not None and bare_name(step.call.name) in tools
 
 
-def _is_answered(step: Step) -> bool:
-    if step.outcome not in _MAY_BE_TAKEN or step.result is None:
+def _is_answered(step: Step, attempts: Container[Location]) -> bool:
+    may_be_taken = step.outcome in _MAY_BE_TAKEN or step.location in attempts
+    if not may_be_taken or step.result is None:
         return False
     return step.error is None and not is_empty(step.result)
 

@@ -6,8 +6,8 @@ from itertools import groupby
 
 from inspector.dataset.record_edits import between_quotes, edits_of_literal
 from inspector.dataset.record_slots import Slot, find_slots
-from inspector.dataset.repair import Change, Place, Repair, edited
-from inspector.diagnostics import Edit
+from inspector.dataset.repair import Change, Place, Repair
+from inspector.diagnostics import Edit, edited
 from inspector.json_scanner import JsonKind, decode_string, read_json
 from inspector.model import Literal, Trace
 from inspector.text import Range

@@ -101,7 +101,7 @@ def dialect_table(
         tuple(
             Transition(closer, Cut.BEFORE, "marker", rules.STRAY_END_MARKER)
             for closer in stray
-            if closer and closer not in taken and not closer[0].isalpha()  # a phrase that closes nothing is prose
+            if closer and closer not in taken and not _is_prose(closer)
         ),
         turns,
     )
@@ -122,6 +122,11 @@ def dialect_table(
         tails=tails,
         cut_openers=tuple(cut_openers),
     )
+
+
+def _is_prose(closer: str) -> bool:
+    """Whether a marker that closes nothing is a phrase or a code fence of the text, and no stray marker."""
+    return closer[0].isalpha() or closer == "```"
 
 
 def _into_reasoning(tag: ReasoningTag) -> Transition:

@@ -50,7 +50,8 @@ class Format:
     `read_calls` is the one for calls. `write_calls` gives the exact text that this format's model would emit for them;
     `expresses` says whether the format can hold a call at all. `ids` says that calls bear ids on the wire. `near_calls`
     are expressions for what is nearly the beginning of a call, each with what belongs there, where the markers
-    themselves do not tell it. `own_tools` are those that the family's models may call without a definition.
+    themselves do not tell it. `calls_only` says that its servers take a reply without markers for calls only if it
+    holds nothing else. `own_tools` are those that the family's models may call without a definition.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Format:
     ids: bool = False
     own_tools: frozenset[str] = frozenset()
     near_calls: tuple[tuple[re.Pattern[str], str], ...] = ()
+    calls_only: bool = False
 
     @property
     def read_calls(self) -> SpanReader:

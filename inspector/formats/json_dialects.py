@@ -90,11 +90,12 @@ def json_format(
     expresses: Callable[[ToolCall], bool] = is_json_call,
     text_reader: SpanReader | None = None,
     near_calls: tuple[tuple[re.Pattern[str], str], ...] = (),
+    calls_only: bool = False,
 ) -> Format:
     """A format over `markers`, whose calls `reader` reads and `write_calls` writes.
 
     `expresses` says which calls it can hold, ids aside; `text_reader` reads text spans;
-    `near_calls` as in Format.
+    `near_calls` and `calls_only` as in Format.
     """
     table = json_table(markers)
     drafts = ReasoningReader(
@@ -130,6 +131,7 @@ def json_format(
         expresses=expresses_all,
         ids=ids,
         near_calls=near_calls,
+        calls_only=calls_only,
     )
 
 

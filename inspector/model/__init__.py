@@ -1,6 +1,6 @@
 """The values that everything else speaks of: traces, turns, parts, chunks, spans, calls and results."""
 
-from inspector.model.calls import Parameter, ToolCall, ToolDefinition, ToolResult
+from inspector.model.calls import Parameter, ToolCall, ToolDefinition, ToolResult, arguments_key
 from inspector.model.decoded import Decoded, Literal
 from inspector.model.generation import (
     BodyState,
@@ -61,4 +61,5 @@ __all__ = [
     "Turn",
     "TurnFlag",
     "Usage",
+    "arguments_key",
 ]

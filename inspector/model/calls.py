@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from inspector.json_text import write_json
 from inspector.model.decoded import Decoded
 from inspector.model.json import Json
 from inspector.text import Range
@@ -69,6 +70,13 @@ class ToolCall(msgspec.Struct, frozen=True):
         if self.decoded is not None:
             return self.decoded.place(within)
         return self.range if self.arguments_range is None else within.moved(self.arguments_range.start)
+
+
+def arguments_key(arguments: Json) -> str:
+    """A text that two calls' arguments share if they are the same, in whatever order."""
+    if isinstance(arguments, dict):
+        return write_json(dict(sorted(arguments.items())))
+    return write_json(arguments)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,11 @@
 
 from inspector.rules.rule import Rule, Severity
 
+_TOOLS = (
+    '<|im_start|>system\n<tools>[{"name": "get_weather", "parameters": {"type": "object", "properties": '
+    '{"city": {"type": "string"}}, "required": ["city"]}}]</tools><|im_end|>\n'
+)
+
 UNTERMINATED_SPAN = Rule(
     "F301",
     "unterminated-span",
@@ -204,6 +209,34 @@ UNTERMINATED_WRAPPER = Rule(
     good='<dots_function_call>\n<invoke name="get_time">\n</invoke>\n</dots_function_call>',
     format="dots",
 )
+ATTEMPTED_CALL = Rule(
+    "F317",
+    "attempted-call",
+    Severity.ERROR,
+    "A call of an offered tool is written in a shape that the format does not read.",
+    "The model tried to call a tool, but wrote the call in a code fence, in prose, as JSON where the format wants "
+    "Python's syntax (or the reverse), with escaped underscores, inside a string, or in other ways that no server of "
+    "this format recognises. The reply is shown to the user as text, no tool runs, and the agent stops.",
+    "Apply the fix to see the call as the format expects it. In the prompt, show one call exactly as the server reads "
+    "it, without a code fence; for models that keep to another syntax, use a server with a parser for that syntax.",
+    bad=f'{_TOOLS}<|im_start|>assistant\nI will look.\n```python\nget_weather(city="Oslo")\n```<|im_end|>\n',
+    good=f'{_TOOLS}<|im_start|>assistant\n<tool_call>\n{{"name": "get_weather", "arguments": {{"city": "Oslo"}}}}\n'
+    "</tool_call><|im_end|>\n",
+)
+TEXT_AROUND_CALLS = Rule(
+    "F318",
+    "text-around-calls",
+    Severity.WARNING,
+    "Text is beside calls in a format whose servers take only replies that are nothing but calls.",
+    "Calls without markers (`[f(a=1)]`, a bare JSON object) are recognised by the whole reply: vLLM's pythonic parser "
+    "matches all of it, and one sentence before or behind the calls turns everything into content. Servers that search "
+    "for the call inside the text are rarer, and drop the text.",
+    "Tell the model to answer with nothing but the calls, or use a format with markers around calls if it should "
+    "explain itself beside them.",
+    bad="I will look.\n[get_weather(city='Oslo')]",
+    good="[get_weather(city='Oslo')]",
+    format="pythonic",
+)
 
 RULES = (
     UNTERMINATED_SPAN,
@@ -222,4 +255,6 @@ RULES = (
     NEAR_MARKER,
     WRONG_OPENER,
     UNTERMINATED_WRAPPER,
+    ATTEMPTED_CALL,
+    TEXT_AROUND_CALLS,
 )

@@ -1,5 +1,6 @@
 """Puts a parser's events together: spans with children, calls, results, definitions, and faults."""
 
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -10,7 +11,7 @@ from inspector.diagnostics import Fault
 from inspector.model import Span, SpanKind, ToolCall, ToolDefinition, ToolResult
 from inspector.rules.call_shape import MALFORMED_PARAMETERS, TRUNCATED_PARAMETERS
 from inspector.rules.json_syntax import TRAILING_DATA, TRUNCATED_JSON
-from inspector.rules.markers import TEXT_AFTER_CALL
+from inspector.rules.markers import TEXT_AFTER_CALL, TEXT_AROUND_CALLS
 from inspector.rules.recording import INVALID_UTF8, NUL_CHARACTER
 from inspector.segmenter.events import Flagged, ParseEvent, SpanClosed, SpanOpened
 from inspector.segmenter.readings import Reading, SpanReader
@@ -27,9 +28,16 @@ class _CallInReasoning(NamedTuple):
 
 
 class Assembler:
-    """Takes events in order; its lists grow by what became known, and hold everything once the text has ended."""
+    """Takes events in order; its lists grow by what became known, and hold everything once the text has ended.
 
-    def __init__(self, readers: Mapping[SpanKind, SpanReader]) -> None:
+    `calls_only` says that servers take a reply for calls only if it holds nothing else (F318).
+    """
+
+    def __init__(self, readers: Mapping[SpanKind, SpanReader], *, calls_only: bool = False) -> None:
+        self._calls_only = calls_only
+        self._before_call: SpanClosed | None = None
+        self._has_bare_call = False
+        self._beside_calls: list[Fault] = []
         self._readers = tuple(readers.items())
         self._opened: SpanOpened | None = None
         self._after_call: SpanClosed | None = None
@@ -63,8 +71,16 @@ class Assembler:
         return self.spans[first:]
 
     def end(self) -> None:
-        """The text has ended: what only its end makes known."""
+        """The text has ended: what only its end makes known.
+
+        Text beside calls is reported now, but where it holds a call that the model tried: that is reported instead.
+        """
         self._turn_ends()
+        tried = sorted(fault.call.range.start for fault in self.faults if fault.call is not None)
+        for fault in self._beside_calls:
+            at = bisect_left(tried, fault.range.start)
+            if at == len(tried) or tried[at] >= fault.range.end:
+                self.faults.append(fault)
 
     def _close(self, event: SpanClosed) -> None:
         span, text = event.span, event.inner_text
@@ -81,11 +97,12 @@ class Assembler:
         if event.call is None and (not text.isascii() or "\x00" in text):
             self.faults += character_faults(text, span.inner.start)
         if kind is SpanKind.TOOL_CALL:
-            self._call_seen, self._after_call = True, None
+            if self._calls_only and span.inner.start == span.range.start:
+                self._flag_text_around(self._before_call or self._after_call)
+            self._call_seen, self._after_call, self._before_call = True, None, None
             self._payloads.append((text, span))
         elif kind is SpanKind.TEXT:
-            if self._call_seen and self._after_call is None and text and not text.isspace():
-                self._after_call = event
+            self._take_words(event)
         elif kind is not SpanKind.REASONING and span.label != SECTION:
             self._turn_ends()
         self.spans.append(span)
@@ -134,6 +151,15 @@ class Assembler:
                     )
         return found
 
+    def _take_words(self, event: SpanClosed) -> None:
+        """Remember the first text before the calls of a turn, and the first behind its last call."""
+        if not event.inner_text or event.inner_text.isspace():
+            return
+        if not self._call_seen:
+            self._before_call = self._before_call or event
+        elif self._after_call is None:
+            self._after_call = event
+
     def _keep(self, reading: Reading, event: SpanClosed) -> tuple[Span, bool]:
         """Keep what a closed span holds; the span with its children, and whether its content is complete."""
         index = len(self.spans)
@@ -155,7 +181,7 @@ class Assembler:
         last = event.span.inner.start + len(event.inner_text.rstrip())
         for fault in reversed(self.faults):
             if fault.rule is TRAILING_DATA and fault.range.end == last and event.span.inner.covers(fault.range):
-                return fault.range.start if _holds_words(event, fault) else last
+                return fault.range.start if _trails_words(event, fault) else last
             if fault.range.end < event.span.range.start:
                 break
         return last
@@ -169,9 +195,18 @@ class Assembler:
         return next(earlier, None)
 
     def _turn_ends(self) -> None:
-        if self._after_call is not None:
-            self.faults.append(_text_after_call(self._after_call))
-        self._call_seen, self._after_call = False, None
+        if self._after_call is not None and self._calls_only and self._has_bare_call:
+            self._flag_text_around(self._after_call)
+        elif self._after_call is not None:
+            self._beside_calls.append(_text_after_call(self._after_call))
+        self._call_seen, self._after_call, self._before_call = False, None, None
+        self._has_bare_call = False
+
+    def _flag_text_around(self, event: SpanClosed | None) -> None:
+        """Flag text beside a call that no marker opens."""
+        self._has_bare_call = True
+        if event is not None and _holds_words(event.inner_text):
+            self._beside_calls.append(_text_around_calls(event))
 
 
 def _without_inventions(event: SpanClosed, reading: Reading) -> Reading:
@@ -218,13 +253,13 @@ def _outside_payload(event: SpanClosed, reading: Reading) -> Iterable[Fault]:
     The repair of words at the call's end is to close the call before them, where it is complete and has a closer.
     """
     for fault in reading.faults:
-        if fault.rule is TRAILING_DATA and fault.fix is not None and _holds_words(event, fault):
+        if fault.rule is TRAILING_DATA and fault.fix is not None and _trails_words(event, fault):
             yield closed_before(event, fault, complete=reading.complete)
         else:
             yield fault
 
 
-def _holds_words(event: SpanClosed, fault: Fault) -> bool:
+def _trails_words(event: SpanClosed, fault: Fault) -> bool:
     text = fault.range.moved(-event.span.inner.start).of(event.inner_text)
     return any(map(str.isalnum, text))
 
@@ -242,11 +277,27 @@ def character_faults(text: str, start: int) -> Iterable[Fault]:
 
 
 def _text_after_call(event: SpanClosed) -> Fault:
-    text = event.inner_text
-    start = event.span.inner.start + len(text) - len(text.lstrip())
-    end = event.span.inner.start + len(text.rstrip())
     message = "Text follows the turn's last call; many servers and agents drop it."
-    return Fault(TEXT_AFTER_CALL, Range(start, end), message, "End the generation at the call.")
+    return Fault(TEXT_AFTER_CALL, _words_of(event), message, "End the generation at the call.")
+
+
+def _text_around_calls(event: SpanClosed) -> Fault:
+    message = (
+        "Text is beside the calls of this reply; servers of this format take a reply for calls only if it holds "
+        "nothing else, so they return all of it as content."
+    )
+    return Fault(TEXT_AROUND_CALLS, _words_of(event), message, "Write nothing but the calls.")
+
+
+def _holds_words(text: str) -> bool:
+    """Whether a text beside calls is more than what separates them, and no broken beginning of one."""
+    return any(map(str.isalnum, text)) and not text.lstrip().startswith("{")
+
+
+def _words_of(event: SpanClosed) -> Range:
+    """The characters of a text without the white space around them."""
+    text, start = event.inner_text, event.span.inner.start
+    return Range(start + len(text) - len(text.lstrip()), start + len(text.rstrip()))
 
 
 def _not_utf8(text: str, broken: list[Range], start: int) -> Fault:

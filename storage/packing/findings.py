@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from inspector.chain.steps import Break, Certainty, Reaction, Recovery, Step, StepOutcome
-from inspector.diagnostics import Diagnostic, Edit, Fault, Fix, Location, Related
+from inspector.diagnostics import AttemptedCall, Diagnostic, Edit, Fault, Fix, Location, Related
 from inspector.errors import UnknownRuleError
 from inspector.model import ToolCall, ToolResult
 from inspector.rules.catalogue import find_rule
@@ -13,6 +13,7 @@ from inspector.text import Range
 from storage.packing.readings import call_facts, call_from, result_facts, result_from
 from storage.packing.shelf_rows import Once
 from storage.packing.texts import Texts
+from storage.packing.values import packable
 
 Position = Callable[[ToolCall | ToolResult, Location | None], int | None]
 """Where a call or result from that place stands among those that are packed; None where it is not one of them."""
@@ -86,12 +87,13 @@ def diagnostic_facts(diagnostic: Diagnostic) -> list[Any]:
     fix = fault.fix and [fault.fix.safe, [[edit.range.start, edit.range.end, edit.text] for edit in fault.fix.edits]]
     related = [[one.range.start, one.range.end, one.message] for one in fault.related]
     place = _location(diagnostic.location)
-    return [fault.rule.code, place, moved, fault.message, fault.hint, fix, fault.path, related]
+    facts = [fault.rule.code, place, moved, fault.message, fault.hint, fix, fault.path, related]
+    return facts if fault.call is None else [*facts, _attempt_facts(fault.call)]
 
 
 def diagnostic_from(facts: list[Any], rules: Mapping[str, Rule], once: Once) -> Diagnostic:
     """The diagnostic that `diagnostic_facts` was given; `rules` are those of all diagnostics, by code."""
-    code, place, moved, message, hint, fix, path, related = facts
+    code, place, moved, message, hint, fix, path, related, *later = facts
     location = _location_from(place, once)
     fault = Fault(
         rules[code],
@@ -101,8 +103,19 @@ def diagnostic_from(facts: list[Any], rules: Mapping[str, Rule], once: Once) -> 
         Fix(tuple(Edit(Range(start, end), text) for start, end, text in fix[1]), fix[0]) if fix else None,
         path and once.setdefault(path, path),
         tuple(Related(Range(start, end), text) for start, end, text in related),
+        _attempt_from(later[0]) if later else None,
     )
     return Diagnostic(location, fault)
+
+
+def _attempt_facts(call: AttemptedCall) -> list[Any]:
+    place = [call.range.start, call.range.end]
+    return [call.name, packable(call.arguments), call.raw_arguments, place, call.recovered, call.is_step]
+
+
+def _attempt_from(facts: list[Any]) -> AttemptedCall:
+    name, arguments, raw_arguments, place, recovered, is_step = facts
+    return AttemptedCall(name, arguments, raw_arguments, Range(*place), recovered, is_step)
 
 
 def rule_facts(rule: Rule) -> list[Any]:

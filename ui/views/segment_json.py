@@ -2,7 +2,7 @@
 
 from typing import TypeAlias
 
-from inspector.diagnostics import Diagnostic, Fix
+from inspector.diagnostics import AttemptedCall, Diagnostic, Fix
 from inspector.model import Json, Span, ToolCall
 from inspector.segmentation import Segmentation
 from inspector.text import LineIndex
@@ -69,6 +69,19 @@ def diagnostic_object(diagnostic: Diagnostic, lines: LineIndex) -> JsonObject:
         "hint": fault.hint,
         "fix": _fix_object(fault.fix) if fault.fix else None,
         "path": fault.path,
+        "call": _attempt_object(fault.call) if fault.call else None,
+    }
+
+
+def _attempt_object(call: AttemptedCall) -> JsonObject:
+    """A call that was tried in another shape, as it would be; `arguments` is null where nothing could read them."""
+    return {
+        "name": call.name,
+        "arguments": call.arguments if call.recovered else None,
+        "raw_arguments": call.raw_arguments,
+        "recovered": call.recovered,
+        "start": call.range.start,
+        "end": call.range.end,
     }
 
 

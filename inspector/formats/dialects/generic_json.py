@@ -124,4 +124,5 @@ GENERIC_JSON = json_format(
     text_reader=_read_text,
     write_calls=_write_calls,
     ids=True,
+    calls_only=True,
 )

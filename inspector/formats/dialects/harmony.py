@@ -90,7 +90,10 @@ HARMONY = Format(
     aliases=("gpt-oss", "gpt_oss", "openai-harmony"),
     models=("*gpt-oss*", "*gpt_oss*", "*gptoss*"),
     confidence=Signs(
-        calls={r"\bto=(?:functions\.)?[\w.\-]{1,80}[^{\n]{0,60}<\|message\|>": 0.97},
+        calls={
+            r"\bto=(?:functions\.)?[\w.\-]{1,80}[^{\n]{0,60}<\|message\|>": 0.97,
+            r"<\|channel\|>(?:commentary|analysis) to=": 0.97,
+        },
         hints={r"<\|channel\|>(?:analysis|commentary|final)": 0.95, r"<\|start\|>(?:assistant|user|system)": 0.8},
     ),
     new_parser=_new_parser,

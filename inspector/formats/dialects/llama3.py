@@ -162,4 +162,5 @@ LLAMA3 = Format(
     write_calls=_write_calls,
     expresses=_expresses,
     own_tools=frozenset({CODE_TOOL, *_BUILT_IN_TOOLS}),
+    calls_only=True,
 )

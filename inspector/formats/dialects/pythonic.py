@@ -191,4 +191,5 @@ PYTHONIC = Format(
     ),
     write_calls=_write_calls,
     expresses=_expresses,
+    calls_only=True,  # vllm:vllm/tool_parsers/pythonic_tool_parser.py matches its expression against the whole reply
 )
