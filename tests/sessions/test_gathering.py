@@ -80,6 +80,28 @@ def test_without_times_the_order_of_the_log_counts(name: str) -> None:
     assert shapes[0] == shapes[1]
 
 
+def test_a_log_without_times_does_not_say_what_overlapped() -> None:
+    opening = case("siblings")[:2]
+    timeless = [replace(one, head=replace(one.head, at_s=None), ended_s=None) for one in opening]
+    (trace,) = traces(timeless)
+    attempts = [turn.generation.attempt for turn in trace.turns if turn.generation is not None]
+    assert attempts == [1, 2]
+
+
+def test_what_begins_in_the_moment_in_which_another_ended_does_not_overlap_it() -> None:
+    first, second = case("siblings")[:2]
+    later = replace(second, head=replace(second.head, at_s=first.ended_s), ended_s=None)
+    for log in ([first, later], [later, first]):
+        (trace,) = traces(log)
+        assert [turn.generation.attempt for turn in trace.turns if turn.generation is not None] == [1, 2]
+
+
+def test_an_answer_that_a_log_ends_late_is_still_known_by_its_words() -> None:
+    first, second, _, _, third, *_ = case("siblings")
+    late = [replace(one, ended_s=(third.head.at_s or 0) + 100) for one in (first, second)]
+    assert [len(trace.turns) for trace in traces([*late, third])] == [3, 5]
+
+
 def test_the_same_log_gives_the_same_ids_and_a_longer_one_too() -> None:
     exchanges = case("subagents")
     ids = [trace.external_ids for trace in traces(exchanges)]
