@@ -48,6 +48,13 @@ class ParentTrace:
     why: ParentWhy
 
 
+class Liveness(StrEnum):
+    """What a recorded trace does: `running` while an answer is on its way or an event is recent, else `idle`."""
+
+    RUNNING = "running"
+    IDLE = "idle"
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """How the source itself says the session ended; None where it does not say."""

@@ -186,7 +186,11 @@ def _likeliest_last(asked: Asked, tracks: tuple[Track, ...]) -> list[Track]:
     """In the order in which they came where they are, those of the same spans, prompt and client at the end."""
     return sorted(
         tracks,
-        key=lambda track: (_same_spans(asked, track), track.system == asked.prints.system, track.client == asked.client),
+        key=lambda track: (
+            _same_spans(asked, track),
+            track.system == asked.prints.system,
+            track.client == asked.client,
+        ),
     )
 
 

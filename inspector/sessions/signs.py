@@ -16,7 +16,7 @@ _GATEWAY_FIELDS = ("litellm_session_id", "litellm_trace_id", "metadata.session_i
 _OLD_USER_ID = re.compile(r"user_.*_session_([0-9A-Za-z-]{8,})\Z")
 _UNIQUE = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}|[0-9a-f]{24,}", re.IGNORECASE)
 _RETRY_COUNTS = ("x-stainless-retry-count", "x-retry-count")
-"""Headers that count repetitions from 0: the SDKs that Stainless generates (openai, anthropic), and a common custom one."""
+"""Headers that count repetitions from 0: of the SDKs that Stainless generates (openai, anthropic), and a common one."""
 _ATTEMPTS = ("amz-sdk-request", "x-envoy-attempt-count")
 """Headers that count attempts from 1: AWS's SDKs (`attempt=2; max=3`), and Envoy's router filter."""
 _REQUEST_KEYS = ("idempotency-key", "x-idempotency-key", "amz-sdk-invocation-id")
@@ -32,7 +32,8 @@ class SessionSigns:
     `key` is the one that says which session it is, None where none does: an end user (`user`), a trace of spans
     (`traceparent`) or a cache key that many sessions may share is no session. `span_trace` is the trace id of
     `traceparent`, `""` without one. `retry_count` is the client's own count of repetitions, 0 for the first, None where
-    it does not count. `request_key` is what the client sends with each attempt of one request, `""` where it sends none.
+    it does not count. `request_key` is what the client sends with each attempt of one request, `""` where it sends
+    nothing of the kind.
     """
 
     ids: tuple[ExternalId, ...] = ()

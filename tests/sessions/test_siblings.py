@@ -1,7 +1,6 @@
 """Parallel requests with the same messages: each is a trace of its own, and goes on as such, whatever interleaves."""
 
-from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections import Counter
 from dataclasses import dataclass, field
 from itertools import count
 from random import Random
@@ -10,7 +9,6 @@ from typing import Any
 import pytest
 
 from inspector.model import (
-    BodyState,
     ErrorPhase,
     Generation,
     GenerationError,
@@ -246,7 +244,9 @@ class World:
     def _agent(
         self, messages: list[Json], head: dict[str, Any], policy: str, parent: Agent | None, why: ParentWhy | None
     ) -> Agent:
-        agent = Agent(len(self.agents), list(messages), head, policy, self.dice.randint(1, 4), parent, why, len(messages))
+        agent = Agent(
+            len(self.agents), list(messages), head, policy, self.dice.randint(1, 4), parent, why, len(messages)
+        )
         self.agents.append(agent)
         return agent
 
@@ -352,11 +352,10 @@ class World:
                 return
             self.traces[placement.key] = agent.number
             parent = placement.begins.parent
-            found = (self.traces.get(parent.external_id.value), parent.why) if parent else (None, None)
-            truth = (agent.parent.number, agent.why) if agent.parent else (None, None)
-            if agent.why is ParentWhy.SUBAGENT:
-                found, truth = (None, found[1]), (None, truth[1])  # of the session, whichever of its agents began it
-            if found != truth:
+            found = (self.traces.get(parent.external_id.value) if parent else None, parent.why if parent else None)
+            truth = (agent.parent.number if agent.parent else None, agent.why)
+            of_session = agent.why is ParentWhy.SUBAGENT  # whichever of its agents began it
+            if found[1] is not truth[1] or (found[0] != truth[0] and not of_session):
                 self.wrong.append(f"{what}: is {found}, not {truth}")
         elif placement.begins is not None or self.traces.get(placement.key) != agent.number:
             self.wrong.append(f"{what}: in trace of agent {self.traces.get(placement.key)}")

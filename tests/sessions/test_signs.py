@@ -107,7 +107,9 @@ def test_a_traceparent_of_no_trace_says_nothing(value: str) -> None:
     assert signs({"traceparent": value}) == SessionSigns()
 
 
-@pytest.mark.parametrize(("word", "count"), [("2", 2), ("0", 0), ("-1", None), ("²", None), ("9" * 20, None), ("", None)])
+@pytest.mark.parametrize(
+    ("word", "count"), [("2", 2), ("0", 0), ("-1", None), ("²", None), ("9" * 20, None), ("", None)]
+)
 def test_the_client_counts_its_repetitions(word: str, count: int | None) -> None:
     assert signs({"X-Stainless-Retry-Count": word}).retry_count == count
 
