@@ -270,3 +270,63 @@ def _refusal(got: bytes, status: int, code: str) -> str:
     assert error["message"].endswith(".")
     assert "hunter2" not in error["message"]
     return str(error["message"])
+
+
+HIGH = bytes(range(0x80, 0x100))
+LATIN_1 = "Zürich".encode("latin-1")
+
+
+def header_line(head: bytes, name: bytes) -> bytes:
+    return next(line for line in head.split(b"\r\n") if line.lower().startswith(name + b":"))
+
+
+@pytest.mark.parametrize("value", [LATIN_1, "Zürich".encode(), HIGH, b"\xc3", b"a\t\xff b"], ids=repr)
+@pytest.mark.parametrize(
+    ("method", "body"),
+    [
+        (b"GET", b"\r\n"),
+        (b"POST", b"\r\n"),
+        (b"POST", b"Content-Length: 4\r\n\r\nbody"),
+        (b"POST", b"Transfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n"),
+    ],
+    ids=["GET", "POST", "with a length", "chunked"],
+)
+def test_a_header_of_any_bytes_reaches_the_upstream_as_it_was(method: bytes, body: bytes, value: bytes) -> None:
+    raw = b"%s /v1/x HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nX-Name: %s\r\nX-Last: 1\r\n%s"
+    with running_upstream(OK) as upstream, recording(upstream) as proxy:
+        for sent in (value, b"plain"):
+            assert b" 200 " in talk(proxy, raw % (method, sent, body))
+        odd, plain = upstream.requests
+        assert header_line(odd.head, b"x-name") == b"X-Name: " + value
+        assert odd.head.replace(value, b"plain") == plain.head  # and nothing else differs
+        assert (odd.body, odd.is_whole) == (plain.body, True)
+
+
+def test_a_header_of_any_bytes_reaches_the_client_as_it_was() -> None:
+    head = b"HTTP/1.1 200 Gr\xfc\xdfe\r\nX-A: " + HIGH + b"\r\nX-B: " + LATIN_1 + b"\r\nContent-Length: 2\r\n"
+    with running_upstream(Answer((Raw(head + b"\r\nok"),), bare=True)) as upstream, recording(upstream) as proxy:
+        assert talk(proxy, request()) == head + b"Connection: close\r\n\r\nok"
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "/v1//x/../%e9%2F%zz",
+        "/v1/x;a=%20+",
+        "/v1/x?q=caf%e9&u=%C3%A9/%E9?x[]={'a'}&p=../",
+        "/v1/%",
+        "/v1/x?",
+        "/v1/x|^`",
+    ],
+)
+def test_a_target_reaches_the_upstream_as_it_was(target: str) -> None:
+    with running_upstream(OK) as upstream, recording(upstream) as proxy:
+        assert b" 200 " in talk(proxy, request(target))
+        assert upstream.requests[0].target == target
+
+
+@pytest.mark.parametrize("target", [b"/v1/caf\xe9", b"/v1/x?q=\xc3\xa9"])
+def test_a_target_with_bytes_that_no_target_has_is_refused_and_not_forwarded_as_another(target: bytes) -> None:
+    with running_upstream(OK) as upstream, recording(upstream) as proxy:
+        assert b" 400 " in talk(proxy, request("/v1/x").replace(b"/v1/x", target))
+        assert (upstream.requests, proxy.seen.exchanges) == ([], [])

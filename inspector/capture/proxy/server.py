@@ -18,6 +18,7 @@ from inspector.capture.proxy.access import TOKEN_HEADER, Gate
 from inspector.capture.proxy.config import OWN_PREFIX, ProxyConfig, ProxyConfigError
 from inspector.capture.proxy.forwarding import Forwarding
 from inspector.capture.proxy.heads import decoded, told
+from inspector.capture.proxy.raw_request import RawRequest
 from inspector.capture.proxy.refusal import Refusal
 from inspector.host_header import is_loopback
 from inspector.sessions.exchange import Observes, RequestHead
@@ -127,6 +128,7 @@ def _session(config: ProxyConfig) -> aiohttp.ClientSession:
         timeout=aiohttp.ClientTimeout(total=None, connect=config.connect_timeout_s, sock_read=config.read_timeout_s),
         cookie_jar=aiohttp.DummyCookieJar(),
         auto_decompress=False,
+        request_class=RawRequest,
         skip_auto_headers=_NO_AUTO_HEADERS,
         max_line_size=config.max_header_bytes,
         max_field_size=config.max_header_bytes,
