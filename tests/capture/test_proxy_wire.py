@@ -315,7 +315,6 @@ def test_a_header_of_any_bytes_reaches_the_client_as_it_was() -> None:
         "/v1/x;a=%20+",
         "/v1/x?q=caf%e9&u=%C3%A9/%E9?x[]={'a'}&p=../",
         "/v1/%",
-        "/v1/x?",
         "/v1/x|^`",
     ],
 )
@@ -330,3 +329,52 @@ def test_a_target_with_bytes_that_no_target_has_is_refused_and_not_forwarded_as_
     with running_upstream(OK) as upstream, recording(upstream) as proxy:
         assert b" 400 " in talk(proxy, request("/v1/x").replace(b"/v1/x", target))
         assert (upstream.requests, proxy.seen.exchanges) == ([], [])
+
+
+CHUNKED = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+GOOD = b"5\r\nhello\r\n7\r\n world\n\r\n"
+AFTER = {
+    "no length": b"zz\r\nnonsense\r\n",
+    "a length too long": b"fffffffffffffffff\r\n",
+    "no end of a chunk": b"3\r\nabcX",
+    "another answer": b"HTTP/1.1 200 OK\r\n\r\n",
+    "binary": b"\xff\x00\x01",
+}
+
+
+@pytest.mark.parametrize("hints", [b"", b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"], ids=["", "after hints"])
+@pytest.mark.parametrize("wrong", AFTER)
+def test_good_chunks_that_come_with_an_invalid_one_are_delivered_and_kept(wrong: str, hints: bytes) -> None:
+    """However they are cut, also on a connection that was used before."""
+    raw = hints + CHUNKED + GOOD + AFTER[wrong]
+    whole = len(hints + CHUNKED + GOOD)
+    said = b"hello world\n" + (b"abc" if wrong == "no end of a chunk" else b"")
+    cuts = [0, len(hints), len(hints + CHUNKED) - 2, len(hints + CHUNKED), whole - 9, whole, len(raw)]
+    wrongs = [Answer((Raw(raw[:cut]), Pause(f"{cut}"), Raw(raw[cut:])), bare=True) for cut in cuts]
+    answers = [answer for wrong_answer in wrongs for answer in (OK, wrong_answer)]
+    with running_upstream(*answers) as upstream, recording(upstream) as proxy:
+        for cut in cuts:
+            assert talk(proxy, request()).endswith(b"ok")
+            with connected(proxy) as one:
+                one.sendall(request())
+                upstream.wait_until(lambda: len(upstream.requests) % 2 == 0)
+                upstream.release(f"{cut}")
+                head, _, body = until_closed(one).partition(b"\r\n\r\n")
+            assert head.startswith(b"HTTP/1.1 200 OK"), cut
+            assert dechunked(body) == said, cut
+        proxy.seen.wait_until(lambda: all(seen.ends for seen in proxy.seen.exchanges))
+        kept = proxy.seen.exchanges[1::2]
+        assert [(seen.status, seen.body, seen.ends) for seen in kept] == [
+            (200, said, [ExchangeEnd.UPSTREAM_DROPPED])
+        ] * len(cuts)
+
+
+def dechunked(body: bytes) -> bytes:
+    """The chunks of a body that breaks off; it has no end."""
+    said = b""
+    while body:
+        size, _, rest = body.partition(b"\r\n")
+        length = int(size, 16)
+        assert length, "a body that broke off is not ended"
+        said, body = said + rest[:length], rest[length + 2 :]
+    return said

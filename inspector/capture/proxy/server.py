@@ -17,6 +17,7 @@ from inspector.capture.proxy import refusal
 from inspector.capture.proxy.access import TOKEN_HEADER, Gate
 from inspector.capture.proxy.config import OWN_PREFIX, ProxyConfig, ProxyConfigError
 from inspector.capture.proxy.forwarding import Forwarding
+from inspector.capture.proxy.head_first import HeadFirstConnector
 from inspector.capture.proxy.heads import decoded, told
 from inspector.capture.proxy.raw_request import RawRequest
 from inspector.capture.proxy.refusal import Refusal
@@ -124,7 +125,7 @@ async def run_proxy(
 
 def _session(config: ProxyConfig) -> aiohttp.ClientSession:
     return aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(limit=0, limit_per_host=0, keepalive_timeout=_KEPT_FOR_S),
+        connector=HeadFirstConnector(keepalive_timeout=_KEPT_FOR_S),
         timeout=aiohttp.ClientTimeout(total=None, connect=config.connect_timeout_s, sock_read=config.read_timeout_s),
         cookie_jar=aiohttp.DummyCookieJar(),
         auto_decompress=False,
