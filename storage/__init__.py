@@ -3,6 +3,7 @@
 from storage.excerpts import SearchHit, SearchResults
 from storage.filter import Completion, FilterError, check_filter
 from storage.live import StoreSink
+from storage.liveness import IDLE_AFTER_S
 from storage.location import Place, place_of
 from storage.marks import Mark
 from storage.paging import Listed, Order, Paging, Pulse, Stretch
@@ -17,6 +18,7 @@ from storage.upkeep import StoreStats
 from storage.writing import Saved, Verdict
 
 __all__ = [
+    "IDLE_AFTER_S",
     "Completion",
     "Cursor",
     "FilterError",

@@ -11,6 +11,7 @@ from inspector.capture.events import ChunksArrived, RecordEvent, TraceEnded, Tra
 from inspector.errors import StoreError
 from inspector.inspection import Inspection, inspect_trace
 from inspector.model import Trace
+from storage.liveness import IDLE_AFTER_S
 from storage.running.recovery import new_owner
 from storage.running.room import ROOM_BYTES, Room
 from storage.running.session import Session
@@ -42,7 +43,8 @@ class StoreSink:
     What waits is bounded by `room_bytes`, an estimate of its size in memory (see `storage.running.room`). Beyond it
     chunks are dropped, which their turn's end makes good if there is room for that; else the turn is kept as far as
     its chunks came, as truncated, and the trace's provenance says so. `dropped` counts the events that were not taken
-    as they were. `close` ends every session, cutting its open turn.
+    as they were. `close` ends every session, cutting its open turn. A session whose turns have all ended is shown as
+    idle when nothing came for `idle_after_s` seconds, and as running again with its next turn.
 
     Takes a store, or a place as `open_store` does and then closes what it opened. Sessions that another recorder left
     behind when it was killed are ended first. StoreError where the store cannot be opened.
@@ -54,11 +56,13 @@ class StoreSink:
         inspect: Callable[[Trace], Inspection] = inspect_trace,
         *,
         room_bytes: int = ROOM_BYTES,
+        idle_after_s: float = IDLE_AFTER_S,
     ) -> None:
         self._owns = not isinstance(store, Store)
         self._store = store if isinstance(store, Store) else open_store(store)
         self._inspect = inspect
         self._owner = new_owner()
+        self._idle_after_s = idle_after_s
         self._room = Room(room_bytes)
         self._chunks_waiting = 0
         self._inspect_at_s = 0.0
@@ -201,7 +205,7 @@ class StoreSink:
                 session.let_go()
 
     def _keep(self, steps: list[tuple[Session, Step]]) -> None:
-        ids = self._store.keep_running(self._owner, [step for _, step in steps])
+        ids = self._store.keep_running(self._owner, [step for _, step in steps], idle_after_s=self._idle_after_s)
         for (session, step), id_ in zip(steps, ids, strict=True):
             session.wrote(step, id_)
         lost = [session for (session, _), id_ in zip(steps, ids, strict=True) if id_ is None]

@@ -10,12 +10,14 @@ from types import MappingProxyType
 import sqlalchemy as sa
 
 from inspector.capture.losses import RECORDING_PART
+from inspector.model import Liveness
 from storage import tables
 from storage.filter import Filter, parse_filter
 from storage.filter.sql import condition_of
 from storage.filter.trees import inwards
 from storage.groups import in_groups
 from storage.listing import newest_ids
+from storage.liveness import traces_in
 from storage.summaries import Cursor, TraceSummary, summaries
 
 _trace = tables.trace.c
@@ -52,10 +54,16 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class Pulse:
-    """What tells that a store has changed, at next to no cost: its newest id, and the traces that are running."""
+    """What tells that a store has changed, at next to no cost: its newest id, and the traces that are recorded now."""
 
     newest_id: int
     running: frozenset[int]
+    idle: frozenset[int] = frozenset()
+
+    @property
+    def open(self) -> frozenset[int]:
+        """The traces that are being recorded, running or idle."""
+        return self.running | self.idle
 
 
 class Paging:
@@ -136,7 +144,9 @@ class Paging:
         """What tells that the store has changed."""
         with self._reads() as connection:
             newest = connection.scalar(sa.select(sa.func.max(_trace.id)))
-            return Pulse(newest or 0, frozenset(connection.scalars(sa.select(tables.live.c.trace_id))))
+            now_s = time.time()
+            states = (connection.scalars(traces_in(state, now_s)) for state in (Liveness.RUNNING, Liveness.IDLE))
+            return Pulse(newest or 0, *map(frozenset, states))
 
     def status_counts(self) -> dict[str, int]:
         """How many traces ended in each status: a walk along one index."""

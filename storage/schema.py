@@ -8,7 +8,7 @@ from storage.location import Place
 from storage.measuring import measure_all
 
 VERSION_TABLE = "weaklink_version"
-REVISIONS = ("v0001", "v0002", "v0003", "v0004", "v0005", "v0006")
+REVISIONS = ("v0001", "v0002", "v0003", "v0004", "v0005", "v0006", "v0007")
 """Every version of the tables, oldest first; a new one comes with its script in `migrations/versions`."""
 _BEFORE_MEASURES = REVISIONS[: REVISIONS.index("v0005")]
 

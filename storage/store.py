@@ -18,6 +18,7 @@ from storage.failures import reading, sentences
 from storage.filter import Completion, complete_filter, parse_filter
 from storage.groups import in_groups
 from storage.listing import page
+from storage.liveness import IDLE_AFTER_S
 from storage.location import Place, mark_of, place_of
 from storage.marks_asked import KeepsMarks
 from storage.paging import Paging
@@ -132,13 +133,16 @@ class Store(AsksStatistics, KeepsMarks, SearchesTexts, KeptUp):
         """Whether the file that was opened is no longer the one at its place; what is written into it is then lost."""
         return mark_of(self.place) != self._mark
 
-    def keep_running(self, owner: str, steps: Sequence[Step]) -> list[int | None]:
+    def keep_running(
+        self, owner: str, steps: Sequence[Step], *, idle_after_s: float = IDLE_AFTER_S
+    ) -> list[int | None]:
         """Keep what sessions that `owner` records have come to, in one transaction: for `storage.live.StoreSink`.
 
-        The id of each session's trace; None where that is no longer there, and nothing of its step was kept.
+        The id of each session's trace; None where that is no longer there, and nothing of its step was kept. A trace
+        is idle when nothing came for `idle_after_s` seconds and no turn is open.
         """
         with sentences(self.place), writing(self._engine) as connection:
-            return write_steps(connection, owner, steps, time.time())
+            return write_steps(connection, owner, steps, time.time(), idle_after_s=idle_after_s)
 
     def open_turns(self, id: int | str) -> dict[int, Turn]:
         """The turns of a running trace that have begun and not ended, by number; cut where what is written ends."""

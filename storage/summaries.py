@@ -1,5 +1,6 @@
 """What a list shows of a trace, without reading the trace."""
 
+import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,11 +9,14 @@ from typing import Any
 import sqlalchemy as sa
 
 from inspector.chain.steps import Break, Reaction, Status, StepOutcome
+from inspector.model import Liveness, ParentTrace
 from storage import tables
 from storage.groups import in_groups
+from storage.liveness import liveness
 from storage.marks import Mark, read_marks
 from storage.packing.blobs import from_blob
 from storage.packing.escapes import unescaped
+from storage.packing.records import parent_from
 from storage.packing.values import unpack
 
 
@@ -31,10 +35,11 @@ class TraceSummary:
     `source`, `model` and `format` are as kept for filters: beyond 400 characters cut, with a hash. `model` is the
     trace's own or else the first that answered; `format` the one it was read in. Times are seconds since 1970-01-01
     UTC; `started_at_s`, `duration_s` and the token counts are None where the source does not say. `cursor` is where
-    the list goes on behind this trace. `running` says that it is still being recorded: all else is what it has come to,
-    and what was found in its last turns, when those were long to read, is counted some seconds later.
+    the list goes on behind this trace. `liveness` is there while the trace is recorded: all else is what it has come
+    to, and what was found in its last turns, when those were long to read, is counted some seconds later.
     `open_turns` of its turns, which the other counts leave out, have begun and not ended. `marked` says that the user
-    marked it, or a turn or step of it; `note` is the newest note that a mark bears.
+    marked it, or a turn or step of it; `note` is the newest note that a mark bears. `parent` is the trace that it is
+    related to, by its external id, and how.
     """
 
     id: int
@@ -60,10 +65,21 @@ class TraceSummary:
     abort_reason: str | None
     broken: Break | None
     cursor: Cursor
-    running: bool = False
+    liveness: Liveness | None = None
     open_turns: int = 0
     marked: bool = False
     note: str = ""
+    parent: ParentTrace | None = None
+
+    @property
+    def running(self) -> bool:
+        """Whether an answer is on its way, or the last event is recent."""
+        return self.liveness is Liveness.RUNNING
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is still being recorded, running or idle, so that turns may follow."""
+        return self.liveness is not None
 
 
 _AS_THEY_ARE = (
@@ -82,18 +98,20 @@ def summaries(connection: sa.Connection, ids: Sequence[int]) -> list[TraceSummar
     found: dict[int, TraceSummary] = {}
     live, piece = tables.live.c.trace_id, tables.live_piece.c
     for group in in_groups(ids):
-        running = set(connection.scalars(sa.select(live).where(live.in_(group))))
-        begun = sa.select(piece.trace_id).where(piece.trace_id.in_(running), piece.number == 0)
-        still_open = Counter(connection.scalars(begun) if running else ())
+        recorded = set(connection.scalars(sa.select(live).where(live.in_(group))))
+        states = liveness(connection, recorded, time.time())
+        begun = sa.select(piece.trace_id).where(piece.trace_id.in_(recorded), piece.number == 0)
+        still_open = Counter(connection.scalars(begun) if recorded else ())
         marks = read_marks(connection, group)
         for row in connection.execute(sa.select(*_COLUMNS).where(tables.trace.c.id.in_(group))).mappings():
             id_ = row["id"]
-            found[id_] = _summary(row, running=id_ in running, open_turns=still_open[id_], marks=marks.get(id_, ()))
+            found[id_] = _summary(row, states.get(id_), still_open[id_], marks.get(id_, ()))
     return [found[id_] for id_ in ids if id_ in found]
 
 
-def _summary(row: sa.RowMapping, *, running: bool, open_turns: int, marks: Sequence[Mark]) -> TraceSummary:
-    ids: list[tuple[str, str]] = unpack(from_blob(row["facts"])).get("external_ids", [])
+def _summary(row: sa.RowMapping, state: Liveness | None, open_turns: int, marks: Sequence[Mark]) -> TraceSummary:
+    facts = unpack(from_blob(row["facts"]))
+    ids: list[tuple[str, str]] = facts.get("external_ids", [])
     return TraceSummary(
         **_plain(row),
         external_ids=dict(ids),
@@ -101,10 +119,11 @@ def _summary(row: sa.RowMapping, *, running: bool, open_turns: int, marks: Seque
         abort_reason=_unescaped(row["abort_reason"]),
         broken=_break(*(row[name] for name in _BREAK)),
         cursor=Cursor(row["sort_at_s"], row["id"]),
-        running=running,
+        liveness=state,
         open_turns=open_turns,
         marked=bool(marks),
         note=next((mark.note for mark in reversed(marks) if mark.note), ""),
+        parent=parent_from(facts),
     )
 
 

@@ -14,8 +14,9 @@ value are a walk along one index. `figures` holds the counts of each trace that 
 over the calls of each tool, `violation` which places of a tool's schema were broken: metrics are sums over them.
 `rollup` keeps what such a sum comes to over a whole block of traces, until one of them changes (`storage.rollups`).
 
-While a trace is recorded it has a row in `live`, with its recorder and when that last gave a sign of life; what came
-of its open turns lies in `live_piece`, in the order it arrived. Both go when it ends.
+While a trace is recorded it has a row in `live`, with its recorder, when that last gave a sign of life, and from when
+on the trace is idle if nothing more comes (NULL while a turn is open); what came of its open turns lies in
+`live_piece`, in the order it arrived. Both go when it ends.
 
 Text columns hold escaped text (`packing.escapes`), those with an index its bounded key; blobs hold the exact values.
 `sort_at_s` is when a trace started, or was imported where no start is known; lists go from the newest down.
@@ -179,7 +180,14 @@ part = sa.Table(
 
 search_pending = sa.Table("search_pending", metadata, of_trace())
 
-live = sa.Table("live", metadata, of_trace(), text("owner"), sa.Column("beat_at_s", sa.Double, nullable=False))
+live = sa.Table(
+    "live",
+    metadata,
+    of_trace(),
+    text("owner"),
+    sa.Column("beat_at_s", sa.Double, nullable=False),
+    sa.Column("idle_at_s", sa.Double),
+)
 
 live_piece = sa.Table("live_piece", metadata, of_trace(), number("turn"), number(), blob("body"))
 

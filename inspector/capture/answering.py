@@ -88,6 +88,11 @@ class Answering:
             events += feed(raw, at_s)
         self._take(events)
 
+    def so_far(self) -> Turn:
+        """The answer as far as it was read."""
+        assembly = self._assembly or TurnAssembly(self._request.api)
+        return assembly.decoded().turn
+
     def end(self) -> None:
         """The exchange ended: the turn is whole, or as whole as it gets."""
         tape, placement, outlet = self._tape, self._placement, self._desk.outlet

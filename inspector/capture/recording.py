@@ -5,6 +5,7 @@ from inspector.capture.arrivals import Tape
 from inspector.capture.asked import read_asked
 from inspector.capture.desk import Desk
 from inspector.capture.watch import ExchangeFacts
+from inspector.model import Turn
 from inspector.sessions.exchange import ExchangeEnd
 
 _AT_ONCE = 2_048  # pieces of one answer that are told together, where many waited
@@ -17,6 +18,7 @@ class Recording:
         self._tape, self._desk = tape, desk
         self.is_unrecorded = False
         self._answer: Answering | None = None
+        self._request_id = ""
 
     def ask(self, *, at_end: bool = False) -> None:
         """Read the request, if it is whole by now, and give it its place in a trace; `at_end` no more of it comes."""
@@ -31,8 +33,10 @@ class Recording:
         if asked is None:
             self.is_unrecorded = True
             return
-        placement = self._desk.book.place(tape.head, asked.request, asked.body, asked.json)
-        self._answer = Answering(tape, self._desk, asked, placement)
+        placement = self._desk.book.place(tape.head, asked.request, asked.body, asked.json, self._desk.so_far)
+        answer = self._answer = Answering(tape, self._desk, asked, placement)
+        self._request_id = placement.request_id
+        self._desk.answers[placement.request_id] = lambda: self._so_far(answer)
 
     def begin_answer(self) -> None:
         """The answer's head came."""
@@ -56,6 +60,7 @@ class Recording:
         if self._answer is not None:
             self._answer.begin()
             self._read(self._answer)
+            self._desk.answers.pop(self._request_id, None)
             self._answer.end()
             return
         tape = self._tape
@@ -68,8 +73,14 @@ class Recording:
         """Something in it failed: nothing more of the exchange is recorded."""
         answer, self._answer = self._answer, None
         self.is_unrecorded = True
+        self._desk.answers.pop(self._request_id, None)
         if answer is not None:
             answer.abandon()
+
+    def _so_far(self, answer: Answering) -> Turn:
+        answer.begin()
+        self._read(answer)
+        return answer.so_far()
 
     def _read(self, answer: Answering) -> None:
         pieces = self._tape.take_answer()

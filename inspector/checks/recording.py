@@ -1,10 +1,11 @@
 """C5xx checks: what the facts of a generation say about its recording."""
 
 from collections.abc import Iterator
+from typing import TypeGuard
 
 from inspector.checks.turn_places import at_end
 from inspector.diagnostics import Diagnostic, Fault
-from inspector.model import BodyState, ErrorPhase, FinishReason, Turn
+from inspector.model import BodyState, ErrorPhase, FinishReason, GenerationError, Turn
 from inspector.rules import recording as rules
 from inspector.rules.rule import Rule
 from inspector.text import Range
@@ -17,6 +18,11 @@ def check_recording(turn: Turn, number: int) -> Iterator[Diagnostic]:
     if generation is None:
         return
     unread = turn.part(UNREAD_PART)
+    if _is_no_answer(generation.error):
+        said = unread.text if unread is not None and unread.text else generation.error.message
+        message = f"Status {generation.error.status} came with a body that is no answer of a model: `{_short(said)}`."
+        yield at_end(turn, number, rules.NOT_AN_ANSWER, message)
+        return
     if unread is not None and unread.text and generation.body is not BodyState.TRUNCATED:
         message = f"The decoder does not know this, and kept it word for word: `{_short(unread.text)}`."
         yield Fault(rules.UNKNOWN_WIRE_EVENT, Range(0, len(unread.text)), message).at(number, UNREAD_PART)
@@ -51,6 +57,11 @@ _ERROR_WORDS = {
     ErrorPhase.TRANSPORT: "The connection broke",
     ErrorPhase.CLIENT_ABORT: "The client left",
 }
+
+
+def _is_no_answer(error: GenerationError | None) -> TypeGuard[GenerationError]:
+    """Whether the server failed though its status says that it did not."""
+    return error is not None and error.phase is ErrorPhase.HTTP and error.status is not None and error.status < 400
 
 
 def _short(text: str) -> str:

@@ -17,6 +17,7 @@ from inspector.model.json import Json
 from inspector.model.spans import Span, SpanKind
 from inspector.model.trace import (
     ExternalId,
+    Liveness,
     Outcome,
     ParentTrace,
     ParentWhy,
@@ -42,6 +43,7 @@ __all__ = [
     "InstantSource",
     "Json",
     "Literal",
+    "Liveness",
     "Outcome",
     "Parameter",
     "ParentTrace",

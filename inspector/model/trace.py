@@ -27,12 +27,17 @@ class RecognisedBy(StrEnum):
 
 
 class ParentWhy(StrEnum):
-    """What a trace is to its parent."""
+    """What a trace is to its parent.
+
+    A `sibling` was requested with the same messages while the other's request was open, as parallel agents and samples
+    of one prompt are; its "parent" is the first of them.
+    """
 
     SUBAGENT = "subagent"
     RESUME = "resume"
     FORK = "fork"
     TRIAL = "trial"
+    SIBLING = "sibling"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +46,13 @@ class ParentTrace:
 
     external_id: ExternalId
     why: ParentWhy
+
+
+class Liveness(StrEnum):
+    """What a recorded trace does: `running` while an answer is on its way or an event is recent, else `idle`."""
+
+    RUNNING = "running"
+    IDLE = "idle"
 
 
 @dataclass(frozen=True, slots=True)

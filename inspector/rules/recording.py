@@ -124,6 +124,19 @@ REUSED_CALL_INDEX = Rule(
     good='@user\nWeather in Oslo and Bergen?\n@assistant\n@call:0 name=get_weather id=call_1\n{"city": "Oslo"}\n'
     '@call:1 name=get_weather id=call_2\n{"city": "Bergen"}',
 )
+NOT_AN_ANSWER = Rule(
+    "C512",
+    "not-an-answer",
+    Severity.ERROR,
+    "The server said that all is well and sent something that is no answer of a model.",
+    "A login page, a proxy's notice or another service's JSON came with a status below 400. Clients that look only at "
+    "the status take it for an empty answer, or fail while they read it, far from the cause.",
+    "Open the address in a browser: it may want a login, or end without the API's path (`/v1`). Look whether a gateway "
+    "before the model server answers by itself.",
+    bad="@user\nWeather in Oslo?\n@assistant error=http status=200 says=Please_log_in\n"
+    "@wire:unread\n<html><body>Please log in.</body></html>",
+    good="@user\nWeather in Oslo?\n@assistant finish=stop\nIt is sunny in Oslo.",
+)
 
 RULES = (
     SEQUENCE_GAP,
@@ -136,4 +149,5 @@ RULES = (
     ERROR_INSIDE_200,
     NUL_CHARACTER,
     REUSED_CALL_INDEX,
+    NOT_AN_ANSWER,
 )

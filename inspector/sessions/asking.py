@@ -44,14 +44,27 @@ def understood(tracks: Tracks, head: RequestHead, request: DecodedRequest, body:
     prints = fingerprint_of(turns, body=body, raw=raw)
     scope = _scope(head, signs, prints)
     begins = b""
-    if (continued := tracks.response(request.continues)) is not None:
+    continued = tracks.response(request.continues)
+    if continued is not None:
         scope, begins = continued[0].scope, continued[1]
     elif signs.key is not None and signs.key.name == "conversation" and (held := tracks.in_scope(scope)):
         begins = _end_of(held[-1], turns, body)
     if begins:
         prints = fingerprint_of(turns, body=body, begins=begins, raw=raw)
     by_id, first = signs.key is not None, _text_of(turns)
-    asked = Asked(scope, by_id, head.client, prints, first, signs.span_trace, signs.retry_count, head.at_s)
+    asked = Asked(
+        scope,
+        by_id,
+        head.client,
+        prints,
+        first,
+        span_trace=signs.span_trace,
+        retry_count=signs.retry_count,
+        request_key=signs.request_key,
+        continues=request.continues,
+        continued=continued[0] if continued is not None else None,
+        at_s=head.at_s,
+    )
     prompt = raw_prompt(request) if raw and turns is request.turns else None
     return ReadRequest(asked, signs, turns, begins, raw, prompt or "", None if prompt is None else RunningDigest())
 

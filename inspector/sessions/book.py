@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from uuid import uuid4
 
-from inspector.model import BodyState, ExternalId, Json, Trace, Turn
+from inspector.model import BodyState, ExternalId, Json, ParentWhy, Trace, Turn
 from inspector.sessions.asking import ReadRequest, understood
 from inspector.sessions.beginning import facts_of
 from inspector.sessions.copied import marked_answers, marked_history, with_resent
@@ -81,14 +81,29 @@ class SessionBook:
         """How many digests it holds, 16 bytes each: its memory is linear in this."""
         return self._tracks.size
 
-    def place(self, head: RequestHead, request: DecodedRequest, body: bytes, json: Json) -> Placement:
+    def place(
+        self,
+        head: RequestHead,
+        request: DecodedRequest,
+        body: bytes,
+        json: Json,
+        so_far: Callable[[str], Turn | None] = lambda request_id: None,
+    ) -> Placement:
         """Where a request belongs; every placement wants to be `answered` in the end. Never raises.
 
         `body` and `json` are the same as `request`: its bytes, and their value. The bytes are compared where the
-        request has no messages that could be.
+        request has no messages that could be. `so_far` gives what came of the answer to an open request, by its
+        `request_id`: a client may go on before the end of an answer was noted, and where siblings wait for theirs, the
+        words decide. It is called for those only.
         """
         read = understood(self._tracks, head, request, body, json)
-        place = place_of_text(self._tracks, read) or find_place(self._tracks, read.asked)
+
+        def arrived(track: Track) -> set[bytes]:
+            open_requests = [(name, one) for name, one in self._open.items() if one.track is track]
+            turns = [(so_far(name), one.raw) for name, one in open_requests]
+            return {message_digest(turn, raw=raw) for turn, raw in turns if turn is not None}
+
+        place = place_of_text(self._tracks, read) or find_place(self._tracks, read.asked, arrived)
         match place.relation:
             case Relation.REPEATS:
                 return self._repeat(read, place)
@@ -122,7 +137,7 @@ class SessionBook:
             if track.request == waiting.request:
                 track.text_answers.add(waiting.text.value)
         if track.request == waiting.request:
-            track.answers.add(chain)
+            self._end_at(track, chain)
             track.last_answer = chain
             broke = generation is not None and (generation.error or generation.body is not BodyState.COMPLETE)
             track.complete = track.complete or not broke
@@ -136,7 +151,11 @@ class SessionBook:
         self._tracks.mark_answer(track, chain, "")
         track.known.add(message)
         if track.request == waiting.request:
-            track.answers.add(chain)
+            self._end_at(track, chain)
+
+    def _end_at(self, track: Track, chain: bytes) -> None:
+        track.answers.add(chain)
+        self._tracks.mark_end(track, chain)
 
     def forget_idle(self, before_s: float) -> list[str]:
         """Forget the traces that nothing happened to since; the keys of these, and of those crowded out: they ended."""
@@ -145,13 +164,14 @@ class SessionBook:
     def _repeat(self, read: ReadRequest, place: Place) -> Placement:
         track = _track(place)
         track.attempts += 1
+        track.request_keys.add(read.asked.request_key)
         return Placement(track.key, None, (), track.attempts, track.request_id, self._await(read, track, turns=0))
 
     def _go_on(self, read: ReadRequest, place: Place) -> Placement:
         track, prints, turns = _track(place), read.asked.prints, read.turns
         before = count_system(turns)
-        if read.text is not None:
-            new, known = cut_text(turns[before:], place.known)[1:], 0
+        if place.cut:
+            new, known = cut_text(turns[before:], place.cut)[1:], 0
         else:
             new, known = turns[before + place.known :], place.known
         resent = [
@@ -162,7 +182,7 @@ class SessionBook:
         if track.system_words != prints.system_words and prints.system_words:
             new = (*turns[:before], *new)
             track.system_words = prints.system_words
-        self._tracks.leave_windows(track)
+        self._tracks.leave_end(track)
         self._ask(read, track, known=known, own=True)
         added = with_resent(marked_answers(new), resent)
         return Placement(track.key, None, added, request_id=self._name(read, track, len(added)))
@@ -170,9 +190,13 @@ class SessionBook:
     def _begin(self, head: RequestHead, request: DecodedRequest, read: ReadRequest, place: Place) -> Placement:
         own_id = self._name_trace()
         track = Track(own_id.value, own_id, read.asked.scope, head.client, read.asked.prints.system_words)
+        track.group = track.key
+        if place.why is ParentWhy.SIBLING:
+            first = _track(place)
+            track.group, track.has_siblings, first.has_siblings = first.group, True, True
         self._tracks.add(track)
-        self._ask(read, track, known=place.known if read.text is None else 0, own=place.own)
-        turns = marked_history(read.turns if read.text is None else cut_text(read.turns, place.known))
+        self._ask(read, track, known=place.known, own=place.own)
+        turns = marked_history(cut_text(read.turns, place.cut))
         trace = facts_of(head, request, read.signs, own_id, place)
         return Placement(track.key, trace, turns, request_id=self._name(read, track, len(turns)))
 
@@ -182,12 +206,14 @@ class SessionBook:
         track.begins, track.request, track.size = read.begins, prints.chain[-1], len(prints.messages)
         track.system = prints.system
         track.span_trace, track.attempts, track.complete = read.asked.span_trace, 1, False
+        track.continues, track.request_keys, track.own = read.asked.continues, {read.asked.request_key}, own
         track.answers.clear()
         track.last_answer = b""
         track.text_answers.clear()
         track.known.update(prints.messages)
         for at in range(max(known, 1), len(prints.chain)):
             self._tracks.mark(track, prints.chain[at], own=own, newest=at > known)
+        self._tracks.mark_end(track, track.request)
 
     def _name(self, read: ReadRequest, track: Track, turns: int) -> str:
         track.request_id = self._await(read, track, turns=turns)

@@ -5,6 +5,7 @@ without one the client and its system prompt. Then its last messages, then, if t
 """
 
 import re
+from collections.abc import Callable, Set
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -36,6 +37,9 @@ class Asked:
     """A request in the words of this search: where to search, what to compare, and when it came.
 
     `first_words` is the text of the first message. `by_id` says that the scope is an id that the client gave.
+    `retry_count` is the client's count of repetitions, None where it does not count; `request_key` is the same for all
+    attempts of one request. `continues` is the response whose history the request goes on with, `continued` the trace
+    that holds it.
     """
 
     scope: str
@@ -44,7 +48,10 @@ class Asked:
     prints: Fingerprint
     first_words: str = ""
     span_trace: str = ""
-    retry_count: int = 0
+    retry_count: int | None = None
+    request_key: str = ""
+    continues: str = ""
+    continued: Track | None = None
     at_s: float | None = None
 
 
@@ -53,26 +60,31 @@ class Place:
     """Where a request belongs.
 
     `known` counts its messages that the trace has, `edited` says that some of those may have other words than in the
-    trace, `own` that an answer among them was recorded as it came. For a trace that begins, `track` is its parent, None
-    where it has none, and `why` says what it is to it.
+    trace, `own` that an answer among them was recorded as it came. `cut` is for a raw prompt that is one text: how many
+    of its code points are known. For a trace that begins, `track` is its parent, None where it has none, and `why` says
+    what it is to it.
     """
 
     relation: Relation
     track: Track | None = None
     known: int = 0
+    cut: int = 0
     edited: bool = False
     own: bool = False
     why: ParentWhy | None = None
 
 
-def find_place(tracks: Tracks, asked: Asked) -> Place:
-    """Where the request belongs; see the head of this module."""
+def find_place(tracks: Tracks, asked: Asked, arrived: Callable[[Track], Set[bytes]]) -> Place:
+    """Where the request belongs; see the head of this module.
+
+    `arrived` gives the digests of what came so far of the answers that a track waits for.
+    """
     longest = tracks.longest(asked.scope, asked.prints.chain)
-    if longest is not None and (place := _of_chain(asked, *longest)) is not None:
+    if longest is not None and (place := _of_chain(tracks, asked, *longest, arrived)) is not None:
         return place
     if (place := _of_last_messages(tracks, asked)) is not None:
         return place
-    if longest is not None and (asked.by_id or longest[1].own):
+    if longest is not None and (longest[1].own or (asked.by_id and _has_prompt_of(asked, longest[1].track))):
         return _branch(asked, *longest)
     if asked.by_id and (others := tracks.in_scope(asked.scope)):
         return _of_same_id(asked, others)
@@ -82,36 +94,122 @@ def find_place(tracks: Tracks, asked: Asked) -> Place:
     return Place(Relation.BEGINS)
 
 
-def _of_chain(asked: Asked, at: int, point: Point) -> Place | None:
+def _of_chain(
+    tracks: Tracks, asked: Asked, at: int, point: Point, arrived: Callable[[Track], Set[bytes]]
+) -> Place | None:
     """The trace whose end this request goes on from, or whose last request it is; None where it leaves it earlier."""
-    track, prints = point.track, asked.prints
+    prints = asked.prints
     here = prints.chain[at]
-    if here in track.answers:
-        return Place(Relation.CONTINUES, track, at)
-    if here != track.request:
-        return None
+    ends = _likeliest_last(asked, tracks.ends(asked.scope, here))
+    answered = [track for track in ends if here in track.answers and asked.continued in (None, track)]
+    if answered:
+        return Place(Relation.CONTINUES, answered[-1], at)
+    asking = [track for track in ends if track.request == here]
     if at == len(prints.messages):
-        return Place(Relation.REPEATS, track, at) if _is_repetition(asked, point) else None
-    if prints.roles[at] is Role.ASSISTANT:
+        same = [track for track in asking if track.continues == asked.continues]
+        return _again(tracks, asked, at, point, same)
+    asking = [track for track in asking if asked.continued in (None, track)]
+    if asking and prints.roles[at] is Role.ASSISTANT:
+        arriving = (track for track in asking if track.in_flight and len(asking) > 1)
+        said = next((track for track in arriving if prints.messages[at] in arrived(track)), None)
+        track = said or max(asking, key=_may_have_said_otherwise)
         return Place(Relation.CONTINUES, track, at + 1, edited=True)
-    if not (track.complete or track.in_flight):
-        return Place(Relation.CONTINUES, track, at)
+    unanswered = [track for track in asking if not (track.complete or track.in_flight)]
+    return Place(Relation.CONTINUES, unanswered[-1], at) if unanswered else _waiting_sibling(tracks, asked, point.track)
+
+
+def _again(tracks: Tracks, asked: Asked, at: int, point: Point, same: list[Track]) -> Place | None:
+    """The same messages once more: a retry, a sibling's request, or the same words on another day.
+
+    Signs of a retry are the request's key, the client's count of repetitions, and an earlier attempt that failed, the
+    last only where the client does not count: one that counts says of a first attempt that it is one. Without any, a
+    request that overlaps another one is its sibling, unless a sibling that got the same answer earlier in the
+    conversation has yet to go on: then it is that one's. Without overlap it is the same request once more, unless the
+    trace has siblings already: samples that are taken one after the other.
+    """
+    alike = [track for track in same if point.own or _same_speaker(asked, track)]
+    recent = [track for track in alike if point.own or _is_recent(asked, track)]
+    if (counted := _counted_retry(asked, same)) is not None:
+        return Place(Relation.REPEATS, counted, at)
+    failed = [track for track in recent if not (track.in_flight or track.complete)]
+    if failed and asked.retry_count is None:
+        return Place(Relation.REPEATS, failed[0], at)
+    if (waiting := _waiting_sibling(tracks, asked, point.track)) is not None:
+        return waiting
+    prompted = [track for track in same if point.own or track.system == asked.prints.system]
+    if any(track.in_flight for track in prompted):
+        return Place(Relation.BEGINS, prompted[0], at, own=point.own, why=ParentWhy.SIBLING)
+    if failed:
+        return Place(Relation.REPEATS, failed[0], at)
+    if any(track.has_siblings for track in recent):
+        return Place(Relation.BEGINS, recent[0], at, own=point.own, why=ParentWhy.SIBLING)
+    return Place(Relation.REPEATS, recent[-1], at) if recent else None
+
+
+def _counted_retry(asked: Asked, same: list[Track]) -> Track | None:
+    """The trace whose request is sent again, as the client says; None where it does not say so.
+
+    A client that counts has made as many attempts before; of several traces, one whose last attempt failed comes first,
+    then one that still waits for its answer, which the client may have given up.
+    """
+    if asked.request_key and (keyed := [track for track in same if asked.request_key in track.request_keys]):
+        return keyed[0]
+    if not asked.retry_count:
+        return None
+    count = asked.retry_count
+    return min(
+        same,
+        key=lambda track: (
+            track.system != asked.prints.system,
+            track.attempts != count,
+            not track.in_flight and track.complete,
+            bool(track.in_flight),
+        ),
+        default=None,
+    )
+
+
+def _waiting_sibling(tracks: Tracks, asked: Asked, other: Track) -> Place | None:
+    """The trace that ends with the last answer of this request, which a sibling of `other` got word for word too.
+
+    Or the trace that holds the response that the request names, where another with the same words has gone on.
+    """
+    at = asked.prints.last_answer
+    here = asked.prints.chain[at]
+    for track in reversed(_likeliest_last(asked, tracks.ends(asked.scope, here))):
+        if here in track.answers and (track is asked.continued or (not asked.continued and track.group == other.group)):
+            return Place(Relation.CONTINUES, track, at)
     return None
 
 
-def _is_repetition(asked: Asked, point: Point) -> bool:
-    """Whether the same messages are the same request once more, and not the same words on another day.
+def _likeliest_last(asked: Asked, tracks: tuple[Track, ...]) -> list[Track]:
+    """In the order in which they came where they are, those of the same spans, prompt and client at the end."""
+    return sorted(
+        tracks,
+        key=lambda track: (
+            _same_spans(asked, track),
+            track.system == asked.prints.system,
+            track.client == asked.client,
+        ),
+    )
 
-    Behind an answer of its own they cannot be anything else. Spans of another trace ask for themselves, and so does
-    another system prompt, if it differs only in a number.
-    """
-    track = point.track
-    if asked.retry_count or point.own:
-        return True
-    if asked.prints.system != track.system:
-        return False
-    if asked.span_trace and track.span_trace and asked.span_trace != track.span_trace:
-        return False
+
+def _may_have_said_otherwise(track: Track) -> int:
+    """How likely an unknown answer is this trace's: one that is on its way, one that broke off, or one rewritten."""
+    return 2 if track.in_flight else 1 if not track.complete else 0
+
+
+def _same_speaker(asked: Asked, track: Track) -> bool:
+    """Spans of another trace ask for themselves, and so does another system prompt, if it differs only in a number."""
+    return asked.prints.system == track.system and _same_spans(asked, track)
+
+
+def _same_spans(asked: Asked, track: Track) -> bool:
+    return not (asked.span_trace and track.span_trace and asked.span_trace != track.span_trace)
+
+
+def _is_recent(asked: Asked, track: Track) -> bool:
+    """Whether the same words are the same request, and not those of another day."""
     if track.in_flight or asked.at_s is None or track.last_s is None:
         return True
     return asked.at_s - track.last_s <= RETRY_WITHIN_S
@@ -127,10 +225,11 @@ def _of_last_messages(tracks: Tracks, asked: Asked) -> Place | None:
     for at in range(len(messages) - 1, 0, -1):
         if roles[at] is not Role.ASSISTANT:
             continue
-        track = tracks.window(asked.scope, messages[at - 1], messages[at])
-        track = track or tracks.window(asked.scope, b"", messages[at])
-        if track is None:
+        ending = tracks.windows(asked.scope, messages[at - 1], messages[at])
+        ending = ending or tracks.windows(asked.scope, b"", messages[at])
+        if not ending:
             continue
+        track = _likeliest_last(asked, ending)[-1]
         if messages[0] in track.known or (asked.by_id and len(messages) > track.size):
             return Place(Relation.CONTINUES, track, at + 1, edited=True)
         if asked.by_id:
@@ -138,10 +237,16 @@ def _of_last_messages(tracks: Tracks, asked: Asked) -> Place | None:
     return None
 
 
+def _has_prompt_of(asked: Asked, track: Track) -> bool:
+    """Whether it is the same agent at work: two of one session may begin with the same words of the user."""
+    return asked.prints.system_words == track.system_words
+
+
 def _branch(asked: Asked, at: int, point: Point) -> Place:
     """It leaves a trace before its end: with answers that are not in it, or with other words."""
     strange = not point.own and Role.ASSISTANT in asked.prints.roles[at:]
-    return Place(Relation.BEGINS, point.track, at, own=point.own, why=ParentWhy.RESUME if strange else ParentWhy.FORK)
+    why = ParentWhy.RESUME if strange else ParentWhy.FORK
+    return Place(Relation.BEGINS, asked.continued or point.track, at, own=point.own, why=why)
 
 
 def _of_same_id(asked: Asked, others: tuple[Track, ...]) -> Place:

@@ -106,6 +106,7 @@ class _Gathering:
     def __init__(self, max_sessions: int) -> None:
         self._book = SessionBook(name_trace=self._name, max_sessions=max_sessions)
         self._growing: dict[str, _Growing] = {}
+        self._asked: dict[str, _Asked] = {}
         self._named: dict[str, int] = {}
         self._beginning = ""
 
@@ -113,17 +114,19 @@ class _Gathering:
         head = asked.exchange.head
         moment = "" if head.at_s is None else f"{head.at_s!r}"
         self._beginning = "\0".join((moment, head.method, head.target, sha256(asked.body).hexdigest()))
-        placement = self._book.place(head, asked.request, asked.body, asked.json)
+        placement = self._book.place(head, asked.request, asked.body, asked.json, self._so_far)
         if placement.begins is not None:
             provenance = replace(placement.begins.provenance, record=asked.record)
             self._growing[placement.key] = _Growing(replace(placement.begins, provenance=provenance))
         growing = self._growing[placement.key]
         growing.turns += (*placement.turns, None)
         asked.placement, asked.turn = placement, len(growing.turns) - 1
+        self._asked[placement.request_id] = asked
 
     def answer(self, asked: _Asked) -> None:
         exchange, placement = asked.exchange, asked.placement
         assert placement is not None, "requests come before their answers"
+        del self._asked[placement.request_id]
         decoded, fault = decode_exchange(exchange, asked.json)
         turn = answer_turn(
             asked.request,
@@ -144,6 +147,11 @@ class _Gathering:
 
     def traces(self) -> Iterator[Trace]:
         return (growing.trace() for growing in self._growing.values())
+
+    def _so_far(self, request_id: str) -> Turn:
+        """The answer to an open request: a log has it already."""
+        asked = self._asked[request_id]
+        return decode_exchange(asked.exchange, asked.json)[0].turn
 
     def _name(self) -> ExternalId:
         digest = sha256(self._beginning.encode("utf-8", "surrogatepass")).hexdigest()[:32]
@@ -192,13 +200,14 @@ def _read(exchange: Exchange, record: str) -> _Asked | SkippedExchange:
 def _in_order(waiting: Sequence[_Waiting]) -> Iterator[tuple[int, bool]]:
     """Requests, by number, and the ends of their answers (True) as they happened.
 
-    What has no time comes with what was before.
+    What has no time comes with what was before. What ends at the moment in which another begins has ended by then.
     """
-    moments: list[tuple[float, int, bool]] = []
+    moments: list[tuple[float, bool, int, bool]] = []
     now_s = 0.0
     for at, one in enumerate(waiting):
         now_s = now_s if one.at_s is None else one.at_s
-        moments.append((now_s, at, False))
-        moments.append((now_s if one.ended_s is None else max(one.ended_s, now_s), at, True))
+        end_s = now_s if one.ended_s is None else max(one.ended_s, now_s)
+        moments.append((now_s, True, at, False))
+        moments.append((end_s, end_s == now_s, at, True))
     moments.sort()
-    return ((at, has_ended) for _, at, has_ended in moments)
+    return ((at, has_ended) for _, _, at, has_ended in moments)

@@ -20,7 +20,9 @@ def place_of_text(tracks: Tracks, read: ReadRequest) -> Place | None:
         text.add(prompt[text.length : end.length])
         if text.value == end.digest:
             is_end = end.digest in end.track.text_answers
-            found = Place(Relation.CONTINUES if is_end else Relation.BEGINS, end.track, end.length)
+            if found is not None and found.cut == end.length and found.relation is Relation.CONTINUES and not is_end:
+                continue  # its sibling, which went on
+            found = Place(Relation.CONTINUES if is_end else Relation.BEGINS, end.track, cut=end.length)
     text.add(prompt[text.length :])
     same = tracks.longest(read.asked.scope, read.asked.prints.chain)
     if found is None or (same is not None and same[0]):

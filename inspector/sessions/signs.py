@@ -15,6 +15,13 @@ _GATEWAY_HEADERS = ("helicone-session-id", "x-portkey-trace-id", "x-litellm-sess
 _GATEWAY_FIELDS = ("litellm_session_id", "litellm_trace_id", "metadata.session_id", "session_id", "conversation")
 _OLD_USER_ID = re.compile(r"user_.*_session_([0-9A-Za-z-]{8,})\Z")
 _UNIQUE = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}|[0-9a-f]{24,}", re.IGNORECASE)
+_RETRY_COUNTS = ("x-stainless-retry-count", "x-retry-count")
+"""Headers that count repetitions from 0: of the SDKs that Stainless generates (openai, anthropic), and a common one."""
+_ATTEMPTS = ("amz-sdk-request", "x-envoy-attempt-count")
+"""Headers that count attempts from 1: AWS's SDKs (`attempt=2; max=3`), and Envoy's router filter."""
+_REQUEST_KEYS = ("idempotency-key", "x-idempotency-key", "amz-sdk-invocation-id")
+"""Headers that are the same for all attempts of one request, and for no other request."""
+_ATTEMPT = re.compile(r"(?:attempt=)?([0-9]{1,8})(?:;.*)?", re.DOTALL)
 _TRACEPARENT = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}", re.IGNORECASE)
 
 
@@ -24,14 +31,17 @@ class SessionSigns:
 
     `key` is the one that says which session it is, None where none does: an end user (`user`), a trace of spans
     (`traceparent`) or a cache key that many sessions may share is no session. `span_trace` is the trace id of
-    `traceparent`, `""` without one. `retry_count` is the client's own count of repetitions, 0 for the first.
+    `traceparent`, `""` without one. `retry_count` is the client's own count of repetitions, 0 for the first, None where
+    it does not count. `request_key` is what the client sends with each attempt of one request, `""` where it sends
+    nothing of the kind.
     """
 
     ids: tuple[ExternalId, ...] = ()
     key: ExternalId | None = None
     recognised_by: RecognisedBy = RecognisedBy.PREFIX_CHAIN
     span_trace: str = ""
-    retry_count: int = 0
+    retry_count: int | None = None
+    request_key: str = ""
 
 
 def read_signs(head: RequestHead, json: Json) -> SessionSigns:
@@ -45,7 +55,8 @@ def read_signs(head: RequestHead, json: Json) -> SessionSigns:
     found = list(_signs(headers, json if isinstance(json, dict) else {}))
     key, by = next(((one, by) for one, by, is_session in found if is_session), (None, RecognisedBy.PREFIX_CHAIN))
     ids = tuple(dict.fromkeys(one for one, _, _ in found))
-    return SessionSigns(ids, key, by, _span_trace(headers), _count(headers.get("x-stainless-retry-count", "")))
+    request_key = next((word for name in _REQUEST_KEYS if (word := _word(headers.get(name)))), "")
+    return SessionSigns(ids, key, by, _span_trace(headers), _retry_count(headers), request_key)
 
 
 def _signs(headers: dict[str, str], body: dict[str, Json]) -> Iterator[tuple[ExternalId, RecognisedBy, bool]]:
@@ -106,5 +117,12 @@ def _span_trace(headers: dict[str, str]) -> str:
     return match[1].lower() if match and match[1].strip("0") else ""
 
 
-def _count(word: str) -> int:
-    return int(word) if word.isascii() and word.isdigit() and len(word) < 9 else 0
+def _retry_count(headers: dict[str, str]) -> int | None:
+    """The highest count that a header names; a proxy may count beside the client."""
+    counts = [int(word) for name in _RETRY_COUNTS if (word := headers.get(name, "")).isascii() and _is_count(word)]
+    attempts = [int(match[1]) for name in _ATTEMPTS if (match := _ATTEMPT.fullmatch(headers.get(name, "")))]
+    return max([*counts, *(max(attempt - 1, 0) for attempt in attempts)], default=None)
+
+
+def _is_count(word: str) -> bool:
+    return word.isdigit() and len(word) < 9

@@ -16,8 +16,10 @@ class Track:
 
     `request` is the chain of the last request, which has `size` messages and goes on from `begins`; `answers` are the
     chains that end with an answer to it, `text_answers` the digests of raw prompt and answer as one text, `complete`
-    says whether an answer came whole. `known` are the digests of all its messages. `turns` counts the turns of the
-    trace, answers on the way among them.
+    says whether an answer came whole. `continues` is the response that the last request named as its history,
+    `request_keys` are the idempotency keys of its attempts, `own` says that an answer lies before it that was recorded
+    as it came. `known` are the digests of all its messages. `turns` counts the turns of the trace, answers on the way
+    among them. Siblings share a `group`, the key of the first of them; `has_siblings` says that there are any.
     """
 
     key: str
@@ -30,6 +32,11 @@ class Track:
     begins: bytes = b""
     request: bytes = b""
     request_id: str = ""
+    continues: str = ""
+    request_keys: set[str] = field(default_factory=set)
+    own: bool = False
+    group: str = ""
+    has_siblings: bool = False
     size: int = 0
     attempts: int = 0
     answers: set[bytes] = field(default_factory=set)
@@ -40,6 +47,7 @@ class Track:
     last_s: float | None = None
     turns: int = 0
     known: set[bytes] = field(default_factory=set)
+    ends: list[bytes] = field(default_factory=list)
     windows: list[bytes] = field(default_factory=list)
     chains: list[bytes] = field(default_factory=list)
     responses: list[str] = field(default_factory=list)
@@ -63,6 +71,8 @@ class TextEnd(NamedTuple):
 class Tracks:
     """All tracks, found by what a request says: its scope and chain, its last messages, a response's id.
 
+    A point of a conversation names one track, the newest there. Where tracks end, all of them are known: siblings may
+    end at the same chain, and each must be found by the request that goes on with it.
     At most `max_tracks` are kept, the longest idle forgotten first, but none that an answer is on its way for. Memory
     is linear in the messages of what is kept.
     """
@@ -71,11 +81,12 @@ class Tracks:
         self._max_tracks = max_tracks
         self._by_key: OrderedDict[str, Track] = OrderedDict()
         self._points: dict[tuple[str, bytes], Point] = {}
-        self._windows: dict[tuple[str, bytes], Track] = {}
+        self._ends: dict[tuple[str, bytes], dict[str, Track]] = {}
+        self._windows: dict[tuple[str, bytes], dict[str, Track]] = {}
         self._answers: dict[tuple[str, bytes], Track] = {}
         self._responses: dict[str, tuple[Track, bytes]] = {}
         self._scopes: dict[str, dict[str, Track]] = {}
-        self._text_ends: dict[str, dict[bytes, TextEnd]] = {}
+        self._text_ends: dict[str, dict[tuple[bytes, str], TextEnd]] = {}
         self._forgotten: list[str] = []
 
     def __len__(self) -> int:
@@ -84,7 +95,7 @@ class Tracks:
     @property
     def size(self) -> int:
         """How many digests are held, over all."""
-        held = len(self._points) + len(self._windows) + len(self._answers) + len(self._responses)
+        held = len(self._points) + len(self._ends) + len(self._windows) + len(self._answers) + len(self._responses)
         return held + sum(map(len, self._text_ends.values())) + sum(len(one.known) for one in self._by_key.values())
 
     def add(self, track: Track) -> None:
@@ -110,7 +121,7 @@ class Tracks:
         if not in_scope:
             del self._scopes[track.scope]
             self._text_ends.pop(track.scope, None)
-        self.leave_windows(track)
+        self.leave_end(track)
         for chain in track.chains:
             self._unmark(track, chain)
         for response_id in track.responses:
@@ -134,6 +145,11 @@ class Tracks:
             self._points[place] = Point(track, own)
             track.chains.append(chain)
 
+    def mark_end(self, track: Track, chain: bytes) -> None:
+        """The trace ends with `chain` until `leave_end`: with its last request, or with an answer to that."""
+        _put(self._ends, (track.scope, chain), track)
+        track.ends.append(chain)
+
     def mark_answer(self, track: Track, chain: bytes, response_id: str) -> None:
         """An answer was recorded whose conversation is `chain`."""
         self.mark(track, chain, own=True)
@@ -147,35 +163,41 @@ class Tracks:
             track.responses.append(response_id)
 
     def mark_window(self, track: Track, before: bytes, answer: bytes) -> None:
-        """The conversation's last two messages are these, until `leave_windows`."""
+        """The conversation's last two messages are these, until `leave_end`."""
         window = window_of(before, answer)
         track.windows.append(window)
-        self._windows[track.scope, window] = track
+        _put(self._windows, (track.scope, window), track)
 
-    def leave_windows(self, track: Track) -> None:
+    def leave_end(self, track: Track) -> None:
         """The conversation went on."""
+        for chain in track.ends:
+            _take_out(self._ends, (track.scope, chain), track)
         for window in track.windows:
-            if self._windows.get((track.scope, window)) is track:
-                del self._windows[track.scope, window]
+            _take_out(self._windows, (track.scope, window), track)
+        track.ends.clear()
         track.windows.clear()
 
     def mark_text(self, track: Track, length: int, digest: bytes) -> None:
         """Prompt and answer, one text, ended here; the latest 256 of a scope are remembered."""
         ends = self._text_ends.setdefault(track.scope, {})
-        ends[digest] = TextEnd(length, digest, track)
+        ends[digest, track.key] = TextEnd(length, digest, track)
         if len(ends) > _MAX_TEXT_ENDS:
             del ends[next(iter(ends))]
 
     def longest(self, scope: str, chain: tuple[bytes, ...]) -> tuple[int, Point] | None:
         """The longest beginning of a conversation that a track of this scope has, and where it is."""
         for at in range(len(chain) - 1, -1, -1):
-            if chain[at] and (point := self._points.get((scope, chain[at]))) is not None:
+            if chain[at] and (point := self._point(scope, chain[at])) is not None:
                 return at, point
         return None
 
-    def window(self, scope: str, before: bytes, answer: bytes) -> Track | None:
-        """The track that ends with these two messages."""
-        return self._windows.get((scope, window_of(before, answer)))
+    def ends(self, scope: str, chain: bytes) -> tuple[Track, ...]:
+        """The tracks that end with `chain`, the one that came there last at the end."""
+        return tuple(self._ends.get((scope, chain), {}).values())
+
+    def windows(self, scope: str, before: bytes, answer: bytes) -> tuple[Track, ...]:
+        """The tracks that end with these two messages, the one that came there last at the end."""
+        return tuple(self._windows.get((scope, window_of(before, answer)), {}).values())
 
     def answered(self, client: str, chain: tuple[bytes, ...]) -> Track | None:
         """The track of this client, in whatever scope, that recorded the longest beginning of a conversation."""
@@ -195,12 +217,32 @@ class Tracks:
         ends = self._text_ends.get(scope, {}).values()
         return sorted((end for end in ends if end.track.key in self._by_key), key=_length)
 
+    def _point(self, scope: str, chain: bytes) -> Point | None:
+        """The newest track there; else one that ends there, beside another that is forgotten."""
+        if (point := self._points.get((scope, chain))) is not None:
+            return point
+        ending = self._ends.get((scope, chain))
+        track = next(reversed(ending.values())) if ending else None
+        return None if track is None else Point(track, track.own or chain in track.answers)
+
     def _unmark(self, track: Track, chain: bytes) -> None:
         point = self._points.get((track.scope, chain))
         if point is not None and point.track is track:
             del self._points[track.scope, chain]
         if self._answers.get((track.client, chain)) is track:
             del self._answers[track.client, chain]
+
+
+def _put(where: dict[tuple[str, bytes], dict[str, Track]], place: tuple[str, bytes], track: Track) -> None:
+    tracks = where.setdefault(place, {})
+    tracks.pop(track.key, None)  # what comes anew comes last
+    tracks[track.key] = track
+
+
+def _take_out(where: dict[tuple[str, bytes], dict[str, Track]], place: tuple[str, bytes], track: Track) -> None:
+    tracks = where.get(place)
+    if tracks is not None and tracks.pop(track.key, None) is not None and not tracks:
+        del where[place]
 
 
 def window_of(before: bytes, answer: bytes) -> bytes:

@@ -1,14 +1,18 @@
 """The assistant's turn that an exchange gave: what was decoded of the answer, and how the exchange went."""
 
+import re
 from dataclasses import replace
 
 from inspector.model import BodyState, ErrorPhase, FinishReason, Generation, GenerationError, Instant, Turn
 from inspector.sessions.book import Placement
 from inspector.sessions.exchange import ExchangeEnd
 from inspector.wire.assembly import DecodedTurn
-from inspector.wire.events import WIRE_PREFIX
+from inspector.wire.events import UNREAD_PART, WIRE_PREFIX
+from inspector.wire.json_text import parse_json
 from inspector.wire.request import DecodedRequest
 
+_NO_ANSWER = "The body is no answer of a model."
+_EVENT = re.compile(r"(?:data|event|id|retry)?:")
 _ENDS = {
     ExchangeEnd.UPSTREAM_DROPPED: (
         ErrorPhase.TRANSPORT,
@@ -40,9 +44,11 @@ def answer_turn(
     where no answer began. `message` is the error's own words. `is_stored` says whether the answer's body was kept,
     `first_s` when its first words came where its pieces do not tell.
     What the server said of its own failure comes before how the connection ended; an answer that was complete before
-    its connection broke has no error.
+    its connection broke has no error. A body of a good status that is no answer at all is the server's failure.
     """
     learned = decoded.turn.generation or Generation()
+    if end is ExchangeEnd.COMPLETE and status is not None and status < 400 and _is_no_answer(decoded.turn, learned):
+        learned = _failed(learned, GenerationError(ErrorPhase.HTTP, _NO_ANSWER, status))
     generation = replace(
         begun_generation(request, placement, started_s=started_s),
         api=learned.api or request.api,
@@ -85,6 +91,32 @@ def _first_token(turn: Turn, started_s: float) -> Instant | None:
     ]
     known = [first for first in firsts if first is not None]
     return Instant(started_s + min(known)) if known else None
+
+
+def _is_no_answer(turn: Turn, learned: Generation) -> bool:
+    """Whether all that came is something that the decoder could not read, though it came whole."""
+    unread = turn.part(UNREAD_PART)
+    if unread is None or not unread.text or learned.error is not None or learned.finish_reason is not None:
+        return False
+    if turn.calls or any(part.text for part in turn.parts if not part.name.startswith(WIRE_PREFIX)):
+        return False
+    return learned.body is BodyState.COMPLETE or not _looks_cut(unread.text)
+
+
+def _looks_cut(text: str) -> bool:
+    """Whether a text is the beginning of an answer: of JSON, or of an event that has no end."""
+    start = text.lstrip("\ufeff \t\r\n")
+    if _EVENT.match(start):
+        return not start.endswith(("\n\n", "\r\n\r\n", "\r\r"))
+    return start[:1] in ("{", "[") and any(_is_cut_json(line) for line in (start, *start.splitlines()[-1:]))
+
+
+def _is_cut_json(text: str) -> bool:
+    try:
+        parse_json(text)
+    except ValueError:
+        return True
+    return False
 
 
 def _ended(generation: Generation, end: ExchangeEnd, status: int | None, message: str) -> Generation:

@@ -5,6 +5,7 @@ import re
 import sys
 import zlib
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Protocol
 
 import brotli  # type: ignore[import-untyped]  # it has no types
@@ -20,7 +21,8 @@ MAX_BODY_BYTES = 256 << 20
 _GROWTH = 200  # an answer of one repeated token packs well, but not like a bomb
 _LEAST_BOUND = 16 << 20  # so much a body may unpack to in any case
 _MAX_LAYERS = 3
-_SLICE = 512  # bytes that are unpacked at once: what a damaged slice held is lost
+_SLICE = 512  # bytes that are unpacked at once, within the bound on what they unpack to
+_REPLAYED = 1 << 20  # bytes of a stream that are held, to unpack a damaged slice of it again byte by byte
 _ENOUGH = 16  # bytes, by which text is told from compressed data
 _BINARY = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 _NO_ENCODING = frozenset({"", "identity", "none", "utf-8", "aws-chunked"})
@@ -31,10 +33,10 @@ class ContentDecoder:
     """Takes off the `Content-Encoding` of one body, however its bytes are cut; never raises.
 
     `encoding` is the header's value; several encodings, at most three, were put on in their order. What a damaged or
-    truncated body held before the damage is given. A body that is not compressed although its header says so, or whose
-    encoding nobody knows, is given as it stands. It unpacks to at most `max_bytes`, and beyond 16 MiB to at most 200
-    times what came. `fault` is a sentence that says what is wrong, `""` where nothing is; nothing comes after a fault
-    in the middle of a body.
+    truncated body held before the damage is given, to the byte within the first MiB of a compressed stream. A body that
+    is not compressed although its header says so, or whose encoding nobody knows, is given as it stands. It unpacks to
+    at most `max_bytes`, and beyond 16 MiB to at most 200 times what came. `fault` is a sentence that says what is
+    wrong, `""` where nothing is; nothing comes after a fault in the middle of a body.
     """
 
     def __init__(self, encoding: str = "", *, max_bytes: int = MAX_BODY_BYTES) -> None:
@@ -93,6 +95,7 @@ class _Layer:
         self._unpacker: _Unpacker | None = self._spellings.pop(0)()
         self._again = _LAYERS[name][0]
         self._held = b""
+        self._stream = bytearray()
         self._taken = self._given = 0
         self._max_bytes = max_bytes
         self._is_plain = False
@@ -134,13 +137,36 @@ class _Layer:
         while raw and (unpacker := self._unpacker):
             if unpacker.ended:
                 unpacker = self._unpacker = self._again()
+                self._stream.clear()
             bound = min(self._max_bytes, max(_LEAST_BOUND, self._taken * _GROWTH))
-            piece = unpacker.unpack(raw, bound - self._given)
+            try:
+                piece = unpacker.unpack(raw, bound - self._given)
+            except _DAMAGE:
+                pieces.append(self._before_damage(raw, bound - self._given))
+                self._given += len(pieces[-1])
+                raise
+            if len(self._stream) <= _REPLAYED:
+                self._stream += raw
             pieces.append(piece[: bound - self._given])
             self._given += len(pieces[-1])
             if len(piece) > len(pieces[-1]):
                 self._stop(f"The body unpacks to more than {bound} bytes; the rest is not read.")
             raw = unpacker.rest.lstrip(b"\0") if unpacker.ended else b""  # zeros pad the end of some files
+
+    def _before_damage(self, raw: bytes, at_most: int) -> bytes:
+        """What the good bytes of a damaged slice unpack to.
+
+        The stream is unpacked once more, then the slice byte by byte.
+        """
+        if len(self._stream) > _REPLAYED:
+            return b""
+        unpacker = self._again()
+        good = bytearray()
+        with suppress(*_DAMAGE):  # it is known to be there
+            unpacker.unpack(bytes(self._stream), self._given)
+            for at in range(len(raw)):
+                good += unpacker.unpack(raw[at : at + 1], at_most - len(good))
+        return bytes(good[:at_most])
 
     def _failed(self, *, at_end: bool) -> bytes:
         """It cannot be unpacked: damaged, or, as nothing came out, another spelling of the encoding or plain text."""
@@ -159,6 +185,7 @@ class _Layer:
     def _try_again(self) -> bytes:
         self._again = self._spellings.pop(0)
         self._unpacker, self._error = self._again(), None
+        self._stream.clear()
         held, self._held, self._taken = self._held, b"", 0
         return self.feed(held)
 
@@ -170,6 +197,7 @@ class _Layer:
 
     def _stop(self, fault: str) -> None:
         self._unpacker = None
+        self._stream.clear()
         self._held = b""
         self.fault = fault
 

@@ -7,13 +7,14 @@ from typing import Any, assert_never
 
 import sqlalchemy as sa
 
+from inspector.model import Liveness
 from inspector.rules.rule import Severity
 from storage import tables
 from storage.arguments import LONGEST_VALUE, value_key
 from storage.filter.asked import Asked, Walk, count
-from storage.filter.reading import RUNNING
 from storage.filter.stored import like, meant, stored_values
 from storage.filter.terms import Argument, Comparison, Field, Figure, Key, When
+from storage.liveness import traces_in
 from storage.packing.escapes import escaped, key
 
 Leaf = Field | Figure | Argument | When
@@ -52,7 +53,7 @@ _COUNTS = {Severity.ERROR: _trace.errors, Severity.WARNING: _trace.warnings, Sev
 
 def asked(connection: sa.Connection, term: Leaf, now_s: float, *, negated: bool = False) -> Asked:
     """What a term means in this database, or that it does not hold."""
-    if negated and isinstance(term, Field) and term.key in COLUMNS and not _asks_running(term):
+    if negated and isinstance(term, Field) and term.key in COLUMNS and not _asks_liveness(term):
         return _column(connection, term, negated=True)
     positive = _asked(connection, term, now_s)
     return Asked(sa.not_(positive.condition)) if negated else positive
@@ -66,7 +67,7 @@ def opaque(condition: sa.ColumnElement[bool]) -> sa.ColumnElement[bool]:
 def _asked(connection: sa.Connection, term: Leaf, now_s: float) -> Asked:
     match term:
         case Field(key=name) if name in COLUMNS:
-            return _status(connection, term) if _asks_running(term) else _column(connection, term)
+            return _status(connection, term, now_s) if _asks_liveness(term) else _column(connection, term)
         case Field(key=name) if name in TABLES:
             return _named(connection, term)
         case Field():
@@ -100,17 +101,21 @@ def _column(connection: sa.Connection, term: Field, *, negated: bool = False) ->
     return Asked(opaque(column.in_(values)), found, tuple(Walk(tables.trace, (column == one,)) for one in values))
 
 
-def _asks_running(term: Field) -> bool:
-    return term.key is Key.STATUS and RUNNING in map(str.lower, term.values)
+def _asks_liveness(term: Field) -> bool:
+    return term.key is Key.STATUS and any(value.lower() in set(Liveness) for value in term.values)
 
 
-def _status(connection: sa.Connection, term: Field) -> Asked:
-    """A status where `running` is one that is asked for, which no column holds."""
-    live = sa.select(tables.live.c.trace_id)
-    others = tuple(value for value in term.values if value.lower() != RUNNING)
-    if not others:
-        return _ids(connection, live)
-    return Asked(sa.or_(_has(live), _column(connection, Field(Key.STATUS, others)).condition))
+def _status(connection: sa.Connection, term: Field, now_s: float) -> Asked:
+    """A status where `running` or `idle` is one that is asked for, which no column holds."""
+    wanted = {value.lower() for value in term.values}
+    states = [traces_in(state, now_s) for state in Liveness if state in wanted]
+    others = tuple(value for value in term.values if value.lower() not in set(Liveness))
+    if not others and len(states) == 1:
+        return _ids(connection, states[0])
+    conditions = [_has(state) for state in states]
+    if others:
+        conditions.append(_column(connection, Field(Key.STATUS, others)).condition)
+    return Asked(sa.or_(*conditions))
 
 
 def _named(connection: sa.Connection, term: Field) -> Asked:

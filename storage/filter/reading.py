@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from inspector.chain.steps import Status
-from inspector.model import SpanKind
+from inspector.model import Liveness, SpanKind
 from inspector.rules.catalogue import RULES
 from inspector.rules.rule import Severity
 from storage.arguments import path_of
@@ -14,7 +14,6 @@ from storage.filter.failing import FilterError, nearest, one_of
 from storage.filter.quantities import COUNTS, SECONDS, comparison_in, moment_in, number_in
 from storage.filter.terms import ALIASES, KEYS, Any, Argument, Comparison, Field, Figure, Key, Term, Words
 
-RUNNING = "running"
 UNITS: Mapping[Key, dict[str, float]] = {
     **dict.fromkeys((Key.DURATION, Key.FIRST_TOKEN, Key.GAP), SECONDS),
     **dict.fromkeys((Key.TOKENS, Key.ERRORS, Key.WARNINGS, Key.TURNS, Key.CALLS), COUNTS),
@@ -23,7 +22,7 @@ UNITS: Mapping[Key, dict[str, float]] = {
 }
 """The keys of numbers, each with the units that may stand behind one."""
 WORDS_OF: Mapping[Key, tuple[str, ...]] = {
-    Key.STATUS: (*(one.value for one in Status), RUNNING),
+    Key.STATUS: tuple(one.value for one in (*Status, *Liveness)),
     Key.KIND: tuple(one.value for one in SpanKind),
     Key.SEVERITY: tuple(one.value for one in Severity),
     Key.REASONING: ("on", "off", "mixed"),

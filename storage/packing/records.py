@@ -66,7 +66,7 @@ def provenance_facts(provenance: Provenance) -> Facts:
 
 def trace_from(facts: Facts, provenance: Facts, turns: tuple[Turn, ...]) -> Trace:
     """The trace that `trace_facts` and `provenance_facts` were given, with these turns."""
-    parent, outcome = facts.get("parent"), facts.get("outcome")
+    outcome = facts.get("outcome")
     return Trace(
         turns=turns,
         name=facts.get("name", ""),
@@ -75,10 +75,16 @@ def trace_from(facts: Facts, provenance: Facts, turns: tuple[Turn, ...]) -> Trac
         started=_instant_from(facts.get("started")),
         external_ids=tuple(ExternalId(*one) for one in facts.get("external_ids", ())),
         recognised_by=RecognisedBy(facts["recognised_by"]),
-        parent=ParentTrace(ExternalId(parent[0], parent[1]), ParentWhy(parent[2])) if parent else None,
+        parent=parent_from(facts),
         outcome=Outcome(*outcome) if outcome else None,
         provenance=Provenance(**{**provenance, "warnings": tuple(provenance.get("warnings", ()))}),
     )
+
+
+def parent_from(facts: Facts) -> ParentTrace | None:
+    """The parent of the trace that `trace_facts` was given."""
+    parent = facts.get("parent")
+    return ParentTrace(ExternalId(parent[0], parent[1]), ParentWhy(parent[2])) if parent else None
 
 
 def turn_facts(turn: Turn) -> Facts:

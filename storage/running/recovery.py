@@ -14,11 +14,11 @@ from inspector.model import Trace, Turn
 from inspector.model.columns import Entries
 from storage import tables
 from storage.drafts import draft
+from storage.liveness import SILENT_S
 from storage.reading import read_trace
 from storage.running.pieces import read_so_far
 from storage.running.rows import settle
 
-_SILENT_S = 60.0  # a recorder gives a sign of life more often
 _live, _piece = tables.live.c, tables.live_piece.c
 
 
@@ -30,7 +30,7 @@ def new_owner() -> str:
 def broken_off(connection: sa.Connection, now_s: float) -> list[int]:
     """The running traces whose recorder has ended without ending them."""
     rows = connection.execute(sa.select(_live.trace_id, _live.owner, _live.beat_at_s).order_by(_live.trace_id)).all()
-    return [id_ for id_, owner, beat_at_s in rows if now_s - beat_at_s > _SILENT_S or not _lives(owner)]
+    return [id_ for id_, owner, beat_at_s in rows if now_s - beat_at_s > SILENT_S or not _lives(owner)]
 
 
 def end_where_it_broke(

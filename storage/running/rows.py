@@ -22,6 +22,7 @@ from storage.inserting import (
     rewrite_derived,
     update_traces,
 )
+from storage.liveness import IDLE_AFTER_S
 from storage.marks import move_marks
 from storage.reading import NOT_INSPECTED
 from storage.record_rows import RecordRows
@@ -32,13 +33,17 @@ from storage.writing import write
 _live, _piece = tables.live.c, tables.live_piece.c
 
 
-def write_steps(connection: sa.Connection, owner: str, steps: Sequence[Step], now_s: float) -> list[int | None]:
+def write_steps(
+    connection: sa.Connection, owner: str, steps: Sequence[Step], now_s: float, *, idle_after_s: float = IDLE_AFTER_S
+) -> list[int | None]:
     """Write the steps of the sessions that `owner` records; the id of each, None for a trace that is gone."""
     connection.execute(sa.update(tables.live).where(_live.owner == owner).values(beat_at_s=now_s))
     there: set[int] = set()
     for group in in_groups(step.id for step in steps if step.id is not None):
         there |= set(connection.scalars(sa.select(_live.trace_id).where(_live.trace_id.in_(group))))
-    return [_write(connection, owner, step, now_s) if step.id in there | {None} else None for step in steps]
+    return [
+        _write(connection, owner, step, now_s, idle_after_s) if step.id in there | {None} else None for step in steps
+    ]
 
 
 def settle(connection: sa.Connection, id_: int, made: Draft, kept: int, now_s: float) -> int:
@@ -56,7 +61,7 @@ def settle(connection: sa.Connection, id_: int, made: Draft, kept: int, now_s: f
     return id_
 
 
-def _write(connection: sa.Connection, owner: str, step: Step, now_s: float) -> int:
+def _write(connection: sa.Connection, owner: str, step: Step, now_s: float, idle_after_s: float) -> int:
     id_ = step.id
     if id_ is None:
         assert step.draft is not None  # a session's first step brings its trace
@@ -70,6 +75,8 @@ def _write(connection: sa.Connection, owner: str, step: Step, now_s: float) -> i
     elif step.grown is not None:
         _put_turns(connection, id_, step.grown, step.kept)
         update_traces(connection, [{"trace_id": id_, "inspector_version": NOT_INSPECTED}])
+    idle_at_s = None if step.waits else now_s + idle_after_s
+    connection.execute(sa.update(tables.live).where(_live.trace_id == id_).values(idle_at_s=idle_at_s))
     for group in in_groups(step.closed):
         connection.execute(sa.delete(tables.live_piece).where(_piece.trace_id == id_, _piece.turn.in_(group)))
     if step.pieces:

@@ -98,7 +98,7 @@ class Session:
         pieces = tuple(piece for number, turn in self._open.items() for piece in turn.new_pieces(number))
         if made is None and grown is None and not pieces:
             return None
-        return Step(self._id, made, grown, self._kept, pieces, tuple(self._closed), self.ended)
+        return Step(self._id, made, grown, self._kept, pieces, tuple(self._closed), self.ended, bool(self._open))
 
     def wrote(self, step: Step, id_: int | None) -> None:
         """That `step` stands under this id; None says that the trace is gone, so that all is to be written anew."""

@@ -26,7 +26,7 @@ class Step:
     `id` is the trace's, None for one that is not there yet. Of its turns, the first `kept` lie in the database as they
     are. `draft` is the trace with its inspection; or `grown` the turns behind those, not inspected yet; or neither
     where no turn has ended since the last step. `closed` are turns whose pieces go. With `ended` the trace is no
-    longer running.
+    longer open; `waits` says that a turn is open.
     """
 
     id: int | None
@@ -36,6 +36,7 @@ class Step:
     pieces: tuple[Piece, ...]
     closed: tuple[int, ...]
     ended: bool
+    waits: bool
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from inspector.capture.proxy import BoundAddress, OwnRoute, ProxyConfig, parse_upstream, run_proxy
-from inspector.sessions.exchange import ExchangeEnd, Headers, RequestHead
+from inspector.sessions.exchange import ExchangeEnd, Headers, Observes, RequestHead
 from tests.capture.upstream import DEADLINE_S, Upstream
 
 
@@ -94,9 +94,15 @@ class Proxy:
 
 @contextmanager
 def recording(
-    *upstreams: Upstream | str, own_routes: Mapping[str, OwnRoute] | None = None, **options: Any
+    *upstreams: Upstream | str,
+    own_routes: Mapping[str, OwnRoute] | None = None,
+    observes: Observes | None = None,
+    **options: Any,
 ) -> Iterator[Proxy]:
-    """A proxy before these upstreams (a scripted one, or what `--upstream` takes), on a free port."""
+    """A proxy before these upstreams (a scripted one, or what `--upstream` takes), on a free port.
+
+    `observes` is told of the exchanges in the place of the one that keeps what it sees.
+    """
     named = tuple(parse_upstream(one if isinstance(one, str) else one.url) for one in upstreams)
     config = ProxyConfig(named, **{"port": 0, "grace_s": 0.2, **options})
     seen, bound, ready, loop = Keeps(), list[BoundAddress](), threading.Event(), asyncio.new_event_loop()
@@ -108,7 +114,7 @@ def recording(
 
     def run() -> None:
         with asyncio.Runner(loop_factory=lambda: loop) as runner:
-            runner.run(run_proxy(config, seen, until=until, own_routes=own_routes, on_bound=on_bound))
+            runner.run(run_proxy(config, observes or seen, until=until, own_routes=own_routes, on_bound=on_bound))
 
     thread = threading.Thread(target=run, name="proxy")
     thread.start()

@@ -11,11 +11,13 @@ import pytest
 from aiohttp import web
 
 from inspector.capture.proxy import ProxyConfig, ProxyConfigError, parse_upstream, running_proxy
+from inspector.capture.proxy.access import _UNKNOWN_HOST, Gate
 from inspector.sessions.exchange import ExchangeEnd
 from tests.capture import scripted_answers as scripted
 from tests.capture.proxies import Keeps, Proxy, recording
 from tests.capture.test_proxy_wire import OK, connected, request, talk, until, until_closed
 from tests.capture.upstream import DEADLINE_S, Pause, running_upstream
+from tests.host_headers import NO_HOST, ODD_ADDRESSES, OF_OTHERS, OF_THIS_MACHINE
 
 TOKEN = "tok-3n_Z"  # made up
 
@@ -71,13 +73,48 @@ def test_no_log_holds_a_token_or_a_key_whatever_is_wrong_with_a_request(caplog: 
 
 
 @pytest.mark.parametrize(
-    "host", ["evil.example", "evil.example:8788", "127.0.0.1.evil.example", "10.0.0.1", "[::2]:80", "x@y"]
+    "host",
+    [
+        "evil.example",
+        "evil.example:8788",
+        "127.0.0.1.evil.example",
+        "10.0.0.1",
+        "[::2]:80",
+        "x@y",
+        "[::1].evil.example",
+    ],
 )
 def test_on_loopback_only_loopback_names_are_answered_so_no_web_page_gets_in_by_a_name_of_its_own(host: str) -> None:
     with running_upstream(OK) as upstream, recording(upstream) as proxy:
         got = talk(proxy, request("/v1/x").replace(b"Host: localhost", b"Host: " + host.encode()))
         assert _status(got) == 421
         assert not upstream.requests
+
+
+@pytest.mark.parametrize("host", [*NO_HOST, *ODD_ADDRESSES, *OF_OTHERS])
+def test_the_gate_knows_no_host_that_another_may_have(host: str) -> None:
+    gate = Gate(ProxyConfig((parse_upstream("http://127.0.0.1:1"),)))
+    assert gate.enter("/v1/x", token=None, host=host) is _UNKNOWN_HOST
+
+
+@pytest.mark.parametrize("host", OF_THIS_MACHINE)
+def test_the_gate_knows_every_name_of_this_machine(host: str) -> None:
+    gate = Gate(ProxyConfig((parse_upstream("http://127.0.0.1:1"),)))
+    assert gate.enter("/v1/x", token=None, host=host) == "/v1/x"
+
+
+@pytest.mark.parametrize("hosts", [b"Host: localhost\r\nHost: evil.example", b"Host: localhost\r\nHost: localhost"])
+def test_a_request_with_two_hosts_is_refused(hosts: bytes) -> None:
+    with running_upstream(OK) as upstream, recording(upstream) as proxy:
+        got = talk(proxy, request("/v1/x").replace(b"Host: localhost", hosts))
+        assert _status(got) in {400, 421}
+        assert not upstream.requests
+
+
+def test_a_request_without_a_host_comes_from_no_browser() -> None:
+    with running_upstream(OK) as upstream, recording(upstream) as proxy:
+        got = talk(proxy, request("/v1/x").replace(b"Host: localhost\r\n", b"").replace(b"HTTP/1.1", b"HTTP/1.0"))
+        assert _status(got) == 200
 
 
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST:1", "127.0.0.1:8788", "[::1]:8788", "weaklink.localhost"])

@@ -270,3 +270,111 @@ def _refusal(got: bytes, status: int, code: str) -> str:
     assert error["message"].endswith(".")
     assert "hunter2" not in error["message"]
     return str(error["message"])
+
+
+HIGH = bytes(range(0x80, 0x100))
+LATIN_1 = "Zürich".encode("latin-1")
+
+
+def header_line(head: bytes, name: bytes) -> bytes:
+    return next(line for line in head.split(b"\r\n") if line.lower().startswith(name + b":"))
+
+
+@pytest.mark.parametrize("value", [LATIN_1, "Zürich".encode(), HIGH, b"\xc3", b"a\t\xff b"], ids=repr)
+@pytest.mark.parametrize(
+    ("method", "body"),
+    [
+        (b"GET", b"\r\n"),
+        (b"POST", b"\r\n"),
+        (b"POST", b"Content-Length: 4\r\n\r\nbody"),
+        (b"POST", b"Transfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n"),
+    ],
+    ids=["GET", "POST", "with a length", "chunked"],
+)
+def test_a_header_of_any_bytes_reaches_the_upstream_as_it_was(method: bytes, body: bytes, value: bytes) -> None:
+    raw = b"%s /v1/x HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nX-Name: %s\r\nX-Last: 1\r\n%s"
+    with running_upstream(OK) as upstream, recording(upstream) as proxy:
+        for sent in (value, b"plain"):
+            assert b" 200 " in talk(proxy, raw % (method, sent, body))
+        odd, plain = upstream.requests
+        assert header_line(odd.head, b"x-name") == b"X-Name: " + value
+        assert odd.head.replace(value, b"plain") == plain.head  # and nothing else differs
+        assert (odd.body, odd.is_whole) == (plain.body, True)
+
+
+def test_a_header_of_any_bytes_reaches_the_client_as_it_was() -> None:
+    head = b"HTTP/1.1 200 Gr\xfc\xdfe\r\nX-A: " + HIGH + b"\r\nX-B: " + LATIN_1 + b"\r\nContent-Length: 2\r\n"
+    with running_upstream(Answer((Raw(head + b"\r\nok"),), bare=True)) as upstream, recording(upstream) as proxy:
+        assert talk(proxy, request()) == head + b"Connection: close\r\n\r\nok"
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "/v1//x/../%e9%2F%zz",
+        "/v1/x;a=%20+",
+        "/v1/x?q=caf%e9&u=%C3%A9/%E9?x[]={'a'}&p=../",
+        "/v1/%",
+        "/v1/x|^`",
+    ],
+)
+def test_a_target_reaches_the_upstream_as_it_was(target: str) -> None:
+    with running_upstream(OK) as upstream, recording(upstream) as proxy:
+        assert b" 200 " in talk(proxy, request(target))
+        assert upstream.requests[0].target == target
+
+
+@pytest.mark.parametrize("target", [b"/v1/caf\xe9", b"/v1/x?q=\xc3\xa9"])
+def test_a_target_with_bytes_that_no_target_has_is_refused_and_not_forwarded_as_another(target: bytes) -> None:
+    with running_upstream(OK) as upstream, recording(upstream) as proxy:
+        assert b" 400 " in talk(proxy, request("/v1/x").replace(b"/v1/x", target))
+        assert (upstream.requests, proxy.seen.exchanges) == ([], [])
+
+
+CHUNKED = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+GOOD = b"5\r\nhello\r\n7\r\n world\n\r\n"
+AFTER = {
+    "no length": b"zz\r\nnonsense\r\n",
+    "a length too long": b"fffffffffffffffff\r\n",
+    "no end of a chunk": b"3\r\nabcX",
+    "another answer": b"HTTP/1.1 200 OK\r\n\r\n",
+    "binary": b"\xff\x00\x01",
+}
+
+
+@pytest.mark.parametrize("hints", [b"", b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"], ids=["", "after hints"])
+@pytest.mark.parametrize("wrong", AFTER)
+def test_good_chunks_that_come_with_an_invalid_one_are_delivered_and_kept(wrong: str, hints: bytes) -> None:
+    """However they are cut, also on a connection that was used before."""
+    raw = hints + CHUNKED + GOOD + AFTER[wrong]
+    whole = len(hints + CHUNKED + GOOD)
+    said = b"hello world\n" + (b"abc" if wrong == "no end of a chunk" else b"")
+    cuts = [0, len(hints), len(hints + CHUNKED) - 2, len(hints + CHUNKED), whole - 9, whole, len(raw)]
+    wrongs = [Answer((Raw(raw[:cut]), Pause(f"{cut}"), Raw(raw[cut:])), bare=True) for cut in cuts]
+    answers = [answer for wrong_answer in wrongs for answer in (OK, wrong_answer)]
+    with running_upstream(*answers) as upstream, recording(upstream) as proxy:
+        for cut in cuts:
+            assert talk(proxy, request()).endswith(b"ok")
+            with connected(proxy) as one:
+                one.sendall(request())
+                upstream.wait_until(lambda: len(upstream.requests) % 2 == 0)
+                upstream.release(f"{cut}")
+                head, _, body = until_closed(one).partition(b"\r\n\r\n")
+            assert head.startswith(b"HTTP/1.1 200 OK"), cut
+            assert dechunked(body) == said, cut
+        proxy.seen.wait_until(lambda: all(seen.ends for seen in proxy.seen.exchanges))
+        kept = proxy.seen.exchanges[1::2]
+        assert [(seen.status, seen.body, seen.ends) for seen in kept] == [
+            (200, said, [ExchangeEnd.UPSTREAM_DROPPED])
+        ] * len(cuts)
+
+
+def dechunked(body: bytes) -> bytes:
+    """The chunks of a body that breaks off; it has no end."""
+    said = b""
+    while body:
+        size, _, rest = body.partition(b"\r\n")
+        length = int(size, 16)
+        assert length, "a body that broke off is not ended"
+        said, body = said + rest[:length], rest[length + 2 :]
+    return said

@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
@@ -40,11 +40,17 @@ def answer(text: str) -> DecodedTurn:
     return DecodedTurn(Turn(Role.ASSISTANT, (Part("text", text),)))
 
 
-def ask(book: SessionBook, messages: list[Json], at_s: float = 0.0, **head: Any) -> Placement:
+def ask(
+    book: SessionBook,
+    messages: list[Json],
+    at_s: float = 0.0,
+    so_far: Callable[[str], Turn | None] = lambda request_id: None,
+    **head: Any,
+) -> Placement:
     body: dict[str, Json] = {"model": "m", "messages": messages}
     request = read_request(PATH, body)
     assert request is not None
-    return book.place(RequestHead("POST", PATH, at_s=at_s, **head), request, json.dumps(body).encode(), body)
+    return book.place(RequestHead("POST", PATH, at_s=at_s, **head), request, json.dumps(body).encode(), body, so_far)
 
 
 def test_a_conversation_of_200_requests_holds_each_turn_once() -> None:
@@ -147,6 +153,7 @@ def test_spans_of_another_trace_that_ask_the_same_are_not_a_repetition() -> None
     for trace in ("a", "b", "b"):
         headers = (("traceparent", f"00-{trace * 32}-{'1' * 16}-01"),)
         placement = ask(book, [user("Hi")], headers=headers)
+        book.answered(placement, answer(""))
         keys.append(placement.key)
     assert keys == ["1", "2", "2"]
 
@@ -177,7 +184,9 @@ def test_a_body_without_messages_is_compared_by_its_bytes() -> None:
     for body in bodies:
         request = read_request(PATH, body)
         assert request is not None
-        keys.append(book.place(RequestHead("POST", PATH), request, json.dumps(body).encode(), body).key)
+        placement = book.place(RequestHead("POST", PATH), request, json.dumps(body).encode(), body)
+        book.answered(placement, answer("Hello."))
+        keys.append(placement.key)
     assert keys == ["1", "1", "2"]
 
 

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from inspector.inspection import inspect_trace
 from inspector.json_text import write_json
 from inspector.model import Json, Trace
 from inspector.sessions.exchange import Exchange, RequestHead
@@ -80,6 +81,28 @@ def test_without_times_the_order_of_the_log_counts(name: str) -> None:
     assert shapes[0] == shapes[1]
 
 
+def test_a_log_without_times_does_not_say_what_overlapped() -> None:
+    opening = case("siblings")[:2]
+    timeless = [replace(one, head=replace(one.head, at_s=None), ended_s=None) for one in opening]
+    (trace,) = traces(timeless)
+    attempts = [turn.generation.attempt for turn in trace.turns if turn.generation is not None]
+    assert attempts == [1, 2]
+
+
+def test_what_begins_in_the_moment_in_which_another_ended_does_not_overlap_it() -> None:
+    first, second = case("siblings")[:2]
+    later = replace(second, head=replace(second.head, at_s=first.ended_s), ended_s=None)
+    for log in ([first, later], [later, first]):
+        (trace,) = traces(log)
+        assert [turn.generation.attempt for turn in trace.turns if turn.generation is not None] == [1, 2]
+
+
+def test_an_answer_that_a_log_ends_late_is_still_known_by_its_words() -> None:
+    first, second, _, _, third, *_ = case("siblings")
+    late = [replace(one, ended_s=(third.head.at_s or 0) + 100) for one in (first, second)]
+    assert [len(trace.turns) for trace in traces([*late, third])] == [3, 5]
+
+
 def test_the_same_log_gives_the_same_ids_and_a_longer_one_too() -> None:
     exchanges = case("subagents")
     ids = [trace.external_ids for trace in traces(exchanges)]
@@ -142,3 +165,73 @@ def test_exchanges_wait_on_the_disk_as_they_are() -> None:
     with ExchangeShelf(spool_bytes=1) as shelf:
         places = [shelf.put(odd), shelf.put(replace(odd, answer=None))]
         assert [shelf.take(place) for place in reversed(places)] == [replace(odd, answer=None), odd]
+
+
+OF_APIS: dict[str, dict[str, Json]] = {
+    "/v1/chat/completions": {"messages": [{"role": "user", "content": "Hi"}]},
+    "/v1/completions": {"prompt": "Hi"},
+    "/v1/responses": {"input": "Hi"},
+    "/v1/messages": {"messages": [{"role": "user", "content": "Hi"}]},
+    "/api/chat": {"messages": [{"role": "user", "content": "Hi"}]},
+    "/api/generate": {"prompt": "Hi"},
+    "/v1beta/models/m:generateContent": {"contents": [{"parts": [{"text": "Hi"}]}]},
+}
+NO_ANSWERS = {
+    "html": ("text/html", b"<!DOCTYPE html><html><body>Log in</body></html>"),
+    "text": ("text/plain", b"upstream is starting"),
+    "no type": ("", b"hello there"),
+    "json": ("application/json", b'{"status": "ok"}'),
+    "empty json": ("application/json", b"{}"),
+    "list": ("application/json", b"[1]"),
+    "null": ("application/json", b"null"),
+    "word": ("application/json", b'"hello"'),
+    "html for a stream": ("text/event-stream", b"<html>Log in</html>"),
+    "other events": ("text/event-stream", b'data: {"hello": 1}\n\n'),
+}
+
+
+def answered(path: str, kind: str, body: bytes, *, streams: bool = False, status: int = 200) -> Trace:
+    request = write_json({"model": "m", "stream": streams, **OF_APIS[path]}).encode()
+    exchange = Exchange(
+        RequestHead("POST", path, at_s=1.0), request, status, (("content-type", kind),), ((2.0, body),), ended_s=3.0
+    )
+    (trace,) = traces([exchange])
+    return trace
+
+
+@pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize("path", OF_APIS)
+@pytest.mark.parametrize("body", NO_ANSWERS)
+def test_a_body_that_is_no_answer_is_the_servers_failure(body: str, path: str, *, streams: bool) -> None:
+    found = inspect_trace(answered(path, *NO_ANSWERS[body], streams=streams))
+    assert (found.chain.status.value, found.chain.abort_reason) == ("aborted", "upstream")
+    assert [one.rule.code for one in found.diagnostics] == ["C512"]
+
+
+@pytest.mark.parametrize("status", [200, 302])
+def test_the_status_that_came_with_it_is_kept_with_every_word(status: int) -> None:
+    trace = answered("/v1/messages", *NO_ANSWERS["html"], status=status)
+    turn = trace.turns[-1]
+    assert turn.generation is not None
+    assert turn.generation.error is not None
+    assert turn.generation.error.status == status
+    assert [(part.name, part.text) for part in turn.parts if part.text] == [
+        ("wire:unread", "<!DOCTYPE html><html><body>Log in</body></html>")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "codes"),
+    [
+        ("application/json", b'{"choices": [{"message": {"content": "Hi"}, "finish_re', ["C504"]),
+        ("text/event-stream", b'data: {"choices": [{"delta": {"cont', ["C504"]),
+        ("text/event-stream", b": ping\n\n", ["C504"]),
+        ("application/json", b"", ["C504"]),
+        ("application/json", b'{"error": {"message": "Too long."}}', ["C508"]),
+        ("application/json", b'{"choices": [{"message": {"content": ""}, "finish_reason": "stop"}]}', []),
+        ("text/html", b'{"choices": [{"message": {"content": "Hi"}, "finish_reason": "stop"}]}', []),
+    ],
+)
+def test_an_answer_that_is_cut_empty_or_an_error_is_told_as_before(kind: str, body: bytes, codes: list[str]) -> None:
+    found = inspect_trace(answered("/v1/chat/completions", kind, body))
+    assert [one.rule.code for one in found.diagnostics] == codes

@@ -107,9 +107,33 @@ def test_a_traceparent_of_no_trace_says_nothing(value: str) -> None:
     assert signs({"traceparent": value}) == SessionSigns()
 
 
-@pytest.mark.parametrize(("word", "count"), [("2", 2), ("0", 0), ("-1", 0), ("²", 0), ("9" * 20, 0), ("", 0)])
-def test_the_client_counts_its_repetitions(word: str, count: int) -> None:
+@pytest.mark.parametrize(
+    ("word", "count"), [("2", 2), ("0", 0), ("-1", None), ("²", None), ("9" * 20, None), ("", None)]
+)
+def test_the_client_counts_its_repetitions(word: str, count: int | None) -> None:
     assert signs({"X-Stainless-Retry-Count": word}).retry_count == count
+
+
+@pytest.mark.parametrize(
+    ("headers", "count"),
+    [
+        ({"X-Retry-Count": "3"}, 3),
+        ({"amz-sdk-request": "attempt=1; max=3"}, 0),
+        ({"amz-sdk-request": "attempt=2; max=3"}, 1),
+        ({"amz-sdk-request": "ttl=20200101T000000Z"}, None),
+        ({"x-envoy-attempt-count": "2"}, 1),
+        ({"x-stainless-retry-count": "0", "x-envoy-attempt-count": "3"}, 2),
+        ({}, None),
+    ],
+)
+def test_clients_and_proxies_count_in_headers_of_their_own(headers: dict[str, str], count: int | None) -> None:
+    assert signs(headers).retry_count == count
+
+
+@pytest.mark.parametrize("name", ["Idempotency-Key", "X-Idempotency-Key", "amz-sdk-invocation-id"])
+def test_a_key_of_the_request_is_kept_for_comparing(name: str) -> None:
+    assert signs({name: "k1"}).request_key == "k1"
+    assert signs({name: "k" * 513}).request_key == ""
 
 
 @pytest.mark.invariants

@@ -253,6 +253,8 @@ def _fixed() -> st.SearchStrategy[Said]:
         ("status:broken,Recovered", lambda one: one.inspection.chain.status.value in ("broken", "recovered")),
         ("status:*o*", lambda one: "o" in one.inspection.chain.status.value),
         ("status:running", lambda _: False),
+        ("status:idle", lambda _: False),
+        ("-status:idle,running", lambda _: True),
         ("status:running,ok", lambda one: one.inspection.chain.status.value == "ok"),
         ("model:QWEN3", lambda one: model(one) == "qwen3"),
         ("model:*e*", lambda one: "e" in model(one)),

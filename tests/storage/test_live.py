@@ -23,7 +23,7 @@ from inspector.capture.events import (
 )
 from inspector.errors import StoreError
 from inspector.inspection import Inspection, inspect_trace
-from inspector.model import BodyState, Chunk, Generation, Outcome, Part, Role, Trace, Turn
+from inspector.model import BodyState, Chunk, Generation, Liveness, Outcome, Part, Role, Trace, Turn
 from inspector.model.arrivals import parts_of
 from storage import Store, StoreSink, open_store
 from storage.running import recovery
@@ -94,6 +94,69 @@ def test_a_session_ends_as_if_it_had_been_saved(
     assert store.stats().not_indexed == 1
     assert store.index_pending() == 1
     assert len(store.traces("weather code:J1 tool:get_weather")) == 1
+
+
+def states_of(store: Store) -> tuple[Liveness | None, list[int], list[int]]:
+    """The one trace's state, and how many traces each filter finds."""
+    (one,) = store.traces()
+    pulse = store.paging().pulse()
+    for state, ids in ((Liveness.RUNNING, pulse.running), (Liveness.IDLE, pulse.idle)):
+        assert ids == ({one.id} if one.liveness is state else set())
+        assert [found.id for found in store.traces(f"status:{state}")] == list(ids)
+        assert [found.id for found in store.traces(f"-status:{state}")] == ([] if ids else [one.id])
+    found = [len(store.traces(f"status:{words}")) for words in ("running", "idle", "running,idle")]
+    return one.liveness, found[:2], found[2:]
+
+
+RUNS, IDLES = (Liveness.RUNNING, [1, 0], [1]), (Liveness.IDLE, [0, 1], [1])
+
+
+def test_a_trace_is_idle_when_its_last_answer_ended_long_ago_and_runs_again(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("storage.live._EVERY_S", 1e6)
+    started, *turn, ended = events_of(replace(WHOLE, turns=WHOLE.turns[:1]))
+    now_s = time.time()
+    with monkeypatch.context() as clock:
+        clock.setattr(time, "time", lambda: now_s)
+        sink = StoreSink(store, idle_after_s=40)
+        for event in (started, turn[0]):
+            sink.accept(event)
+        sink.flush()
+        assert states_of(store) == RUNS
+        now_s += 55  # an answer is on its way, however long it takes
+        assert states_of(store) == RUNS
+        for event in turn[1:]:
+            sink.accept(event)
+        sink.flush()
+        assert states_of(store) == RUNS
+        now_s += 39.9
+        assert states_of(store) == RUNS
+        now_s += 0.2
+        assert states_of(store) == IDLES
+        sink.accept(TurnStarted("k", 2, Role.ASSISTANT))
+        sink.flush()
+        assert states_of(store) == RUNS
+        sink.accept(TurnEnded("k", 2, WHOLE.turns[1]))
+        sink.flush()
+        now_s += 50
+        assert states_of(store) == IDLES
+        sink.accept(ended)
+        sink.close()
+        assert states_of(store) == (None, [0, 0], [0])
+
+
+def test_a_trace_whose_recorder_gives_no_sign_of_life_is_neither_running_nor_idle(
+    store: Store, sink: StoreSink, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started, begun, *_ = events_of(WHOLE)
+    sink.accept(started)
+    sink.accept(begun)
+    sink.flush()
+    assert states_of(store) == RUNS
+    now_s = time.time()
+    monkeypatch.setattr(time, "time", lambda: now_s + 61)
+    assert states_of(store) == (None, [0, 0], [0])
 
 
 def test_a_running_trace_is_seen_and_grows(store: Store, sink: StoreSink) -> None:
@@ -222,7 +285,7 @@ def test_a_recorder_of_another_machine_is_dead_after_a_minute_of_silence(
     sink.flush()
     monkeypatch.setattr("socket.gethostname", lambda: "another")
     assert store.recover() == 0
-    monkeypatch.setattr(recovery, "_SILENT_S", -1.0)
+    monkeypatch.setattr(recovery, "SILENT_S", -1.0)
     assert store.recover() == 1
 
 
@@ -232,7 +295,7 @@ def test_an_idle_recorder_says_that_it_lives(store: Store, sink: StoreSink, monk
     monkeypatch.setattr("storage.live._BEAT_S", 0.0)
     time.sleep(0.05)
     sink.flush()
-    monkeypatch.setattr(recovery, "_SILENT_S", 0.045)
+    monkeypatch.setattr(recovery, "SILENT_S", 0.045)
     assert store.recover() == 0
 
 

@@ -84,8 +84,21 @@ def test_a_truncated_body_gives_what_it_held_and_says_so(encoding: str) -> None:
 def test_a_damaged_body_gives_what_came_before_the_damage(encoding: str) -> None:
     first, _ = flushed(encoding, b"data: 1\n\n", b"data: 2\n\n")
     body, fault = unpack(encoding, first, b"\xff" * 40, b"more")
+    assert (body, fault) == unpack(encoding, first + b"\xff" * 40 + b"more")
     assert body == b"data: 1\n\n"
     assert fault.startswith(f"The body's {encoding} data is damaged after 9 unpacked bytes: ")
+
+
+@pytest.mark.parametrize("encoding", PACK)
+def test_what_is_good_of_bytes_that_came_at_once_does_not_depend_on_how_they_came(encoding: str) -> None:
+    dice = Random(5)
+    for _ in range(150):
+        first, second = flushed(encoding, dice.randbytes(dice.randint(1, 40)).hex().encode(), b"data: 2\n\n" * 9)
+        body = bytearray(first + second)
+        at = dice.randrange(2, len(body))
+        body[at : at + dice.randint(0, 3)] = dice.randbytes(dice.randint(1, 30))
+        whole, at_once = bytes(body), unpack(encoding, bytes(body))
+        assert at_once == unpack(encoding, *(whole[n : n + 1] for n in range(len(whole))))
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "zstd"])

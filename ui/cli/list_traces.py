@@ -41,7 +41,7 @@ def list_traces(
     weaklink list 'duration:>2m tokens:>4k since:3d'
 
     \b
-    What it was    status (or running), model, source, format, name, id, session, prompt
+    What it was    status (or running, idle), model, source, format, name, id, session, prompt
     What it did    tool, arg, kind, calls, turns, tokens, reasoning
     What failed    code, severity, errors, warnings, step (at which it broke)
     How long       duration, first_token, gap, since, before
@@ -50,7 +50,8 @@ def list_traces(
     A comma is `or` between values, `*` stands for anything, numbers go with > >= < <= and units (2s, 500ms, 4k). An
     argument is named by its path, `$.to[0].city`, or by its name alone, with = != ~ (holds) > or <.
 
-    A trace that is still being recorded is listed as `running`. With --json, one line of JSON a trace.
+    A trace that is still being recorded is listed as `running`, and as `idle` when nothing came for long. With --json,
+    one line of JSON a trace.
     """  # noqa: D301  # Click wants the backspace itself
     expression = filter_of(words, expression)
     with open_store(where, create=False, busy_timeout_s=PATIENCE_S) as store:

@@ -14,7 +14,7 @@ from inspector.capture.proxy import BoundAddress, ProxyConfig, parse_upstream, r
 from inspector.capture.proxy.config import DEFAULT_PORT, TOKEN_PREFIX
 from inspector.capture.recorder import Recorder
 from inspector.errors import StoreError, WeaklinkError
-from storage import StoreSink, open_store
+from storage import IDLE_AFTER_S, StoreSink, open_store
 from ui.cli.options import color_option, database_option
 from ui.cli.paint import put, screen_width
 from ui.cli.record_lines import RequestLines
@@ -49,6 +49,14 @@ class RecordingError(WeaklinkError):
 )
 @click.option("--connect-timeout", default=30.0, show_default=True, metavar="S", help="Seconds to reach an upstream.")
 @click.option("--read-timeout", default=None, type=float, metavar="S", help="Seconds between two arrivals.  [none]")
+@click.option(
+    "--idle-after",
+    default=IDLE_AFTER_S,
+    show_default=True,
+    type=click.FloatRange(min=0),
+    metavar="S",
+    help="Seconds without an event after which a session is shown as idle.",
+)
 @click.option("--quiet", "-q", is_flag=True, help="No line per request.")
 @redaction_options
 @database_option
@@ -63,6 +71,7 @@ def record(
     token: str,
     connect_timeout: float,
     read_timeout: float | None,
+    idle_after: float,
     quiet: bool,
     no_redact: bool,
     no_content: bool,
@@ -86,7 +95,7 @@ def record(
     )
     sys.setswitchinterval(_SWITCH_S)
     with open_store(where) as store:
-        sink = StoreSink(store)
+        sink = StoreSink(store, idle_after_s=idle_after)
         lines = RequestLines(lambda line: _put([line], color=color), is_quiet=quiet)
         recorder = Recorder(sink, redactor=redacts, watch=lines)
         try:

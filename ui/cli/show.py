@@ -34,11 +34,11 @@ def show(named: str, where: str | None, *, full: bool, as_json: bool, color: str
     with open_store(where, create=False, busy_timeout_s=PATIENCE_S) as store:
         end_broken_off(store)
         summary = store.summary(link.trace)
-        number, running = summary.id, summary.running
+        number, liveness = summary.id, summary.liveness
         trace, inspection = store.inspected(number)
-        open_turns = open_turns_of(store.open_turns(number), trace, inspection) if running else ()
+        open_turns = open_turns_of(store.open_turns(number), trace, inspection) if summary.open_turns else ()
     if as_json:
-        value = trace_object(number, trace, inspection, running=running, open_turns=open_turns)
+        value = trace_object(number, trace, inspection, liveness=liveness, open_turns=open_turns)
         sys.stdout.write(write_json(value) + "\n")
     else:
         only = link.turns(inspection.chain.steps, len(trace.turns))
@@ -52,7 +52,7 @@ def show(named: str, where: str | None, *, full: bool, as_json: bool, color: str
             id=number,
             width=screen_width(),
             full=full,
-            running=running,
+            liveness=liveness,
             open_turns=open_turns,
             only=only,
         )

@@ -17,7 +17,7 @@ def end_broken_off(store: Store) -> None:
     try:
         store.recover()
     except StoreError as error:
-        say(f"what a killed recorder left behind is shown as running, since it could not be ended: {error}")
+        say(f"what a killed recorder left behind is shown as far as it was read, since it could not be ended: {error}")
 
 
 def fill_text_index(store: Store) -> None:

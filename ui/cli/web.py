@@ -5,9 +5,10 @@ import sys
 
 import click
 
+from inspector.host_header import is_loopback
 from storage import open_store
 from ui.cli.options import database_option
-from ui.web.access import Access, is_loopback, links
+from ui.web.access import Access, links
 from ui.web.terminal import visible_output
 
 _RANDOM = "random"
@@ -33,4 +34,4 @@ def web(where: str | None, *, port: int, host: str, token: str, names: tuple[str
 
         for address in links(access):
             sys.stderr.write(f"weaklink: the dashboard is at {address} (Ctrl-C ends it)\n")
-        serve(access, where, is_local=is_loopback(host))
+        serve(access, where, is_local=is_loopback(host.strip("[]")))

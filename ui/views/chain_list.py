@@ -8,8 +8,7 @@ from storage import TraceSummary
 from ui.views.amounts import short_count, short_duration, short_time
 from ui.views.palette import Style
 from ui.views.run import Line, Run, clipped, padded, right_aligned
-from ui.views.status import RUNNING, status_run
-from ui.views.trace_list import break_words, trace_title
+from ui.views.trace_list import break_words, summary_status, trace_title
 from ui.views.visible import visible_runs
 
 MARKED, NOTED = Run("●", Style.KEY), Run("✎", Style.KEY)
@@ -86,8 +85,7 @@ def missing_row(width: int, why: str) -> Line:
 
 
 def _glyph(summary: TraceSummary) -> Run:
-    outcome = summary.broken.outcome if summary.broken else None
-    run = RUNNING if summary.running else status_run(Status(summary.status), outcome)
+    run = summary_status(summary)
     return Run(run.text[0], run.style)
 
 
@@ -115,7 +113,7 @@ def _text(text: str) -> Line:
 def _ending(summary: TraceSummary) -> Line:
     if summary.broken is not None:
         return break_words(summary.broken)
-    if summary.status is Status.ABORTED and summary.abort_reason and not summary.running:
+    if summary.status is Status.ABORTED and summary.abort_reason and not summary.is_open:
         return (Run("aborted: ", Style.DIM), *_text(summary.abort_reason))
     return (Run("-", Style.DIM),)
 

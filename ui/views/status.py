@@ -3,6 +3,7 @@
 from types import MappingProxyType
 
 from inspector.chain.steps import Recovery, Status, Step, StepOutcome
+from inspector.model import Liveness
 from ui.views.palette import Style
 from ui.views.run import Run
 
@@ -35,8 +36,9 @@ _RECOVERY = MappingProxyType(
 _FAULTY_BUT_READABLE = (StepOutcome.INVALID, StepOutcome.UNKNOWN_TOOL)
 
 
-RUNNING = Run("▸ running", Style.INFO)
+LIVENESS = MappingProxyType({Liveness.RUNNING: Run("▸ running", Style.INFO), Liveness.IDLE: Run("▹ idle", Style.DIM)})
 """In the place of a status while a trace is still being recorded."""
+RUNNING = LIVENESS[Liveness.RUNNING]
 
 
 def status_run(status: Status, outcome: StepOutcome | None = None) -> Run:

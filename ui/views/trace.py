@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from inspector.chain.steps import Status
 from inspector.diagnostics import Diagnostic
 from inspector.inspection import Inspection, PartInspection
-from inspector.model import BodyState, Role, Trace, Turn
+from inspector.model import BodyState, Liveness, Role, Trace, Turn
 from inspector.rules.rule import Severity
 from ui.views.break_story import break_lines
 from ui.views.chain import chain_lines, ending
@@ -16,7 +16,7 @@ from ui.views.minimap import minimap
 from ui.views.open_turn import OpenTurn, open_turn_lines
 from ui.views.palette import Style
 from ui.views.run import Line, Run, clipped
-from ui.views.status import RUNNING, status_run
+from ui.views.status import LIVENESS, status_run
 from ui.views.step_places import StepPlaces
 from ui.views.turn import turn_lines
 from ui.views.visible import visible_line
@@ -33,7 +33,7 @@ def trace_lines(
     id: int,
     width: int,
     full: bool = False,
-    running: bool = False,
+    liveness: Liveness | None = None,
     open_turns: Sequence[OpenTurn] = (),
     only: Collection[int] = (),
 ) -> Iterator[Line]:
@@ -41,7 +41,7 @@ def trace_lines(
 
     Where `only` names turns, no others are shown.
     """
-    yield from trace_head(trace, inspection, id=id, width=width, running=running)
+    yield from trace_head(trace, inspection, id=id, width=width, liveness=liveness)
     parts: dict[int, list[PartInspection]] = {}
     for part in inspection.parts:
         parts.setdefault(part.turn, []).append(part)
@@ -67,15 +67,17 @@ def trace_lines(
         yield from break_lines(trace, inspection, width)
 
 
-def trace_head(trace: Trace, inspection: Inspection, *, id: int, width: int, running: bool = False) -> Iterator[Line]:
-    """What a trace is, where it comes from and how it ended, or has come to if it is `running`, before its turns."""
+def trace_head(
+    trace: Trace, inspection: Inspection, *, id: int, width: int, liveness: Liveness | None = None
+) -> Iterator[Line]:
+    """What a trace is, where it comes from and how it ended, or has come to while it is recorded, before its turns."""
     yield clipped((Run(f"trace {id}", Style.STRONG), Run(f"  {visible_line(title_of(trace)[:_LONGEST])}")), width)
     for name, said in trace_facts(trace, inspection):
         yield from _fact(name, (Run(folded_middle(said, _LONGEST)),), width)
     chain = inspection.chain
     status = status_run(chain.status, chain.broken.outcome if chain.broken else None)
     counts = fault_counts(inspection)
-    so_far = (RUNNING, Run(", so far ")) if running else ()
+    so_far = (LIVENESS[liveness], Run(", so far ")) if liveness is not None else ()
     said = _ended_unseen(trace) if chain.status is Status.OK else ""
     ended = (*so_far, status, Run(f" {said or ending(chain)}".rstrip()), Run(f" · {counts}" if counts else ""))
     yield from _fact("status", ended, width)
@@ -119,6 +121,8 @@ def trace_facts(trace: Trace, inspection: Inspection, model: str | None = None) 
     yield "source", ", ".join(word for word in (came.source, where) if word) or "unknown"
     if trace.external_ids:
         yield "ids", ", ".join(f"{id.name}={id.value}" for id in trace.external_ids)
+    if trace.parent is not None:
+        yield "parent", f"{trace.parent.why.value} of {trace.parent.external_id.name}={trace.parent.external_id.value}"
     if trace.started is not None:
         yield "started", _moment(trace.started.at_s)
     if trace.outcome is not None:

@@ -7,7 +7,7 @@ from itertools import groupby
 from inspector.chain.steps import Break, Chain, Step
 from inspector.diagnostics import Diagnostic, Location
 from inspector.inspection import Inspection, PartInspection
-from inspector.model import Generation, Instant, Json, Trace, Turn
+from inspector.model import Generation, Instant, Json, Liveness, ParentTrace, Trace, Turn
 from inspector.model.columns import Entries
 from inspector.rules.rule import Severity
 from inspector.text import LineIndex
@@ -20,7 +20,7 @@ from ui.views.trace import model_of
 def summary_object(summary: TraceSummary) -> JsonObject:
     """A trace as `weaklink list --json` prints it; every key is always there.
 
-    `started_at` is ISO 8601 in UTC. While the trace is `running`, all else is what it has come to.
+    `started_at` is ISO 8601 in UTC. While the trace is `running` or `idle`, all else is what it has come to.
     """
     return {
         "id": summary.id,
@@ -40,8 +40,10 @@ def summary_object(summary: TraceSummary) -> JsonObject:
         "break": _break_object(summary.broken),
         "marked": summary.marked,
         "note": summary.note,
-        "running": summary.running,
+        "running": summary.liveness is Liveness.RUNNING,
+        "idle": summary.liveness is Liveness.IDLE,
         "open_turns": summary.open_turns,
+        "parent": _parent_object(summary.parent),
     }
 
 
@@ -50,7 +52,7 @@ def trace_object(
     trace: Trace,
     inspection: Inspection,
     *,
-    running: bool = False,
+    liveness: Liveness | None = None,
     open_turns: Sequence[OpenTurn] = (),
 ) -> JsonObject:
     """A whole trace: what `list` says of it, its turns with texts, spans and calls, its chain, its diagnostics.
@@ -78,7 +80,9 @@ def trace_object(
         "turns": _turn_objects(trace, inspection),
         "chain": _chain_objects(chain),
         "diagnostics": _diagnostic_objects(trace, inspection.diagnostics),
-        "running": running,
+        "running": liveness is Liveness.RUNNING,
+        "idle": liveness is Liveness.IDLE,
+        "parent": _parent_object(trace.parent),
         "open_turns": [_turn_object(one.turn, one.number, list(one.parts)) for one in open_turns],
     }
 
@@ -122,6 +126,12 @@ def moment(at_s: float | None) -> str | None:
         return datetime.fromtimestamp(at_s, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     except (OverflowError, ValueError, OSError):
         return None
+
+
+def _parent_object(parent: ParentTrace | None) -> JsonObject | None:
+    if parent is None:
+        return None
+    return {"name": parent.external_id.name, "id": parent.external_id.value, "why": parent.why.value}
 
 
 def _break_object(broken: Break | None) -> JsonObject | None:

@@ -10,7 +10,7 @@ from ui.views.call import UNNAMED
 from ui.views.external_ids import PLACES
 from ui.views.palette import Style
 from ui.views.run import Line, Run, clipped, padded, right_aligned, width_of
-from ui.views.status import RUNNING, status_run
+from ui.views.status import LIVENESS, status_run
 from ui.views.visible import visible_line
 
 _ROOMY = 110
@@ -39,6 +39,13 @@ def trace_title(summary: TraceSummary) -> str:
     return summary.name or next(telling, "") or f"{file} {summary.record}".strip() or f"trace {summary.id}"
 
 
+def summary_status(summary: TraceSummary) -> Run:
+    """How a trace ended, or what it does while it is recorded."""
+    if summary.liveness is not None:
+        return LIVENESS[summary.liveness]
+    return status_run(Status(summary.status), summary.broken.outcome if summary.broken else None)
+
+
 def break_words(broken: Break) -> Line:
     """A break in short: `#2 J104 trailing-comma`."""
     what = broken.outcome.value
@@ -59,9 +66,8 @@ def _columns(width: int, *, with_map: bool) -> tuple[str, ...]:
 
 
 def _cells(summary: TraceSummary, minimap: Line) -> dict[str, Line]:
-    outcome = summary.broken.outcome if summary.broken else None
     return {
-        "status": (RUNNING if summary.running else status_run(Status(summary.status), outcome),),
+        "status": (summary_status(summary),),
         "id": (Run(str(summary.id), Style.STRONG),),
         "name": (Run(visible_line(trace_title(summary))),),
         "model": (Run(visible_line(summary.model or "-")),),

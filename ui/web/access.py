@@ -1,6 +1,5 @@
 """Who may talk to the dashboard: which hosts it answers to, which origins its socket takes, and the token."""
 
-import ipaddress
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,6 +7,7 @@ from hmac import compare_digest
 from urllib.parse import urlsplit
 
 from inspector.errors import WeaklinkError
+from inspector.host_header import address_of, host_name, is_loopback
 
 _TOKEN = re.compile(r"[A-Za-z0-9._~-]+")
 
@@ -29,7 +29,7 @@ class Access:
     def __post_init__(self) -> None:
         if self.token and not _TOKEN.fullmatch(self.token):
             raise WeaklinkError("a token is made of letters, digits and `-._~`, so that it fits into an address")
-        if not is_loopback(self.host) and not self.token:
+        if not is_loopback(self.host.strip("[]")) and not self.token:
             raise WeaklinkError(
                 f"`--host {self.host}` can be reached from other machines, and then the dashboard needs a token: "
                 "say `--token WORD`, or leave `--host` away."
@@ -37,8 +37,8 @@ class Access:
 
     def answers_to(self, host: str) -> bool:
         """Whether a request with this Host header is meant for us: an address, `localhost`, or one of our names."""
-        name = _name(host)
-        return name is not None and (name in ("localhost", *self.names) or _is_address(name))
+        name = host_name(host)
+        return name is not None and (name in ("localhost", *self.names) or address_of(name) is not None)
 
     def takes_origin(self, origin: str, host: str) -> bool:
         """Whether a page of this Origin may open the socket of this Host: it must be our own page."""
@@ -47,32 +47,6 @@ class Access:
     def is_token(self, word: str) -> bool:
         """Whether the word is the token, compared in constant time."""
         return compare_digest(word.encode(errors="surrogatepass"), self.token.encode(errors="surrogatepass"))
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach an address."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
-
-
-def _name(host: str) -> str | None:
-    """The name in a Host header, without its port."""
-    try:
-        return urlsplit(f"//{host}").hostname
-    except ValueError:
-        return None
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True
 
 
 def links(access: Access) -> Sequence[str]:

@@ -24,7 +24,7 @@ def minimaps(traces: Iterable[TraceSummary]) -> dict[int, Line]:
     for one in traces:
         room -= min(one.characters, _LONGEST)
         if one.characters <= _LONGEST and room > 0:
-            found[one.id] = _made(current().where, one.id, f"{one.turns}.{one.characters}.{one.status}.{one.running}")
+            found[one.id] = _made(current().where, one.id, f"{one.turns}.{one.characters}.{one.status}.{one.is_open}")
     return found
 
 

@@ -40,7 +40,7 @@ class Desk:
     def look(self) -> None:
         """See whether the database has changed."""
         pulse = self.counter.store.paging().pulse()
-        version = f"{pulse.newest_id}.{len(pulse.running)}"
+        version = f"{pulse.newest_id}.{len(pulse.running)}.{len(pulse.idle)}"
         if version != self.version:
             self.version, self.changed_s = version, monotonic()
 

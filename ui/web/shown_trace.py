@@ -39,9 +39,9 @@ class ShownTrace:
 def shown_trace(id_: int | str) -> ShownTrace:
     """The trace of that id, as it is now. StoreError where there is none."""
     summary = store().summary(id_)
-    version = f"{summary.id}.{summary.turns}.{summary.characters}.{summary.status}.{summary.running}"
+    version = f"{summary.id}.{summary.turns}.{summary.characters}.{summary.status}.{summary.liveness}"
     dissection = _read(current().where, summary.id, version)
-    begun = store().open_turns(summary.id) if summary.running else {}
+    begun = store().open_turns(summary.id) if summary.open_turns else {}
     if begun:
         version += f".{sum(len(part.text) for turn in begun.values() for part in turn.parts)}"
         dissection = Dissection(*continued(dissection.trace, dissection.inspection, begun))

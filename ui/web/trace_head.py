@@ -7,7 +7,7 @@ from ui.views.dissect.side import SideLine
 from ui.views.dissect.verdict import landing
 from ui.views.palette import Style
 from ui.views.run import Run
-from ui.views.status import RUNNING, status_run
+from ui.views.status import LIVENESS, status_run
 from ui.views.trace import fault_counts
 from ui.views.visible import visible_line
 from ui.views.wording import counted, quoted
@@ -30,7 +30,8 @@ def verdict_line(shown: ShownTrace) -> Location | None:
     """Draw how the trace ended, in a sentence that leads to the characters; the place, when it was clicked."""
     chain, model = shown.inspection.chain, shown.summary.model
     broken = chain.broken
-    status = RUNNING if shown.summary.running else status_run(chain.status, broken.outcome if broken else None)
+    state = shown.summary.liveness
+    status = LIVENESS[state] if state else status_run(chain.status, broken.outcome if broken else None)
     facts = [
         *([visible_line(model)[:_LONGEST]] if model else []),
         counted(len(shown.trace.turns), "turn"),

@@ -3,13 +3,11 @@
 import time
 from collections.abc import Sequence
 
-from inspector.chain.steps import Status
 from storage import TraceSummary
 from ui.views.amounts import short_count, short_duration, short_time
 from ui.views.palette import Style
 from ui.views.run import Line, Run
-from ui.views.status import RUNNING, status_run
-from ui.views.trace_list import break_words, trace_title
+from ui.views.trace_list import break_words, summary_status, trace_title
 from ui.views.visible import visible_line
 from ui.web.components import Column, Room, Row
 from ui.web.minimaps import minimaps
@@ -51,8 +49,8 @@ def trace_row(one: TraceSummary, minimap: Line = ()) -> Row:
 
 
 def status_of(one: TraceSummary) -> Run:
-    """How a trace ended, or that it is running."""
-    return RUNNING if one.running else status_run(Status(one.status), one.broken.outcome if one.broken else None)
+    """How a trace ended, or that it is running or idle."""
+    return summary_status(one)
 
 
 def title_of(one: TraceSummary) -> str:

@@ -24,7 +24,7 @@ def place_of(shown: ShownTrace, key: str) -> Location | None:
     turn, start, end = asked_number("turn"), asked_number("start"), asked_number("end")
     if turn and start is not None and end is not None and start <= end:
         return Location(turn, asked("part") or "text", Range(start, end))
-    if shown.summary.running or _told(key).get("grew"):
+    if shown.summary.is_open or _told(key).get("grew"):
         _told(key)["grew"] = True
         return None
     return landing(shown.inspection)

@@ -7,8 +7,9 @@ the page's own, and then read the answers; but it cannot choose the Host header 
 import hmac
 from dataclasses import dataclass
 
-from inspector.capture.proxy.config import TOKEN_PREFIX, ProxyConfig, is_loopback
+from inspector.capture.proxy.config import TOKEN_PREFIX, ProxyConfig
 from inspector.capture.proxy.refusal import Refusal
+from inspector.host_header import host_name, is_loopback
 
 TOKEN_HEADER = "X-Weaklink-Token"  # a header's name, no secret
 
@@ -35,13 +36,10 @@ class Gate:
 
     def _is_known(self, host: str | None) -> bool:
         """A request of HTTP/1.0 may name no host, and no browser sends one."""
-        return host is None or is_loopback(_without_port(host))
-
-
-def _without_port(host: str) -> str:
-    if host.startswith("["):
-        return host.partition("]")[0].lstrip("[")
-    return host.partition(":")[0]
+        if host is None:
+            return True
+        name = host_name(host)
+        return name is not None and is_loopback(name)
 
 
 _NO_TOKEN = Refusal(

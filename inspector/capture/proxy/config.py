@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from ipaddress import ip_address
 from urllib.parse import SplitResult, urlsplit
 
 from inspector.errors import WeaklinkError
+from inspector.host_header import is_loopback
 
 DEFAULT_PORT = 8788
 OWN_PREFIX = "/weaklink"
@@ -44,17 +44,6 @@ def parse_upstream(text: str) -> Upstream:
     return Upstream(_prefix(prefix), _address(url))
 
 
-def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches a server that listens at `host`: a loopback address, or a name for one."""
-    bare = host.rstrip(".").lower()
-    if bare == "localhost" or bare.endswith(".localhost"):
-        return True
-    try:
-        return ip_address(bare.strip("[]")).is_loopback
-    except ValueError:
-        return False
-
-
 @dataclass(frozen=True, slots=True)
 class ProxyConfig:
     """A proxy, complete. `port` 0 takes any free one; `token` may be empty on loopback only.
@@ -85,7 +74,7 @@ class ProxyConfig:
             raise ProxyConfigError(
                 f"Two upstreams stand at `{prefix or '/'}`; give one of them a prefix of its own, as in `/other=https://...`."
             )
-        if not self.token and not is_loopback(self.host):
+        if not self.token and not is_loopback(_bare(self.host)):
             raise ProxyConfigError(
                 f"`{self.host}` can be reached from other machines, so the proxy needs a token that its clients must "
                 "name; set one, or listen on `127.0.0.1`."
@@ -97,6 +86,10 @@ class ProxyConfig:
         """The upstream with the longest prefix that takes a raw path; None where none does."""
         takers = [upstream for upstream in self.upstreams if upstream.takes(path)]
         return max(takers, key=lambda upstream: len(upstream.prefix), default=None)
+
+
+def _bare(host: str) -> str:
+    return host.lower().removesuffix(".").strip("[]")
 
 
 def _prefix(text: str) -> str:

@@ -21,6 +21,7 @@ from inspector.capture.proxy import refusal
 from inspector.capture.proxy.config import ProxyConfig, Upstream
 from inspector.capture.proxy.heads import decoded, forwarded
 from inspector.capture.proxy.passing_on import PassedOn
+from inspector.capture.proxy.raw_request import is_utf8
 from inspector.capture.proxy.refusal import Refusal
 from inspector.capture.proxy.unread_end import told_of_its_end, unclean_end
 from inspector.sessions.exchange import ExchangeEnd, ExchangeObserver, Headers
@@ -56,12 +57,14 @@ class Forwarding:
             raise
 
     async def _ask(self) -> aiohttp.ClientResponse | Exception:
+        headers = forwarded(self.headers)
+        empty = None if is_utf8(tuple(headers)) else b""  # see `RawRequest`
         try:
             return await self.session.request(
                 self.request.method,
                 URL(self.upstream.url + self.target, encoded=True),
-                headers=forwarded(self.headers),
-                data=self._body() if self.request.body_exists else None,
+                headers=headers,
+                data=self._body() if self.request.body_exists else empty,
                 allow_redirects=False,
             )
         except (aiohttp.ClientError, OSError) as exc:

@@ -15,10 +15,13 @@ from aiohttp import web
 from inspector.capture.clock import Clock
 from inspector.capture.proxy import refusal
 from inspector.capture.proxy.access import TOKEN_HEADER, Gate
-from inspector.capture.proxy.config import OWN_PREFIX, ProxyConfig, ProxyConfigError, is_loopback
+from inspector.capture.proxy.config import OWN_PREFIX, ProxyConfig, ProxyConfigError
 from inspector.capture.proxy.forwarding import Forwarding
+from inspector.capture.proxy.head_first import HeadFirstConnector
 from inspector.capture.proxy.heads import decoded, told
+from inspector.capture.proxy.raw_request import RawRequest
 from inspector.capture.proxy.refusal import Refusal
+from inspector.host_header import is_loopback
 from inspector.sessions.exchange import Observes, RequestHead
 from inspector.version import __version__
 
@@ -122,10 +125,11 @@ async def run_proxy(
 
 def _session(config: ProxyConfig) -> aiohttp.ClientSession:
     return aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(limit=0, limit_per_host=0, keepalive_timeout=_KEPT_FOR_S),
+        connector=HeadFirstConnector(keepalive_timeout=_KEPT_FOR_S),
         timeout=aiohttp.ClientTimeout(total=None, connect=config.connect_timeout_s, sock_read=config.read_timeout_s),
         cookie_jar=aiohttp.DummyCookieJar(),
         auto_decompress=False,
+        request_class=RawRequest,
         skip_auto_headers=_NO_AUTO_HEADERS,
         max_line_size=config.max_header_bytes,
         max_field_size=config.max_header_bytes,
@@ -161,7 +165,9 @@ class _Proxy:
         if not request.raw_path.startswith("/") or request.method == "CONNECT":
             return refusal.NOT_A_PATH.response(closes=True)
         headers = request.headers
-        path = self._gate.enter(request.raw_path, token=headers.get(TOKEN_HEADER), host=headers.get("Host"))
+        hosts = headers.getall("Host", [])
+        host = ", ".join(hosts) if hosts else None  # several are none that could be known
+        path = self._gate.enter(request.raw_path, token=headers.get(TOKEN_HEADER), host=host)
         if isinstance(path, Refusal):
             return path.response(closes=True)
         bare = path.partition("?")[0]

@@ -4,13 +4,14 @@ import json
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from inspector.capture.events import ChunksArrived, TraceEnded, TraceStarted, TurnStarted
-from inspector.model import Chunk, Role
+from inspector.model import Chunk, ExternalId, ParentTrace, ParentWhy, Role
 from storage import StoreSink, open_store
-from tests.storage.samples import BAD_CALL, GOOD_CALL, trace
+from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 from tests.ui.conftest import ROOT, Run
 
 
@@ -47,6 +48,37 @@ def test_a_trace_is_running_until_it_ends(weaklink: Run, tmp_path: Path) -> None
     assert "✖ broken" in weaklink("list", "--db", "t.db").stdout.decode()
     assert "running" not in _shown(weaklink)
     assert json.loads(_shown(weaklink, "--json"))["running"] is False
+
+
+def test_a_trace_is_idle_when_nothing_came_for_long_and_runs_again_with_its_next_turn(
+    weaklink: Run, tmp_path: Path
+) -> None:
+    sink = StoreSink(str(tmp_path / "t.db"), idle_after_s=0)
+    sink.accept(TraceStarted("k", trace("a", GOOD_CALL)))
+    sink.flush()
+    found = _listed(weaklink, "--filter", "status:idle")
+    assert (found["running"], found["idle"], found["status"]) == (False, True, "ok")
+    assert weaklink("list", "--db", "t.db", "--filter", "status:running").stdout == b""
+    assert "▹ idle" in weaklink("list", "--db", "t.db").stdout.decode()
+    assert "▹ idle, so far ✔ ok" in _shown(weaklink)
+    assert json.loads(_shown(weaklink, "--json"))["idle"] is True
+    sink.accept(TurnStarted("k", 3, Role.ASSISTANT))
+    sink.flush()
+    found = _listed(weaklink, "--filter", "status:running")
+    assert (found["running"], found["idle"]) == (True, False)
+    assert weaklink("list", "--db", "t.db", "--filter", "status:idle").stdout == b""
+    sink.close()
+    assert "idle" not in _shown(weaklink)
+
+
+def test_the_trace_that_one_is_related_to_is_listed_and_shown(weaklink: Run, tmp_path: Path) -> None:
+    parent = ParentTrace(ExternalId("recording", "f00"), ParentWhy.SIBLING)
+    with open_store(tmp_path / "t.db") as store:
+        store.save(inspected(replace(trace("a", GOOD_CALL), parent=parent)))
+    said = {"name": "recording", "id": "f00", "why": "sibling"}
+    assert _listed(weaklink)["parent"] == said
+    assert json.loads(_shown(weaklink, "--json"))["parent"] == said
+    assert "  parent   sibling of recording=f00" in _shown(weaklink)
 
 
 def test_an_open_turn_is_shown_as_far_as_it_came(weaklink: Run, tmp_path: Path) -> None:
@@ -103,6 +135,6 @@ def test_a_database_that_another_program_holds_is_listed_all_the_same(weaklink: 
         connection.exec_driver_sql("COMMIT")
         connection.exec_driver_sql("BEGIN IMMEDIATE")
         done = weaklink("list", "--db", "t.db", "--json")
-    assert (done.returncode, json.loads(done.stdout)["running"]) == (0, True)
-    assert done.stderr.startswith(b"weaklink: what a killed recorder left behind is shown as running")
+    assert (done.returncode, json.loads(done.stdout)["open_turns"]) == (0, 1)
+    assert done.stderr.startswith(b"weaklink: what a killed recorder left behind is shown as far as it was read")
     assert done.stderr.count(b"\n") == 1

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from inspector.errors import WeaklinkError
+from tests.host_headers import NO_HOST, ODD_ADDRESSES, OF_OTHERS, OF_THIS_MACHINE
 from ui.web.access import Access, links
 from ui.web.guard import Guard
 from ui.web.policy import index_page, security_headers
@@ -68,6 +69,18 @@ def test_addresses_and_localhost_are_answered_with_our_policy_in_place_of_anothe
 @pytest.mark.parametrize("path", ["/", "/_stcore/health", "/static/x.js", "/_stcore/upload_file/1/2"])
 def test_a_name_that_is_not_ours_is_refused_on_every_path(host: str, path: str) -> None:
     assert _status(_asked(_LOCAL, ("host", host), path=path, raw_path=path.encode())) == 421
+
+
+@pytest.mark.parametrize(
+    "host", [one for one in (*NO_HOST, *ODD_ADDRESSES, *OF_OTHERS) if max(one, default="") <= "\xff"]
+)
+def test_a_host_that_is_none_or_anothers_is_refused(host: str) -> None:
+    assert _status(_asked(_LOCAL, ("host", host))) == 421
+
+
+@pytest.mark.parametrize("host", [one for one in OF_THIS_MACHINE if "weaklink" not in one])
+def test_every_way_to_write_this_machines_address_is_answered(host: str) -> None:
+    assert _status(_asked(_LOCAL, ("host", host))) == 200
 
 
 def test_two_host_headers_are_none() -> None:

@@ -116,7 +116,7 @@ class ChainList(LineView, inherit_bindings=False):
             self._cursor += new
             self.renew()
             self.scroll_to(y=self.scroll_offset.y + new, animate=False)
-        for page in self.pages.running_pages() - {0}:
+        for page in self.pages.open_pages() - {0}:
             await self._read(page)
         self.renew()
         self.post_message(self.Known())

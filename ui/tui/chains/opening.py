@@ -49,7 +49,7 @@ class OpeningChains(WatchedChains):
         """Watch the chain while it is being recorded; where it has ended, the newest that is."""
         current = self.chains.current
         if self.doors.live is not None:
-            self.doors.live(current.id if current is not None and current.running else None)
+            self.doors.live(current.id if current is not None and current.is_open else None)
 
     def action_rules(self) -> None:
         """List the rules."""

@@ -111,9 +111,9 @@ class Pages:
         """The line of a trace, as far as it is in memory."""
         return next((index for index, row in self.known() if row.summary.id == id), None)
 
-    def running_pages(self) -> set[int]:
-        """The pages in memory that hold a running trace."""
-        return {page for page, rows in self._kept.items() if any(row.summary.running for row in rows)}
+    def open_pages(self) -> set[int]:
+        """The pages in memory that hold a trace which is being recorded."""
+        return {page for page, rows in self._kept.items() if any(row.summary.is_open for row in rows)}
 
     def refresh_head(self, head: list[Row]) -> int:
         """Take the newest rows as they are now; how many of them are new. Those that were fresh grow with it."""

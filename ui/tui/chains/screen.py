@@ -259,7 +259,7 @@ class ChainsScreen(OpeningChains):
     def _look(self) -> None:
         current = self.chains.current
         self.query_one(ChainDetail).look_at(current, self.chains.wanted)
-        self.query_one(KeyFooter).besides = _OF_RUNNING if current is not None and current.running else frozenset()
+        self.query_one(KeyFooter).besides = _OF_RUNNING if current is not None and current.is_open else frozenset()
 
     def say_all(self) -> None:
         """Say everything that the lines above the list say."""
@@ -268,7 +268,7 @@ class ChainsScreen(OpeningChains):
         problem = sentence(self.problem, self._access.name) if self.problem and pages.count else ""
         right = (*shown_of(pages, wanted, self.counts, self.order), *self.mood())
         self.query_one(StatusLine).said = Said(("weaklink", self._place, "chains"), about, right, problem)
-        spots = status_spots(self.counts, len(self.pulse.running), wanted)
+        spots = status_spots(self.counts, self.pulse, wanted)
         self.query_one("#statuses", LineBar).offer(spots)
         columns = chain_columns(max(self.size.width - 1, 10))
         self.query_one("#head", LineBar).say([columns.head(COLUMN_OF[self.order])])

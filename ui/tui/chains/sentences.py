@@ -7,7 +7,8 @@ from types import MappingProxyType
 
 from inspector.chain.steps import Status
 from inspector.errors import WeaklinkError
-from storage import NoDatabaseYetError, Order, TraceSummary
+from inspector.model import Liveness
+from storage import NoDatabaseYetError, Order, Pulse, TraceSummary
 from ui.tui.chains.pages import Pages
 from ui.tui.dialogs import Choice, copied
 from ui.tui.line_bar import Spot
@@ -15,7 +16,7 @@ from ui.tui.store_access import sentence
 from ui.views.links import Link
 from ui.views.palette import Style
 from ui.views.run import Line, Run
-from ui.views.status import RUNNING, status_run
+from ui.views.status import LIVENESS, status_run
 from ui.views.trace_list import trace_title
 from ui.views.visible import visible_line
 from ui.views.wording import quoted, wrapped
@@ -23,7 +24,7 @@ from ui.views.wording import quoted, wrapped
 _MOST_IDS = 8
 
 
-def status_spots(counts: Mapping[str, int], running: int, wanted: str) -> list[Spot]:
+def status_spots(counts: Mapping[str, int], pulse: Pulse, wanted: str) -> list[Spot]:
     """How many chains ended in each status; each can be clicked, and that of the filter stands in brackets."""
     spots = []
     for status in Status:
@@ -34,8 +35,10 @@ def status_spots(counts: Mapping[str, int], running: int, wanted: str) -> list[S
             if f"status:{status.value}" in wanted.split():
                 line = (Run("[", Style.STRONG), *line, Run("]", Style.STRONG))
             spots.append(Spot(f"status:{status.value}", line))
-    if running:
-        spots.append(Spot("", (Run(f"{RUNNING.text[0]} {running:,} running", RUNNING.style),)))
+    for state, ids in ((Liveness.RUNNING, pulse.running), (Liveness.IDLE, pulse.idle)):
+        if ids:
+            run = LIVENESS[state]
+            spots.append(Spot("", (Run(f"{run.text[0]} {len(ids):,} {state.value}", run.style),)))
     return spots
 
 

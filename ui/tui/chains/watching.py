@@ -71,7 +71,7 @@ class WatchedChains(ChainDeeds):
             elif self._paused:
                 self._waiting = max(pulse.newest_id - self.pulse.newest_id, 0)
                 self.say_all()
-            elif pulse != self.pulse or pulse.running:
+            elif pulse != self.pulse or pulse.open:
                 await self._changed(pulse)
             if not self._paused and self.problem is None:
                 await self._count(pulse)
@@ -84,7 +84,7 @@ class WatchedChains(ChainDeeds):
         """Take what is new at the top; where more came than stands there, read the list anew."""
         came = pulse.newest_id - self.pulse.newest_id
         self.pulse = pulse
-        self.short_turns = await self._access.ask(lambda store: store.paging().short_turns()) if pulse.running else 0
+        self.short_turns = await self._access.ask(lambda store: store.paging().short_turns()) if pulse.open else 0
         if self.order is not Order.TIME:
             return  # a list that is not by time is as it was when it was sorted
         new = await self.chains.refresh_head(stay_on_newest=self._follows)
@@ -103,7 +103,7 @@ class WatchedChains(ChainDeeds):
             return
         counts = await self._access.ask(lambda store: store.paging().status_counts())
         changed, fewer = counts != self.counts, sum(counts.values()) < sum(self.counts.values())
-        moves = self._follows and (changed or pulse.running) and (self.wanted or self.order is not Order.TIME)
+        moves = self._follows and (changed or pulse.open) and (self.wanted or self.order is not Order.TIME)
         self.counts = counts
         if fewer or moves:
             self.load(self.wanted, keep=None if self._follows else self.chains.current)

@@ -179,7 +179,7 @@ class TraceMoves(StreamSwitches):
             return
         place, dissection = self._place, found.dissection
         title = f"{found.id} {visible_line(trace_title(found.summary))}"
-        about = trace_line(dissection, place, running=found.summary.running)
+        about = trace_line(dissection, place, found.summary.liveness)
         turns, steps = len(dissection.trace.turns), len(dissection.inspection.chain.steps)
         right = [Run("F following  ", Style.INFO)] if self._follows else []
         if place is not None:

@@ -58,8 +58,8 @@ def opened(store: Store, *, id: int) -> Opened:
     summary = store.summary(id)
     trace, inspection = store.inspected(id, in_columns=True)
     marks = store.marks([id]).get(id, ())
-    begun = store.open_turns(id) if summary.running else {}
-    if summary.running:
+    begun = store.open_turns(id) if summary.open_turns else {}
+    if summary.is_open or begun:
         trace, inspection = continued(trace, inspection, begun)
     dissection = Dissection(trace, inspection).prepared()  # while nobody waits
     return Opened(summary, dissection, marks, len(begun))

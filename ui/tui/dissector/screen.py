@@ -142,7 +142,7 @@ class DissectorScreen(TraceMoves):
 
     def action_follow(self) -> None:
         """Stay at the end of a running trace, or let it go."""
-        if self._opened is None or not self._opened.summary.running:
+        if self._opened is None or not self._opened.summary.is_open:
             self.tell("This trace has ended: there is nothing to follow.")
             return
         if self.doors.live is not None:
@@ -207,8 +207,8 @@ class DissectorScreen(TraceMoves):
 
     def _show_running(self, found: Opened) -> None:
         """What a running trace offers besides: to be watched."""
-        self.panes.side.grows = found.summary.running
-        self.query_one(KeyFooter).besides = _OF_RUNNING if found.summary.running else frozenset()
+        self.panes.side.liveness = found.summary.liveness
+        self.query_one(KeyFooter).besides = _OF_RUNNING if found.summary.is_open else frozenset()
 
     def _show_nothing(self) -> None:
         self._opened = self._place = None
@@ -227,7 +227,7 @@ class DissectorScreen(TraceMoves):
     async def _beat(self) -> None:
         """Look whether a running trace has grown."""
         found = self._opened
-        if found is None or not found.summary.running or not self.is_current:
+        if found is None or not found.summary.is_open or not self.is_current:
             return
         try:
             summary = await self.access.ask(lambda store: store.summary(found.id))
@@ -252,7 +252,7 @@ class DissectorScreen(TraceMoves):
         place = grown.end() if self._follows else self._place
         if place is not None:
             self._go(place)
-        self._follows = self._follows and grown.summary.running
+        self._follows = self._follows and grown.summary.is_open
         self._say()
 
     def _say_problem(self, error: WeaklinkError) -> None:

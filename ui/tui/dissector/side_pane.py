@@ -12,6 +12,7 @@ from textual.message import Message
 
 from inspector.chain.data_flow import DataFlow
 from inspector.diagnostics import Location
+from inspector.model import Liveness
 from storage import Mark
 from ui.tui.commands import Command, bindings
 from ui.tui.dissector.commands import SIDE_COMMANDS
@@ -105,7 +106,7 @@ class SidePane(Vertical):
         self.flow: DataFlow | None = None
         self.flow_step: int | None = None
         self.marks: tuple[Mark, ...] = ()
-        self.grows = False
+        self.liveness: Liveness | None = None
         self._times: AnswerTimes | None = None
         self._dissection: Dissection | None = None
         self._place: Location | None = None
@@ -233,7 +234,7 @@ class SidePane(Vertical):
         place = self._place
         match self.kind:
             case SideKind.VERDICT:
-                return verdict(dissection, width, is_running=self.grows)
+                return verdict(dissection, width, self.liveness)
             case SideKind.DIAGNOSTICS:
                 return diagnostic_list(dissection)
             case SideKind.STEPS:

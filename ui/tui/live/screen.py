@@ -263,6 +263,6 @@ class _Told(Protocol):
 
 
 def newest_running(store: Store) -> int | None:
-    """The id of the trace that began last of those being recorded; None where there is none."""
-    running = store.paging().pulse().running
-    return max(running, default=None)
+    """The id of the trace that began last of those that run, else of those that are idle; None where there is none."""
+    pulse = store.paging().pulse()
+    return max(pulse.running or pulse.idle, default=None)

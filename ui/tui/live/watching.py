@@ -40,7 +40,7 @@ class Watched:
 
     def _is_running(self, store: Store) -> bool:
         try:
-            return store.summary(self._id).running
+            return store.summary(self._id).is_open
         except StoreError:
             if store.is_gone():
                 raise

@@ -2,13 +2,13 @@
 
 from inspector.chain.steps import Step
 from inspector.diagnostics import Location
-from inspector.model import Grade
+from inspector.model import Grade, Liveness
 from ui.views.dissect.dissection import Dissection
 from ui.views.dissect.lanes import chunk_words
 from ui.views.dissect.tree_row import TreeRow
 from ui.views.palette import Style
 from ui.views.run import Line, Run
-from ui.views.status import RUNNING, status_run
+from ui.views.status import LIVENESS, status_run
 from ui.views.visible import visible_line
 
 _LONGEST = 80
@@ -36,10 +36,11 @@ def place_line(dissection: Dissection, place: Location, row: TreeRow | None, ste
     )
 
 
-def trace_line(dissection: Dissection, place: Location | None, *, running: bool) -> Line:
+def trace_line(dissection: Dissection, place: Location | None, liveness: Liveness | None = None) -> Line:
     """How the trace ended, in which format it was read, and what the source kept of the stream here."""
     chain = dissection.inspection.chain
-    status = RUNNING if running else status_run(chain.status, chain.broken.outcome if chain.broken else None)
+    ended = status_run(chain.status, chain.broken.outcome if chain.broken else None)
+    status = ended if liveness is None else LIVENESS[liveness]
     model = visible_line(dissection.outline.model[:_LONGEST])
     facts = [fact for fact in (model, dissection.inspection.format) if fact]
     part = dissection.part(place.turn, place.part) if place is not None else None

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from inspector.chain.steps import Chain, Status
 from inspector.diagnostics import Location
 from inspector.inspection import Inspection
+from inspector.model import Liveness
 from inspector.rules.rule import Severity
 from ui.views.break_story import break_lines, cause_of
 from ui.views.chain import ending
@@ -14,33 +15,33 @@ from ui.views.gist import Gist
 from ui.views.minimap import minimap
 from ui.views.palette import Style
 from ui.views.run import Run
-from ui.views.status import RUNNING, status_run
+from ui.views.status import LIVENESS, status_run
 from ui.views.trace import severity_counts
 from ui.views.wording import counted
 
 _MARGIN = 8
 
 
-def verdict(dissection: Dissection, width: int, *, is_running: bool = False) -> SideLines:
+def verdict(dissection: Dissection, width: int, liveness: Liveness | None = None) -> SideLines:
     """Status and counts in a line, the break in a few more, and the chain as a map; the break's lines lead to it.
 
-    A trace that `is_running` has not ended in any way yet.
+    A trace that has a `liveness` has not ended in any way yet.
     """
-    return SideLines(_lines(dissection, width, is_running=is_running))
+    return SideLines(_lines(dissection, width, liveness))
 
 
-def _lines(dissection: Dissection, width: int, *, is_running: bool) -> Iterator[SideLine]:
+def _lines(dissection: Dissection, width: int, liveness: Liveness | None) -> Iterator[SideLine]:
     inspection = dissection.inspection
     chain = inspection.chain
     status = status_run(chain.status, chain.broken.outcome if chain.broken else None)
     gist = dissection.gist
-    ended, yet = ("so far", " yet") if is_running else (_ended(chain, gist), "")
+    ended, yet = ("so far", " yet") if liveness is not None else (_ended(chain, gist), "")
     steps = "" if f"of {len(chain.steps)}" in ended or not chain.steps else counted(len(chain.steps), "step")
     facts = [ended, steps, severity_counts(gist.severities) or f"no faults{yet}"]
     said = " · ".join(fact for fact in facts if fact)
-    said = f"· {said}" if chain.status is Status.OK and not is_running else said
+    said = f"· {said}" if chain.status is Status.OK and liveness is None else said
     place = landing(inspection, gist)
-    yield SideLine((RUNNING if is_running else status, Run(f" {said}")), place)
+    yield SideLine((status if liveness is None else LIVENESS[liveness], Run(f" {said}")), place)
     for line in break_lines(dissection.trace, inspection, width, gist=gist):
         yield SideLine(line, place)
     if chain.steps:

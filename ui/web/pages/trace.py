@@ -31,7 +31,7 @@ def show() -> None:
         return
     shown = shown_trace(asked("trace"))
     trace_title(shown)
-    running = shown.summary.running
+    running = shown.summary.is_open
     st.fragment(_follow, run_every=_EVERY_S if running else None)(was_running=running)
 
 
@@ -42,7 +42,7 @@ def _follow(*, was_running: bool) -> None:
     """
     shown = shown_trace(asked("trace"))
     _body(shown)
-    if was_running and not shown.summary.running:
+    if was_running and not shown.summary.is_open:
         st.rerun()
 
 
@@ -67,7 +67,7 @@ def _stream(shown: ShownTrace, at: Location | None, key: str) -> Location | None
         st.caption(sentence)
     middle = ((at.turn if at else 1) // NEAR * 2 + 1) * NEAR // 2
     data = _data(current().where, f"{shown.version}.{window.first}.{middle}", window, middle, shown)
-    told = {"selected": told_place(key, at), "grows": shown.summary.running}
+    told = {"selected": told_place(key, at), "grows": shown.summary.is_open}
     done = dissector({**data, **told}, key=key)
     if done.beside:
         to = neighbours(shown.summary)[0 if done.beside < 0 else 1]

@@ -34,7 +34,7 @@ def show() -> None:
 
 def _running() -> int:
     """How many traces are being recorded now."""
-    return len(store().paging().pulse().running)
+    return len(store().paging().pulse().open)
 
 
 def _list(wanted: str, *, is_live: bool) -> None:
