@@ -16,11 +16,12 @@ something was found. Each place is judged by at most `_PEEK` characters or becom
 scan is linear.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from inspector.redaction.endings import AHEAD, Ending
-from inspector.redaction.introductions import DETECTORS, LONGEST_INTRODUCTION, Detector
+from inspector.redaction.introductions import DETECTORS, LONGEST_INTRODUCTION, Detector, Place
 from inspector.redaction.keys import has_long_run, has_prefix, judge_key, key_places, runs_of
 from inspector.redaction.verdicts import Secret, Undecided, Verdict
 
@@ -152,7 +153,7 @@ class _Places:
 
     def __init__(self, text: str, lowered: str, detector: Detector) -> None:
         self._text, self._lowered, self._detector = text, lowered, detector
-        self._found = None
+        self._found: re.Match[str] | None = None
         self.at = -1
 
     def go_to(self, at: int) -> bool:
@@ -166,7 +167,7 @@ class _Places:
     def judge(self, free_at: int, *, is_final: bool) -> Verdict:
         """What begins at the place."""
         assert self._found is not None
-        return self._detector.judge(self._text, self._found, is_final)
+        return self._detector.judge(Place(self._text, self._found, free_at, is_final))
 
 
 class _KeyPlaces:
@@ -183,7 +184,7 @@ class _KeyPlaces:
 
     def judge(self, free_at: int, *, is_final: bool) -> Verdict:
         """The key that begins at the place."""
-        return judge_key(self._text, self.at, is_free=self.at == free_at, is_final=is_final)
+        return judge_key(self._text, self.at, free_at=free_at, is_final=is_final)
 
 
 def _scan(text: str, at: int, *, free_at: int, is_final: bool) -> _Scan:

@@ -31,29 +31,46 @@ _LONGEST_ADDRESS = 400
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """An introduction that was found in a text; `free_at` is where the last secret ended before it, -1 for none."""
+
+    text: str
+    found: re.Match[str]
+    free_at: int
+    is_final: bool
+
+    @property
+    def begins(self) -> bool:
+        """Whether a word begins here."""
+        return begins_word(self.text, self.found.start(), self.free_at)
+
+
+@dataclass(frozen=True, slots=True)
 class Detector:
     """Finds introductions by `pattern`, in lower case, where one of `signs` is in the text; `judge` decides."""
 
     name: str
     signs: tuple[str, ...]
     pattern: re.Pattern[str]
-    judge: Callable[[str, re.Match[str], bool], Verdict]
+    judge: Callable[["Place"], Verdict]
 
     @property
     def encoded_signs(self) -> tuple[bytes, ...]:
+        """The signs as bytes of ASCII."""
         return tuple(sign.encode() for sign in self.signs)
 
 
 _BACKSLASHES = r"\\{1,64}"
-_QUOTE = rf"(?:\\{{0,64}}[\"'`]|&quot;|&\#0?3[49];|&\#x2[27];|&apos;|%2[27]|{_BACKSLASHES}u002[27])"
-_OPEN = rf"[rbf]?(?:\\{{0,64}}(?:\"{{1,3}}|'{{1,3}}|`)|&quot;|&\#0?3[49];|&\#x2[27];|&apos;|%2[27]|{_BACKSLASHES}u002[27])"
+_ESCAPED_QUOTE = rf"&quot;|&\#0?3[49];|&\#x2[27];|&apos;|%2[27]|{_BACKSLASHES}u002[27]"
+_QUOTE = rf"(?:\\{{0,64}}[\"'`]|{_ESCAPED_QUOTE})"
+_OPEN = rf"[rbf]?(?:\\{{0,64}}(?:\"(?:\"\")?|'(?:'')?|`)|{_ESCAPED_QUOTE})"
 _BLANK = rf"(?:\s|{_BACKSLASHES}[nrt]){{0,12}}"
 _IS = rf"(?:={{1,3}}|:=|=>|->|:|%3[ad]|{_BACKSLASHES}u003[ad]|&\#(?:61|58|x3[ad]);)"
 _TYPE = r"(?::\s?&?(?:str|string|text|secretstr|optional\[str\])(?:\s?\|\s?none)?\s{0,2})?"
 _NAMED = re.compile(
     rf"""(?P<sign>pass(?:w(?:or)?d|phrase|code)?|pwd|secret(?:string)?|token|key|credentials?|cookie|authorization|auth
         |session|sig(?:nature)?|code|jwt)
-    (?:[_-]?(?:[0-9]{{1,2}}|confirm(?:ation)?|value|id))?
+    (?:[_-]?(?:[0-9]{{1,2}}|confirm(?:ation)?|value)|(?P<id>[_-]?id))?
     (?: (?P<quote>{_QUOTE})?\]?(?P<gap>{_BLANK}{_TYPE}{_IS}{_BLANK})(?P<open>{_OPEN}|<\|"\|>|<escape>)?
       | {_QUOTE}\s{{0,4}},\s{{0,8}}{_QUOTE}value{_QUOTE}\s{{0,4}}:\s{{0,4}}(?P<pair>{_OPEN})
       | {_QUOTE}?(?:\s[^<>]{{0,100}})?(?P<tag>>|&gt;|{_BACKSLASHES}u003e){_BLANK}
@@ -72,14 +89,19 @@ _ESCAPED_LETTER = re.compile(r"u[0-9a-fA-F]{4}|[nrtbf]")
 _ESCAPED_CODE = re.compile(r"(?:25)*[0-9A-Fa-f]{2}")
 
 
-def _judge_named(text: str, found: re.Match[str], is_final: bool) -> Verdict:  # noqa: FBT001  # one of a table's
+def _judge_named(place: Place) -> Verdict:
+    text, found, is_final = place.text, place.found, place.is_final
     sign, start = found["sign"], found.end()
     at = found.start()
-    name_at = _name_start(text, at)
+    name_at = max(_name_start(text, at), place.free_at)
     before = text[name_at:at]
     is_query = found["gap"] is not None and found["quote"] is None and _IN_QUERY.search(text, max(at - 48, 0), at)
-    if not _may_begin(text, at, name_at, sign):
+    if not (at == name_at or place.begins or _may_begin(text, at, sign)):
         return None
+    if found["id"] is not None and sign != "key":
+        return None
+    if found["gap"] is not None and "\n" in found["gap"] and found["quote"] is None:
+        return None  # a heading, or the end of a line of code
     sureness = sureness_of(sign, before, is_query=bool(is_query), is_shouted=text[at : at + len(sign)].isupper())
     if sureness is None:
         return None
@@ -89,8 +111,10 @@ def _judge_named(text: str, found: re.Match[str], is_final: bool) -> Verdict:  #
         if not text.startswith("-", name_at):
             return None
         opened = found["listed"] or found["shell"]
-        return _judge_quoted(text, start, opened, sureness, is_final=is_final) if opened else _judge_bare(
-            text, start, sureness, name=sign, gap="=", is_final=is_final
+        return (
+            _judge_quoted(text, start, opened, sureness, is_final=is_final)
+            if opened
+            else _judge_bare(text, start, sureness, name=sign, gap=" ", is_final=is_final)
         )
     opened = found["open"] or found["pair"]
     if sign in {"authorization", "cookie"}:
@@ -114,15 +138,14 @@ def _name_start(text: str, at: int) -> int:
     return escape.end() if escape else start
 
 
-def _may_begin(text: str, at: int, name_at: int, sign: str) -> bool:
-    """Whether the sign is a word of its own, or the end of a word that is known to mean the same."""
-    if at == name_at or sign.startswith(("passw", "passp", "secret")):
+def _may_begin(text: str, at: int, sign: str) -> bool:
+    """Whether the sign, with letters in front of it, is the end of a word that means the same."""
+    before = text[at - 1]
+    if before in "_-." or (text[at].isupper() and not before.isupper()):
         return True
-    if begins_word(text, at) or text[at - 1] in "_-." or (text[at].isupper() and not text[at - 1].isupper()):
-        return True
-    if sign in {"key", "token"}:
-        return True  # `apikey`, `authtoken`: the word before decides
-    return sign == "pwd" and not text[at - 1].isupper()
+    if sign == "pwd":
+        return not before.isupper()
+    return sign.startswith(("passw", "passp", "secret", "key", "token"))  # `apikey`: the word before decides
 
 
 def _is_tag(text: str, found: re.Match[str], name_at: int) -> bool:
@@ -134,24 +157,21 @@ def _is_tag(text: str, found: re.Match[str], name_at: int) -> bool:
     return opened >= 0 and ">" not in before[opened:] and "/" not in before[opened : opened + 3]
 
 
+_CLOSING = re.compile(r"(?:<|&lt;|\\{1,64}u003c)\\{0,64}/", re.IGNORECASE)
+
+
 def _judge_element(text: str, start: int, sureness: Sureness, *, is_final: bool) -> Verdict:
-    limit = start + _PEEK + AHEAD
-    end = ELEMENT.end(text, start, min(limit, len(text)), is_final=is_final)
-    if end is None and limit > len(text) and not is_final:
+    limit = min(start + _PEEK + AHEAD, len(text))
+    end = ELEMENT.end(text, start, limit, is_final=is_final)
+    is_closed = end is not None and _CLOSING.match(text, end) is not None
+    if not (is_closed or is_final) and len(text) - (end or start) < _PEEK + AHEAD:
         return Undecided(start)
     value = text[start : start + _PEEK if end is None else end]
-    is_closed = end is not None and (end == len(text) or _is_closing(text, end))
-    is_word = not any(sign.isspace() for sign in value.strip())
-    if not (is_word or (is_closed and end != len(text))) or not can_be_quoted_secret(value, sureness):
+    if not is_closed and (any(sign.isspace() for sign in value.strip()) or (end is not None and end + 1 < len(text))):
         return None
-    if not is_closed and end is not None:
+    if not can_be_quoted_secret(value, sureness):
         return None
-    secret = Secret.of(text, start, ELEMENT, is_final=is_final)
-    return secret
-
-
-def _is_closing(text: str, at: int) -> bool:
-    return re.compile(r"(?:<|&lt;|\\{1,64}u003c)\\{0,64}/", re.IGNORECASE).match(text, at) is not None
+    return Secret.of(text, start, ELEMENT, is_final=is_final)
 
 
 def _ending_of(opened: str) -> Ending:
@@ -183,7 +203,7 @@ def _judge_bare(text: str, start: int, sureness: Sureness, *, name: str, gap: st
         return Undecided(start)
     value = text[start : start + _PEEK if end is None else end]
     after = "" if end is None else text[end : end + 4]
-    if "\n" in gap or not can_be_bare_secret(value, sureness, name=name, gap=gap, after=after):
+    if not can_be_bare_secret(value, sureness, name=name, gap=gap, after=after):
         return None
     return Secret.of(text, start, BARE, is_final=is_final)
 
@@ -204,7 +224,8 @@ def _judge_header(
         name, is_pair, _ = value.partition("=")
         is_secret = bool(is_pair) and len(value) >= 8 and not any(one.isspace() for one in name)
     elif scheme is not None:
-        is_secret = can_be_quoted_secret(value, Sureness.PASSWORD) and (" " not in value or bool(opened) or "=" in value)
+        is_one = " " not in value or bool(opened) or "=" in value
+        is_secret = is_one and can_be_quoted_secret(value, Sureness.PASSWORD)
         if " " in value and not opened and not scheme[0].lower().startswith(_LINE_SCHEMES):
             return _judge_bare(text, value_at, Sureness.LIKELY, name=sign, gap="=", is_final=is_final)
     elif opened:
@@ -217,8 +238,9 @@ def _judge_header(
 _AUTHORITY = re.compile(r"""[^\s/"'`<>?#\\]{0,400}""")
 
 
-def _judge_address(text: str, found: re.Match[str], is_final: bool) -> Verdict:  # noqa: FBT001  # the same
+def _judge_address(place: Place) -> Verdict:
     """A password before the host, or a token that stands alone there."""
+    text, found, is_final = place.text, place.found, place.is_final
     start = found.end()
     end = _AUTHORITY.match(text, start).end()  # type: ignore[union-attr]  # it may match nothing
     if end == len(text) and end < start + _LONGEST_ADDRESS and not is_final:
@@ -238,59 +260,65 @@ _HOOK_RUN = Run(re.compile(r"(?:[A-Za-z0-9+_@=-]|\\{0,64}/)*"), "\\")
 
 def _judge_run(text: str, start: int, run: Run, at_least: int, *, is_final: bool) -> Verdict:
     """A run of at least so many characters that looks random."""
-    end = run.end(text, start, min(start + _PEEK + AHEAD, len(text)), is_final=is_final)
+    limit = min(start + _PEEK + AHEAD, len(text))
+    end = run.end(text, start, limit, is_final=is_final)
+    if end is None and limit == len(text) and not is_final:
+        return Undecided(start)
     value = text[start : start + _PEEK if end is None else end]
-    if len(value) >= at_least and looks_random(value):
-        return Secret.of(text, start, run, is_final=is_final)
-    return Undecided(start) if end is None and len(text) < start + _PEEK + AHEAD and not is_final else None
+    is_secret = len(value) >= at_least and looks_random(value)
+    return Secret.of(text, start, run, is_final=is_final) if is_secret else None
 
 
-def _judge_bearer(text: str, found: re.Match[str], is_final: bool) -> Verdict:  # noqa: FBT001  # the same
-    return _judge_run(text, found.end(), _BASE64_RUN, 12, is_final=is_final) if _begins(text, found) else None
+def _judge_bearer(place: Place) -> Verdict:
+    text, found, is_final = place.text, place.found, place.is_final
+    return _judge_run(text, found.end(), _BASE64_RUN, 12, is_final=is_final) if place.begins else None
 
 
-def _judge_basic(text: str, found: re.Match[str], is_final: bool) -> Verdict:  # noqa: FBT001  # the same
+def _judge_basic(place: Place) -> Verdict:
+    text, found, is_final = place.text, place.found, place.is_final
     before = text[max(found.start() - 2, 0) : found.start()].rstrip()
     if not before.endswith((":", "=", '"', "'")):
         return None  # prose: basic understanding
     return _judge_run(text, found.end(), _BASE64_RUN, 8, is_final=is_final)
 
 
-def _judge_hook(text: str, found: re.Match[str], is_final: bool) -> Verdict:  # noqa: FBT001  # the same
+def _judge_hook(place: Place) -> Verdict:
+    text, found, is_final = place.text, place.found, place.is_final
     return _judge_run(text, found.end(), _HOOK_RUN, 20, is_final=is_final)
 
 
-def _judge_telegram(text: str, found: re.Match[str], is_final: bool) -> Verdict:  # noqa: FBT001  # the same
-    if not (begins_word(text, found.start()) or text[max(found.start() - 3, 0) : found.start()].lower() == "bot"):
+def _judge_telegram(place: Place) -> Verdict:
+    text, found, is_final = place.text, place.found, place.is_final
+    if not (place.begins or text[max(found.start() - 3, 0) : found.start()].lower() == "bot"):
         return None
     return _judge_run(text, found.end(), Run(re.compile(r"[A-Za-z0-9_-]*")), 30, is_final=is_final)
 
 
-def _judge_azure(text: str, found: re.Match[str], is_final: bool) -> Verdict:  # noqa: FBT001  # the same
+def _judge_azure(place: Place) -> Verdict:
+    text, found, is_final = place.text, place.found, place.is_final
     return _judge_run(text, found.end(), Run(re.compile(r"[A-Za-z0-9_.~-]*")), 28, is_final=is_final)
 
 
-def _judge_pem(text: str, found: re.Match[str], is_final: bool) -> Verdict:  # noqa: FBT001  # the same
+def _judge_pem(place: Place) -> Verdict:
+    text, found, is_final = place.text, place.found, place.is_final
     start = found.end()
     limit = min(start + _PEEK + AHEAD, len(text))
     end = PEM.end(text, start, limit, is_final=is_final)
+    if end is None and limit == len(text) and not is_final:
+        return Undecided(start)
     value = text[start : start + _PEEK if end is None else end]
-    if any(looks_random(one) for one in re.findall(r"[A-Za-z0-9+/=]{16,}", value)):
-        return Secret.of(text, start, PEM, is_final=is_final)
-    return Undecided(start) if end is None and limit == len(text) and not is_final else None
+    is_secret = any(looks_random(one) for one in re.findall(r"[A-Za-z0-9+/=]{16,}", value))
+    return Secret.of(text, start, PEM, is_final=is_final) if is_secret else None
 
 
-def _judge_option(text: str, found: re.Match[str], is_final: bool) -> Verdict:  # noqa: FBT001  # the same
+def _judge_option(place: Place) -> Verdict:
     """A password as an option of a command that is known."""
+    text, found, is_final = place.text, place.found, place.is_final
     start, opened = found.end(), found["open"]
     if opened:
         return _judge_quoted(text, start, opened, Sureness.PASSWORD, is_final=is_final)
     verdict = _judge_bare(text, start, Sureness.PASSWORD, name="pass", gap="=", is_final=is_final)
     return None if isinstance(verdict, Secret) and text[verdict.start : verdict.end].isdigit() else verdict
-
-
-def _begins(text: str, found: re.Match[str]) -> bool:
-    return begins_word(text, found.start())
 
 
 _COMMAND_QUOTE = r"(?P<open>\\{0,64}[\"'])?"
@@ -328,16 +356,18 @@ DETECTORS = (
     Detector(
         "user of a command",
         ("-u", "--user", "--proxy-user"),
-        re.compile(rf"(?<=\s)(?:-u|--(?:proxy-)?user)(?:\s{{1,4}}|=)?\\{{0,64}}[\"']?[\w.@%+-]{{1,64}}:{_COMMAND_QUOTE}"),
+        re.compile(
+            rf"(?<=\s)(?:-u|--(?:proxy-)?user)(?:\s{{1,4}}|=)?\\{{0,64}}[\"']?[\w.@%+-]{{1,64}}:{_COMMAND_QUOTE}"
+        ),
         _judge_option,
     ),
     Detector(
         "password of a command",
         ("mysql", "mariadb", "sshpass", "login", "redis-cli"),
         re.compile(
-            r"(?:(?:mysql|mariadb)[a-z_-]{0,12}\s(?:[^\n|;&]{0,200}?\s)?-p"
-            r"|(?:sshpass|(?:docker|podman|helm\sregistry|az|oc)\slogin)\s(?:[^\n|;&]{0,200}?\s)?-p\s{0,4}"
-            rf"|redis-cli\s(?:[^\n|;&]{{0,200}}?\s)?-a\s{{0,4}}){_COMMAND_QUOTE}(?=[^\s-])"
+            r"(?:(?:mysql|mariadb)[a-z_-]{0,12}\s(?:[^\n|;&]{0,200}?\s)??-p"
+            r"|(?:sshpass|(?:docker|podman|helm\sregistry|az|oc)\slogin)\s(?:[^\n|;&]{0,200}?\s)??-p\s{0,4}"
+            rf"|redis-cli\s(?:[^\n|;&]{{0,200}}?\s)??-a\s{{0,4}}){_COMMAND_QUOTE}(?=[^\s-])"
         ),
         _judge_option,
     ),

@@ -44,14 +44,14 @@ def has_long_run(runs: bytes) -> bool:
     return _RUN in runs
 
 
-def begins_word(text: str, at: int) -> bool:
-    """Whether a word begins at that place, also behind an escape."""
-    if not at:
+def begins_word(text: str, at: int, free_at: int = -1) -> bool:
+    """Whether a word begins at that place, also behind an escape or a secret, the last of which ended at `free_at`."""
+    if at in {0, free_at}:
         return True
     before = text[at - 1]
     if before.isascii() and before.isalnum():
         return _ESCAPE_END.search(text, max(at - 16, 0), at) is not None
-    return before not in "_-" or _BLOB.search(text, max(at - 40, 0), at) is None
+    return before not in "_-" or _BLOB.search(text, max(at - 40, free_at, 0), at) is None
 
 
 def key_places(text: str, runs: bytes, at: int) -> Iterator[int]:
@@ -66,9 +66,9 @@ def key_places(text: str, runs: bytes, at: int) -> Iterator[int]:
         at = runs.find(_RUN, end)
 
 
-def judge_key(text: str, at: int, *, is_free: bool, is_final: bool) -> Verdict:
-    """The key that begins at that place, if one does. `is_free`: a secret ended there, so that a word begins."""
-    begins = is_free or begins_word(text, at)
+def judge_key(text: str, at: int, *, free_at: int, is_final: bool) -> Verdict:
+    """The key that begins at that place, if one does."""
+    begins = begins_word(text, at, free_at)
     for key in _by_first()[text[at]]:
         if text.startswith(key.prefix, at) and (begins or key.is_free):
             verdict = _judge(key, text, at + len(key.prefix), is_final=is_final)

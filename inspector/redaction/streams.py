@@ -70,9 +70,7 @@ class _Raw:
         self._clean = ""
         self._released = 0
 
-    def feed(
-        self, raw: str, clean: str, patterns: Sequence[re.Pattern[str]], *, is_final: bool
-    ) -> tuple[int, str]:
+    def feed(self, raw: str, clean: str, patterns: Sequence[re.Pattern[str]], *, is_final: bool) -> tuple[int, str]:
         """How many matches began in what is certain now, and that, redacted by the patterns too."""
         self._raw += raw
         self._clean += clean

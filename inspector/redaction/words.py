@@ -13,6 +13,8 @@ class Sureness(Enum):
     """Any word is one, unless it is plainly none."""
     LIKELY = "likely"
     """Only a value that looks random: names that are also used for other things."""
+    UNLIKELY = "unlikely"
+    """Only a long value that looks random: names of which most values are ids."""
 
 
 _GLUE = "_-. "
@@ -39,8 +41,10 @@ _OTHER_TOKENS = (
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
 _PLACEHOLDER = re.compile(
     r"""[*•…xX.#_-]+ | <[^<>]*>? | \[[^\]]*\]?
-    | \$[A-Z_][A-Z0-9_]* | \$[a-z_]+ | \$\{.* | \$\(.* | \$env:.* | \{\{.* | \{%.* | \{[\w.!:]*\} | %[A-Z_]+% | %\(.*
+    | \$[A-Z_][A-Z0-9_]* | \$[a-z_]+ | \$\{.* | \$\(.* | \$env:.* | \{\{.* | \{%.* | \{[^{}]{0,100}\}
+    | %[A-Z_]+% | %\(.*
     | %[sdr] | @[A-Z_]+@ | \#\{.* | !\w+\s.* | (?:your|my|insert|enter|replace|example)[-_ ]?[a-z_ -]*
+    | [A-Z]+(?:_[A-Z]+)+ | (?:[a-z]+[_-])+(?:token|key|secret|password|passwd|pwd|passphrase|credentials?)
     | [A-Z_]*(?:REDACTED|MASKED|HIDDEN|PLACEHOLDER)[A-Z_]* | redacted.*
     """,
     re.VERBOSE,
@@ -52,6 +56,7 @@ _PLAIN_WORDS = frozenset(
         *("secretstr", "default", "empty", "unknown", "missing", "invalid", "expired", "basic", "bearer", "digest"),
         *("password", "passwd", "passphrase", "secret", "token", "key", "include", "omit", "same-origin", "set"),
         *("changed", "unset", "type", "varchar", "char", "input", "hidden", "ok", "valid", "wrong", "incorrect"),
+        *("authorization", "credentials"),
         *("apikey", "api_key", "username", "user", "value", "disabled", "enabled", "self", "await", "new", "not"),
     )
 )
@@ -60,7 +65,8 @@ _PROSE_WORDS = re.compile(
     r"|can|may|has|have|from|by|as|at|please|no|any|at least)\b",
     re.IGNORECASE,
 )
-_MIXED = re.compile(r"[A-Za-z][^A-Za-z0-9]{0,64}[0-9]|[0-9][^A-Za-z0-9]{0,64}[A-Za-z]|[a-z][A-Z]|[A-Z]{2}[a-z]")
+_MIXED = re.compile(r"[A-Za-z][-_.~+/=]{0,8}[0-9]|[0-9][-_.~+/=]{0,8}[A-Za-z]|[a-z][A-Z]|[A-Z]{2}[a-z]")
+_DIGIT = re.compile(r"[0-9]")
 _LONGER_THAN_WORDS = 24
 _SEGMENT = re.compile(r"[A-Za-z0-9]{8,}")
 _CODE = re.compile(
@@ -70,7 +76,7 @@ _CODE = re.compile(
     re.DOTALL,
 )
 _IDENTIFIER = re.compile(r"[A-Za-z_]+")
-_PATH = re.compile(r"(?:~|\.{1,2}|[A-Za-z]:)?[/\\]{1,2}[\w.@ -]*[/\\]|(?:~|\.{1,2})/[\w.-]*")
+_PATH = re.compile(r"(?:~|\.{1,2})?/[\w.@ -]*/|[A-Za-z]:[/\\]|(?:~|\.{1,2})/")
 
 
 def sureness_of(sign: str, before: str, *, is_shouted: bool, is_query: bool) -> Sureness | None:
@@ -93,7 +99,7 @@ def sureness_of(sign: str, before: str, *, is_shouted: bool, is_query: bool) -> 
         return _of_token(word, last, is_shouted=is_shouted)
     if sign in {"sig", "signature", "code"}:
         return Sureness.LIKELY if is_query else None
-    return Sureness.LIKELY
+    return Sureness.UNLIKELY if sign == "session" else Sureness.LIKELY
 
 
 def _of_key(word: str, last: str, *, is_shouted: bool, is_query: bool) -> Sureness | None:
@@ -132,8 +138,8 @@ def can_be_quoted_secret(value: str, sureness: Sureness) -> bool:
     word = value.strip()
     if _is_no_value(word):
         return False
-    if sureness is Sureness.LIKELY:
-        return _is_likely(word)
+    if sureness in {Sureness.LIKELY, Sureness.UNLIKELY}:
+        return _is_likely(word, sureness)
     if word.count(" ") > 1 and len(_PROSE_WORDS.findall(word)) > 1:
         return False
     if _PATH.match(word) or (word.isdigit() and sureness is not Sureness.PASSWORD):
@@ -146,11 +152,11 @@ def can_be_bare_secret(value: str, sureness: Sureness, *, name: str, gap: str, a
 
     `gap` is what separates it from its name, `after` some characters that follow it.
     """
-    if not value or value[0] in "{[(<,;)]}|&:=*!?" or _is_no_value(value.rstrip(".,;:!?")):
+    if not value or value[0] in "{[(<,;)]}|&:=*!?" or value.startswith("--") or _is_no_value(value.rstrip(".,;:!?")):
         return False
-    if sureness is Sureness.LIKELY:
-        return _is_likely(value) and not _CODE.fullmatch(value)
-    if _CODE.fullmatch(value) or _PATH.match(value) or (value.isdigit() and sureness is not Sureness.PASSWORD):
+    if sureness in {Sureness.LIKELY, Sureness.UNLIKELY}:
+        return _is_likely(value, sureness) and _DIGIT.search(value) is not None and not _is_code(value)
+    if _is_code(value) or _PATH.match(value) or (value.isdigit() and sureness is not Sureness.PASSWORD):
         return False
     if _IDENTIFIER.fullmatch(value.rstrip(".,;:!?)")):
         return _is_bare_word_secret(value, name=name, gap=gap, after=after)
@@ -163,14 +169,21 @@ def _is_bare_word_secret(value: str, *, name: str, gap: str, after: str) -> bool
         return False
     if "=" in gap and gap != gap.strip():
         return False
+    if gap == " ":
+        return not (after[:1].isspace() and (after[1:2].isalpha() or after[1:2] == "*"))
     return not after or after[0] in "\r\n\\\"'`&<" or (gap == "=" and after[0].isspace())
 
 
+def _is_code(value: str) -> bool:
+    return _CODE.fullmatch(value.rstrip(":,;")) is not None
+
+
 def _is_no_value(word: str) -> bool:
-    return not word or word.lower() in _PLAIN_WORDS or is_placeholder(word)
+    return not word or word.startswith("----") or word.lower() in _PLAIN_WORDS or is_placeholder(word)
 
 
-def _is_likely(word: str) -> bool:
-    if len(word) < 8 or any(sign.isspace() for sign in word) or _UUID.fullmatch(word):
+def _is_likely(word: str, sureness: Sureness) -> bool:
+    at_least = 8 if sureness is Sureness.LIKELY else 20
+    if len(word) < at_least or any(sign.isspace() for sign in word) or _UUID.fullmatch(word):
         return False
     return looks_random(word) and not word.startswith(("http:", "https:", "/", "./"))
