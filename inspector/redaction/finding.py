@@ -30,7 +30,9 @@ CONTEXT = LONGEST_INTRODUCTION + 128
 
 _SIGN_AHEAD = 24  # no sign and no prefix is longer
 _LONGEST_OPEN_KEY = 256  # a longer word either holds a key already or is none
-_SIGNS = tuple(dict.fromkeys(sign.encode() for one in DETECTORS for sign in one.signs))
+_MARKED = 64  # so far before a value there is a mark that prose has not: a colon, a dash, a quote
+_PROSE = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz ,.;!?'()\n"
+_ANY_SIGN = re.compile(b"|".join(sorted({re.escape(sign.encode()) for one in DETECTORS for sign in one.signs})))
 
 
 def find_secrets(text: str) -> list[Secret]:
@@ -52,6 +54,8 @@ class Finder:
         self._free_at = -1  # where the last secret ended
         self._search_from = 0
         self._alert_to = 0  # an introduction may have begun, whose value comes before this place
+        self._prose_from = 0  # before it, a mark may belong to an introduction whose words come now
+        self._searched_to = 0  # for signs
         self._open: Ending | None = None  # a secret goes on at `released`
 
     @property
@@ -83,27 +87,35 @@ class Finder:
             self._free_at -= surplus
             self._search_from -= surplus
             self._alert_to -= surplus
+            self._prose_from -= surplus
+            self._searched_to -= surplus
 
     def _is_worth_a_look(self, known: int) -> bool:
         """Whether an introduction or a key may be in the new piece, or one that came before may have its value now."""
-        start = max(known - _SIGN_AHEAD, 0)
-        plain = self.text[start:].encode("ascii", "replace")
-        lowered = plain.lower()
-        for sign in _SIGNS:
-            if sign in lowered:
-                self._alert_to = len(self.text) + LONGEST_INTRODUCTION
-                return True
+        text = self.text
+        plain = text[max(known - _SIGN_AHEAD, 0) :].encode("ascii", "replace")
+        is_prose = not plain.translate(None, _PROSE) and b"earer" not in plain
+        if not is_prose:
+            self._prose_from = len(text) + _MARKED
+        if (not is_prose or known < self._prose_from) and self._has_sign():
+            self._alert_to = len(text) + LONGEST_INTRODUCTION
         if known < self._alert_to:
             return True
         runs = runs_of(plain)
         if has_long_run(runs):
             return True
         word = plain[runs.rfind(b" ") + 1 :]
-        if len(word) == len(plain) and start:
-            return has_prefix(self.text, max(len(self.text) - _LONGEST_OPEN_KEY, 0))
-        if word.islower() and word.isalpha() and b"dapi" not in word and b"cio" not in word:
+        if len(word) == len(plain) and known > _SIGN_AHEAD:
+            return has_prefix(text, max(len(text) - _LONGEST_OPEN_KEY, 0))
+        if word[1:].islower() and word.isalpha() and b"dapi" not in word and b"cio" not in word:
             return False
-        return has_prefix(self.text, len(self.text) - len(word))
+        return len(word) > 1 and has_prefix(text, len(text) - len(word))
+
+    def _has_sign(self) -> bool:
+        """Whether a sign is in what was not searched for one before."""
+        start = max(self._searched_to - _SIGN_AHEAD, len(self.text) - 2 * LONGEST_INTRODUCTION, 0)
+        self._searched_to = len(self.text)
+        return _ANY_SIGN.search(self.text[start:].encode("ascii", "replace").lower()) is not None
 
     def _go_on(self, ending: Ending, found: list[Secret], *, is_final: bool) -> bool:
         """Read on the secret that goes on; whether it ended."""

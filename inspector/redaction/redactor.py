@@ -205,11 +205,19 @@ class TurnRedactor:
         arrived: dict[str, list[str]] = {}
         for chunk in chunks:
             arrived.setdefault(chunk.part, []).append(chunk.text)
+        is_plain = not self._waiting
         for name, pieces in arrived.items():
             part = self._parts.get(name)
             if part is None:
                 part = self._parts[name] = _Growing(self._redactor.new_stream(self._kept))
-            part.ready += part.stream.feed("".join(pieces))
+            text = "".join(pieces)
+            certain = part.stream.feed(text)
+            part.ready += certain
+            is_plain = is_plain and certain == text
+        if is_plain:
+            for name in arrived:
+                self._parts[name].ready = ""
+            return tuple(chunks)
         self._waiting += chunks
         return self._released()
 

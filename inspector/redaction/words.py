@@ -49,6 +49,7 @@ _PLACEHOLDER = re.compile(
     """,
     re.VERBOSE,
 )
+_REDACTED = "******"  # what holds this was redacted before, or by somebody else
 _PLAIN_WORDS = frozenset(
     (
         *("none", "null", "nil", "true", "false", "undefined", "nan", "yes", "no", "on", "off", "required", "optional"),
@@ -179,7 +180,9 @@ def _is_code(value: str) -> bool:
 
 
 def _is_no_value(word: str) -> bool:
-    return not word or word.startswith("----") or word.lower() in _PLAIN_WORDS or is_placeholder(word)
+    return (
+        not word or word.startswith("----") or _REDACTED in word or word.lower() in _PLAIN_WORDS or is_placeholder(word)
+    )
 
 
 def _is_likely(word: str, sureness: Sureness) -> bool:
