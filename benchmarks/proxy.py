@@ -51,7 +51,7 @@ class _Way:
 
 
 def proxy() -> None:
-    """Measure all that are there, and print what weaklink takes against mitmdump's storing mode, and redaction's share."""
+    """Measure all that are there, and print what weaklink takes against mitmdump's, and redaction of it."""
     redaction_share()
     with tempfile.TemporaryDirectory() as folder, stream_server() as port, _ways(port, Path(folder)) as ways:
         for _ in range(_ROUNDS):

@@ -28,11 +28,16 @@ from inspector.redaction.verdicts import Secret, Undecided, Verdict
 CONTEXT = LONGEST_INTRODUCTION + 128
 """Code points of the past that decide on what follows."""
 
+_MOST_KEPT = 4 * CONTEXT
+_NOTHING: list[Secret] = []
 _SIGN_AHEAD = 24  # no sign and no prefix is longer
 _LONGEST_OPEN_KEY = 256  # a longer word either holds a key already or is none
 _MARKED = 64  # so far before a value there is a mark that prose has not: a colon, a dash, a quote
 _PROSE = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz ,.;!?'()\n"
-_ANY_SIGN = re.compile(b"|".join(sorted({re.escape(sign.encode()) for one in DETECTORS for sign in one.signs})))
+_BY_SIGN = {
+    sign.encode(): [one for one in DETECTORS if sign in one.signs] for detector in DETECTORS for sign in detector.signs
+}
+_ANY_SIGN = re.compile(b"|".join(map(re.escape, _BY_SIGN)))
 
 
 def find_secrets(text: str) -> list[Secret]:
@@ -52,7 +57,7 @@ class Finder:
         self.released = 0
         self.certain = 0
         self._free_at = -1  # where the last secret ended
-        self._search_from = 0
+        self._undecided_at = 0  # what could not be decided yet; it counts where something is held back
         self._alert_to = 0  # an introduction may have begun, whose value comes before this place
         self._prose_from = 0  # before it, a mark may belong to an introduction whose words come now
         self._searched_to = 0  # for signs
@@ -65,40 +70,49 @@ class Finder:
 
     def feed(self, piece: str, *, is_final: bool = False) -> list[Secret]:
         """The secrets in what is certain now and was not before; they may begin before it."""
-        self._forget()
+        self.released = released = self.certain
+        if released > _MOST_KEPT:
+            self._forget()
+            released = self.released
         known = len(self.text)
+        if self._open is None and released == known and not (piece and self._is_worth_a_look(piece, known)):
+            self.text += piece
+            self.certain = known + len(piece)
+            return _NOTHING
+        at = self._search_from()
         self.text += piece
-        if not is_final and self._open is None and self.released == known and not self._is_worth_a_look(known):
-            self.certain = len(self.text)
-            self._search_from = max(self._free_at, self.certain - LONGEST_INTRODUCTION, 0)
-            return []
         found: list[Secret] = []
         if self._open is None or self._go_on(self._open, found, is_final=is_final):
-            self._look(found, is_final=is_final)
+            self._look(max(at, self._free_at), found, is_final=is_final)
         return found
 
     def _forget(self) -> None:
-        self.released = self.certain
-        surplus = min(self.released, self._search_from) - CONTEXT
+        """Keep of what was released what still matters for what comes."""
+        surplus = min(self.released, self._search_from()) - CONTEXT
         if surplus > 0:
             self.text = self.text[surplus:]
             self.released -= surplus
-            self.certain -= surplus
             self._free_at -= surplus
-            self._search_from -= surplus
+            self._undecided_at -= surplus
             self._alert_to -= surplus
             self._prose_from -= surplus
             self._searched_to -= surplus
 
-    def _is_worth_a_look(self, known: int) -> bool:
+    def _search_from(self) -> int:
+        """From where on a secret may begin that is not found yet."""
+        if self.released < len(self.text):
+            return self._undecided_at
+        return max(self._free_at, self.released - LONGEST_INTRODUCTION, 0)
+
+    def _is_worth_a_look(self, piece: str, known: int) -> bool:
         """Whether an introduction or a key may be in the new piece, or one that came before may have its value now."""
-        text = self.text
-        plain = text[max(known - _SIGN_AHEAD, 0) :].encode("ascii", "replace")
+        plain = (self.text[-_SIGN_AHEAD:] + piece).encode("ascii", "replace")
         is_prose = not plain.translate(None, _PROSE) and b"earer" not in plain
+        end = known + len(piece)
         if not is_prose:
-            self._prose_from = len(text) + _MARKED
-        if (not is_prose or known < self._prose_from) and self._has_sign():
-            self._alert_to = len(text) + LONGEST_INTRODUCTION
+            self._prose_from = end + _MARKED
+        if known < self._prose_from and self._has_sign(piece):
+            self._alert_to = end + LONGEST_INTRODUCTION
         if known < self._alert_to:
             return True
         runs = runs_of(plain)
@@ -106,16 +120,17 @@ class Finder:
             return True
         word = plain[runs.rfind(b" ") + 1 :]
         if len(word) == len(plain) and known > _SIGN_AHEAD:
-            return has_prefix(text, max(len(text) - _LONGEST_OPEN_KEY, 0))
-        if word[1:].islower() and word.isalpha() and b"dapi" not in word and b"cio" not in word:
+            return has_prefix((self.text[-_LONGEST_OPEN_KEY:] + piece)[-_LONGEST_OPEN_KEY:], 0)
+        if len(word) < 2 or (word[1:].islower() and word.isalpha() and b"dapi" not in word and b"cio" not in word):
             return False
-        return len(word) > 1 and has_prefix(text, len(text) - len(word))
+        return has_prefix(word.decode("ascii"), 0)
 
-    def _has_sign(self) -> bool:
+    def _has_sign(self, piece: str) -> bool:
         """Whether a sign is in what was not searched for one before."""
-        start = max(self._searched_to - _SIGN_AHEAD, len(self.text) - 2 * LONGEST_INTRODUCTION, 0)
-        self._searched_to = len(self.text)
-        return _ANY_SIGN.search(self.text[start:].encode("ascii", "replace").lower()) is not None
+        known = len(self.text)
+        start = max(self._searched_to - _SIGN_AHEAD, known - LONGEST_INTRODUCTION, 0)
+        self._searched_to = known + len(piece)
+        return _ANY_SIGN.search((self.text[start:] + piece).encode("ascii", "replace").lower()) is not None
 
     def _go_on(self, ending: Ending, found: list[Secret], *, is_final: bool) -> bool:
         """Read on the secret that goes on; whether it ended."""
@@ -125,12 +140,12 @@ class Finder:
             self._stay_in(start, found)
             return False
         found.append(Secret(start, end))
-        self._open, self._free_at, self._search_from = None, end, end
+        self._open, self._free_at = None, end
         return True
 
-    def _look(self, found: list[Secret], *, is_final: bool) -> None:
+    def _look(self, at: int, found: list[Secret], *, is_final: bool) -> None:
         text = self.text
-        scan = _scan(text, self._search_from, free_at=self._free_at, is_final=is_final)
+        scan = _scan(text, at, free_at=self._free_at, is_final=is_final)
         for secret in scan.secrets:
             if secret.goes_on is not None:
                 self._open = secret.goes_on
@@ -138,15 +153,13 @@ class Finder:
                 return
             found.append(secret)
             self._free_at = secret.end
-        if scan.undecided is None:
-            self.certain = len(text)
-            self._search_from = max(self._free_at, len(text) - LONGEST_INTRODUCTION, 0)
-        else:
-            self.certain, self._search_from = scan.undecided.start, scan.undecided_at
+        self.certain, self._undecided_at = len(text), len(text)
+        if scan.undecided is not None:
+            self.certain, self._undecided_at = scan.undecided.start, scan.undecided_at
 
     def _stay_in(self, start: int, found: list[Secret]) -> None:
         """A secret that began at `start` goes on: what its ending does not look at any more is certain."""
-        self.certain = self._search_from = max(_safe_end(self.text), start)
+        self.certain = self._undecided_at = max(_safe_end(self.text), start)
         self._free_at = -1
         found.append(Secret(start, self.certain))
 
@@ -231,8 +244,9 @@ def _all_places(text: str, at: int, *, is_final: bool) -> Iterator["_Places | _K
     if has_long_run(runs):
         yield _KeyPlaces(text, runs)
     lowered = plain.lower()
-    seen = [one for one in DETECTORS if any(sign in lowered for sign in one.encoded_signs)]
-    if seen:
+    found = [sign for sign in _BY_SIGN if sign in lowered]
+    if found:
+        seen = {detector.name: detector for sign in found for detector in _BY_SIGN[sign]}.values()
         readable = lowered.decode("ascii")
         yield from (_Places(text, readable, one) for one in seen)
 

@@ -54,11 +54,6 @@ class Detector:
     pattern: re.Pattern[str]
     judge: Callable[["Place"], Verdict]
 
-    @property
-    def encoded_signs(self) -> tuple[bytes, ...]:
-        """The signs as bytes of ASCII."""
-        return tuple(sign.encode() for sign in self.signs)
-
 
 _BACKSLASHES = r"\\{1,64}"
 _ESCAPED_QUOTE = rf"&quot;|&\#0?3[49];|&\#x2[27];|&apos;|%2[27]|{_BACKSLASHES}u002[27]"

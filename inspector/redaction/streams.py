@@ -53,6 +53,8 @@ class SecretStream:
         was_open = finder.is_open
         secrets = finder.feed(piece, is_final=is_final)
         start, end = finder.released, finder.certain
+        if not secrets and self._raw is None and end - start == len(piece):
+            return piece if start + len(piece) == len(finder.text) else finder.text[start:end]
         self.count += len(secrets) - (was_open and bool(secrets))
         clean = replaced(finder.text, secrets)[start:end] if secrets else finder.text[start:end]
         if self._raw is None:
