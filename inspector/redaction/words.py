@@ -45,7 +45,7 @@ _PLACEHOLDER = re.compile(
     | %[A-Z_]+% | %\(.*
     | %[sdr] | @[A-Z_]+@ | \#\{.* | !\w+\s.* | (?:your|my|insert|enter|replace|example)[-_ ]?[a-z_ -]*
     | [A-Z]+(?:_[A-Z]+)+ | (?:[a-z]+[_-])+(?:token|key|secret|password|passwd|pwd|passphrase|credentials?)
-    | [A-Z_]*(?:REDACTED|MASKED|HIDDEN|PLACEHOLDER)[A-Z_]* | redacted.*
+    | [*<({]*[A-Z_]*(?:REDACTED|MASKED|HIDDEN|PLACEHOLDER)[A-Z_]*[*>)}]* | redacted.* | [\w-]{0,16}(?:\.{3,}|…)
     """,
     re.VERBOSE,
 )
@@ -171,7 +171,8 @@ def _is_bare_word_secret(value: str, *, name: str, gap: str, after: str) -> bool
     if "=" in gap and gap != gap.strip():
         return False
     if gap == " ":
-        return not (after[:1].isspace() and (after[1:2].isalpha() or after[1:2] == "*"))
+        is_sentence = after[:1].isspace() and (after[1:2].isalpha() or after[1:2] == "*")
+        return not is_sentence and not after.startswith((",", ".", ";", ":"))
     return not after or after[0] in "\r\n\\\"'`&<" or (gap == "=" and after[0].isspace())
 
 
