@@ -1,7 +1,8 @@
 """Runs the benchmarks: `python -m benchmarks [NAME ...]`; prints ratios, and judges nothing.
 
 Without names it runs all but `imports`, `store`, `tui` and `web`, which make a database of a million traces, `proxy`,
-which wants mitmproxy beside it, and `recorded`, which takes minutes; these run when they are named.
+which wants mitmproxy beside it, `redaction`, which it measures too, and `recorded`, which takes minutes; these run when
+they are named.
 """
 
 import sys
@@ -56,6 +57,12 @@ def _recorded() -> None:
     recorded_streams()
 
 
+def _redaction() -> None:
+    from benchmarks.redaction import redaction_share  # noqa: PLC0415  # the core is measured without loading SQLAlchemy
+
+    redaction_share()
+
+
 CORE: dict[str, Callable[[], None]] = {
     "whole": segmenter.whole_text,
     "stream": segmenter.token_by_token,
@@ -74,6 +81,7 @@ BENCHMARKS = {
     "tui": _tui,
     "web": _web,
     "proxy": _proxy,
+    "redaction": _redaction,
     "recorded": _recorded,
 }
 

@@ -19,6 +19,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from statistics import quantiles
 
+from benchmarks.redaction import redaction_share
 from benchmarks.streams import ROOT, all_streams, cpu_s, free_port, stop, stream_server, wait_for
 from benchmarks.timing import goal, say
 
@@ -50,7 +51,8 @@ class _Way:
 
 
 def proxy() -> None:
-    """Measure all that are there, and print what weaklink takes against mitmdump's storing mode."""
+    """Measure all that are there, and print what weaklink takes against mitmdump's, and redaction of it."""
+    redaction_share()
     with tempfile.TemporaryDirectory() as folder, stream_server() as port, _ways(port, Path(folder)) as ways:
         for _ in range(_ROUNDS):
             for way in ways.values():

@@ -54,7 +54,7 @@ class Answering:
                 placement.key,
                 self._turn,
                 choice=FormatChoice(self._request.model, self._trace.spoken),
-                tools=self._trace.tools_for(self._request.tools),
+                tools=self._trace.tools_for(kept.generation.tools if kept.generation else ()),
             )
 
     def begin(self) -> None:
@@ -159,7 +159,8 @@ class Answering:
         calls = [
             CallHeader(event.part, event.name, event.id, event.custom) for event in events if type(event) is CallNamed
         ]
-        self._read(lambda reading: reading.begin_calls(calls))
+        kept = self._desk.redactor.turn(Turn(Role.ASSISTANT, (), calls=tuple(calls))).calls
+        self._read(lambda reading: reading.begin_calls(kept))
 
     def _decoded(self) -> DecodedTurn:
         kept_none = self._tape.end is ExchangeEnd.NOT_STORED and self._left == self._desk.max_answer_bytes

@@ -77,7 +77,7 @@ class OpenTraces:
             self._outlet.tell(TurnStarted(placement.key, number, turn.role, kept.generation))
             self._outlet.tell(TurnEnded(placement.key, number, kept))
             if self._outlet.is_watched:
-                self._learn_tools(trace, turn)
+                self._learn_tools(trace, kept)
         return trace
 
     def end(self, key: str) -> None:

@@ -24,6 +24,10 @@ class Redacts(Protocol):
     count: int
     """How many were taken out so far."""
 
+    def text(self, text: str) -> str:
+        """Any text."""
+        ...
+
     def url(self, url: str) -> str:
         """An address, or a path with its query."""
         ...
@@ -45,6 +49,10 @@ class KeepsAll:
     """Takes out nothing."""
 
     count = 0
+
+    def text(self, text: str) -> str:
+        """The text as it is."""
+        return text
 
     def url(self, url: str) -> str:
         """The address as it is."""

@@ -7,11 +7,14 @@ from inspector.model import Generation, Json, ToolDefinition, Trace, Turn
 
 def texts_of(trace: Trace) -> Iterator[str]:
     """Every text of a trace that `Redactor.trace` would redact; tools that several turns offer come once."""
-    yield trace.name
-    yield from (one.value for one in trace.external_ids)
+    yield from (trace.name, trace.model, trace.format)
+    for one in trace.external_ids:
+        yield from (one.name, one.value)
     if trace.parent is not None:
-        yield trace.parent.external_id.value
-    yield trace.provenance.file
+        yield from (trace.parent.external_id.name, trace.parent.external_id.value)
+    if trace.outcome is not None:
+        yield trace.outcome.exit_status or ""
+    yield from (trace.provenance.file, trace.provenance.source_version, trace.provenance.record)
     yield from trace.provenance.warnings
     seen: set[int] = set()
     for turn in trace.turns:
@@ -21,9 +24,11 @@ def texts_of(trace: Trace) -> Iterator[str]:
 
 
 def _of_turn(turn: Turn) -> Iterator[str]:
-    yield from (part.text for part in turn.parts)
+    yield turn.source_role
+    for part in turn.parts:
+        yield from (part.name, part.text)
     for header in turn.calls:
-        yield header.name or ""
+        yield from (header.part, header.name or "")
         yield header.id or ""
     if turn.result is not None:
         yield turn.result.call_id or ""
@@ -31,9 +36,10 @@ def _of_turn(turn: Turn) -> Iterator[str]:
 
 
 def _of_generation(generation: Generation, seen: set[int]) -> Iterator[str]:
-    yield generation.parameters
+    yield from (generation.api, generation.requested_model, generation.answered_model, generation.parameters)
+    yield from (generation.retry_of or "", generation.finish_reason or "")
     if generation.error is not None:
-        yield generation.error.message
+        yield from (generation.error.message, generation.error.code or "")
     for tool in generation.tools:
         if id(tool) not in seen:
             seen.add(id(tool))
@@ -41,6 +47,7 @@ def _of_generation(generation: Generation, seen: set[int]) -> Iterator[str]:
 
 
 def _of_tool(tool: ToolDefinition) -> Iterator[str]:
+    yield tool.name
     yield tool.description
     yield tool.raw
     yield from _of_json(tool.parameters)
@@ -55,4 +62,5 @@ def _of_json(value: Json) -> Iterator[str]:
         elif isinstance(one, list):
             open_ += one
         elif isinstance(one, dict):
+            yield from one
             open_ += one.values()

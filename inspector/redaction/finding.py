@@ -1,96 +1,259 @@
-"""Finds secrets in a text by the tables of shapes, and says where a text that goes on may yet become one.
+"""Finds the secrets of a text from left to right, and says how far that is certain where the text may go on.
 
-Most texts hold none, so all is built to see that fast: one pass turns the text into ASCII bytes with the same offsets;
-keys need a long run of key characters, which one search finds; the words that introduce secrets are searched one by
-one, and a regular expression is only tried where something was found.
+Theory of operation. Every detector names places at which a secret may begin (a prefix of a key, the name of a
+password); the scan takes the leftmost place of all, lets its detector judge it, and goes on behind the secret that was
+found, or behind the place. So the secrets never overlap, and what is found depends on the text alone. A detector that
+needs more text to decide says from where on a secret may stand: all before it is certain. A secret that reaches the
+text's end may go on in what follows, which its `Ending` then reads.
+
+A text that arrives in pieces is scanned by a `Finder`, which keeps as much of the past as a detector looks back, and
+scans again from where a decision may still be open. It finds what a scan of the whole text finds, since every decision
+is made with the same characters in sight.
+
+Cost. Most texts hold nothing: one pass turns the text into ASCII bytes, one into runs of key characters, of which one
+search looks for a long one, and a handful of searches look for the detectors' signs. Patterns are only tried where
+something was found. Each place is judged by at most `_PEEK` characters or becomes a secret that is passed over, so the
+scan is linear.
 """
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 
-from inspector.redaction.shapes import INTRODUCED, KEYS, SHORTEST_KEY, Introduced
+from inspector.redaction.endings import AHEAD, Ending
+from inspector.redaction.introductions import DETECTORS, LONGEST_INTRODUCTION, Detector, Place
+from inspector.redaction.keys import has_long_run, has_prefix, judge_key, key_places, runs_of
+from inspector.redaction.verdicts import Secret, Undecided, Verdict
 
-TAIL = 768
-"""Code points: what precedes a text's end by more is not the beginning of a secret that has not yet shown itself."""
+CONTEXT = LONGEST_INTRODUCTION + 128
+"""Code points of the past that decide on what follows."""
 
-_RUN_CHARACTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
-_RUNS = bytes(97 if byte in _RUN_CHARACTERS else 32 for byte in range(256))
-_RUN = b"a" * SHORTEST_KEY
-_SURPLUS = 10  # a run longer than it must be may still be no secret, by a word that it must not begin with
-_LONGEST_PASSWORD = 256
-
-
-@dataclass(frozen=True, slots=True)
-class Secret:
-    """A secret from `start` to `end`; its introduction begins at `introduced`. Code points of one text."""
-
-    introduced: int
-    start: int
-    end: int
+_MOST_KEPT = 4 * CONTEXT
+_NOTHING: list[Secret] = []
+_SIGN_AHEAD = 24  # no sign and no prefix is longer
+_LONGEST_OPEN_KEY = 256  # a longer word either holds a key already or is none
+_MARKED = 64  # so far before a value there is a mark that prose has not: a colon, a dash, a quote
+_PROSE = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz ,.;!?'()\n"
+_BY_SIGN = {
+    sign.encode(): [one for one in DETECTORS if sign in one.signs] for detector in DETECTORS for sign in detector.signs
+}
+_ANY_SIGN = re.compile(b"|".join(map(re.escape, _BY_SIGN)))
 
 
 def find_secrets(text: str) -> list[Secret]:
-    """The secrets of a text; they may overlap, and come in no order. Linear in the text."""
-    plain = text.encode("ascii", "replace")
-    return [*_keys(text, plain.translate(_RUNS)), *_introduced(plain.lower().decode("ascii"))]
+    """The secrets of a text, in their order, without overlaps. Linear in the text."""
+    return _scan(text, 0, free_at=-1, is_final=True).secrets
 
 
-def certain_to(text: str) -> int:
-    """Where the characters at the text's end begin that may turn out to be secret when it goes on; its length if none.
+class Finder:
+    """Finds the secrets of a text that arrives in pieces.
 
-    Nothing more than `TAIL` before the end is looked at.
+    `text` is as much of it as is still needed, `released` how much of that was certain before the last piece,
+    `certain` how much is now.
     """
-    start = max(len(text) - TAIL, 0)
-    tail = text[start:]
-    plain = tail.encode("ascii", "replace")
-    word = plain.translate(_RUNS).rfind(b" ") + 1
-    ends = [found.end() for found in _open_keys().finditer(tail, word)]
-    lowered = plain.lower().decode("ascii")
-    for shape in INTRODUCED:
-        ends += (found.start(1) for found in _open(shape).finditer(lowered))
-    return start + min(ends, default=len(tail))
+
+    def __init__(self) -> None:
+        self.text = ""
+        self.released = 0
+        self.certain = 0
+        self._free_at = -1  # where the last secret ended
+        self._undecided_at = 0  # what could not be decided yet; it counts where something is held back
+        self._alert_to = 0  # an introduction may have begun, whose value comes before this place
+        self._prose_from = 0  # before it, a mark may belong to an introduction whose words come now
+        self._searched_to = 0  # for signs
+        self._open: Ending | None = None  # a secret goes on at `released`
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a secret goes on in what comes."""
+        return self._open is not None
+
+    def feed(self, piece: str, *, is_final: bool = False) -> list[Secret]:
+        """The secrets in what is certain now and was not before; they may begin before it."""
+        self.released = released = self.certain
+        if released > _MOST_KEPT:
+            self._forget()
+            released = self.released
+        known = len(self.text)
+        if self._open is None and released == known and not (piece and self._is_worth_a_look(piece, known)):
+            self.text += piece
+            self.certain = known + len(piece)
+            return _NOTHING
+        at = self._search_from()
+        self.text += piece
+        found: list[Secret] = []
+        if self._open is None or self._go_on(self._open, found, is_final=is_final):
+            self._look(max(at, self._free_at), found, is_final=is_final)
+        return found
+
+    def _forget(self) -> None:
+        """Keep of what was released what still matters for what comes."""
+        surplus = min(self.released, self._search_from()) - CONTEXT
+        if surplus > 0:
+            self.text = self.text[surplus:]
+            self.released -= surplus
+            self._free_at -= surplus
+            self._undecided_at -= surplus
+            self._alert_to -= surplus
+            self._prose_from -= surplus
+            self._searched_to -= surplus
+
+    def _search_from(self) -> int:
+        """From where on a secret may begin that is not found yet."""
+        if self.released < len(self.text):
+            return self._undecided_at
+        return max(self._free_at, self.released - LONGEST_INTRODUCTION, 0)
+
+    def _is_worth_a_look(self, piece: str, known: int) -> bool:
+        """Whether an introduction or a key may be in the new piece, or one that came before may have its value now."""
+        plain = (self.text[-_SIGN_AHEAD:] + piece).encode("ascii", "replace")
+        is_prose = not plain.translate(None, _PROSE) and b"earer" not in plain
+        end = known + len(piece)
+        if not is_prose:
+            self._prose_from = end + _MARKED
+        if known < self._prose_from and self._has_sign(piece):
+            self._alert_to = end + LONGEST_INTRODUCTION
+        if known < self._alert_to:
+            return True
+        runs = runs_of(plain)
+        if has_long_run(runs):
+            return True
+        word = plain[runs.rfind(b" ") + 1 :]
+        if len(word) == len(plain) and known > _SIGN_AHEAD:
+            return has_prefix((self.text[-_LONGEST_OPEN_KEY:] + piece)[-_LONGEST_OPEN_KEY:], 0)
+        if len(word) < 2 or (word[1:].islower() and word.isalpha() and b"dapi" not in word and b"cio" not in word):
+            return False
+        return has_prefix(word.decode("ascii"), 0)
+
+    def _has_sign(self, piece: str) -> bool:
+        """Whether a sign is in what was not searched for one before."""
+        known = len(self.text)
+        start = max(self._searched_to - _SIGN_AHEAD, known - LONGEST_INTRODUCTION, 0)
+        self._searched_to = known + len(piece)
+        return _ANY_SIGN.search((self.text[start:] + piece).encode("ascii", "replace").lower()) is not None
+
+    def _go_on(self, ending: Ending, found: list[Secret], *, is_final: bool) -> bool:
+        """Read on the secret that goes on; whether it ended."""
+        start = self.released
+        end = ending.end(self.text, start, len(self.text), is_final=is_final)
+        if end is None:
+            self._stay_in(start, found)
+            return False
+        found.append(Secret(start, end))
+        self._open, self._free_at = None, end
+        return True
+
+    def _look(self, at: int, found: list[Secret], *, is_final: bool) -> None:
+        text = self.text
+        scan = _scan(text, at, free_at=self._free_at, is_final=is_final)
+        for secret in scan.secrets:
+            if secret.goes_on is not None:
+                self._open = secret.goes_on
+                self._stay_in(secret.start, found)
+                return
+            found.append(secret)
+            self._free_at = secret.end
+        self.certain, self._undecided_at = len(text), len(text)
+        if scan.undecided is not None:
+            self.certain, self._undecided_at = scan.undecided.start, scan.undecided_at
+
+    def _stay_in(self, start: int, found: list[Secret]) -> None:
+        """A secret that began at `start` goes on: what its ending does not look at any more is certain."""
+        self.certain = self._undecided_at = max(_safe_end(self.text), start)
+        self._free_at = -1
+        found.append(Secret(start, self.certain))
 
 
-def _keys(text: str, runs: bytes) -> Iterator[Secret]:
-    at = runs.find(_RUN)
-    while at >= 0:
-        end = runs.find(b" ", at)
-        end = len(runs) if end < 0 else end
-        for found in _whole_keys().finditer(text, at, end):
-            assert found.lastindex is not None
-            yield Secret(found.start(), *found.span(found.lastindex))
-        at = runs.find(_RUN, end)
+@dataclass(frozen=True, slots=True)
+class _Scan:
+    """The secrets that were found, and what could not be decided yet, with the place that was being judged."""
+
+    secrets: list[Secret]
+    undecided: Undecided | None = None
+    undecided_at: int = 0
 
 
-def _introduced(lowered: str) -> Iterator[Secret]:
-    for shape in INTRODUCED:
-        if shape.sign in lowered:
-            for found in _whole(shape).finditer(lowered):
-                yield Secret(found.start(), *found.span(1))
+class _Places:
+    """The places at which one detector sees a secret begin, from left to right."""
+
+    def __init__(self, text: str, lowered: str, detector: Detector) -> None:
+        self._text, self._lowered, self._detector = text, lowered, detector
+        self._found: re.Match[str] | None = None
+        self.at = -1
+
+    def go_to(self, at: int) -> bool:
+        """Go to the first place from `at` on; False where there is none."""
+        self._found = self._detector.pattern.search(self._lowered, at)
+        if self._found is None:
+            return False
+        self.at = self._found.start()
+        return True
+
+    def judge(self, free_at: int, *, is_final: bool) -> Verdict:
+        """What begins at the place."""
+        assert self._found is not None
+        return self._detector.judge(Place(self._text, self._found, free_at, is_final))
 
 
-@cache
-def _whole_keys() -> re.Pattern[str]:
-    ways = "|".join(f"{re.escape(one.prefix)}{one.unless}({one.secret}{{{one.at_least},}})" for one in KEYS)
-    return re.compile(f"(?<![A-Za-z0-9*])(?:{ways})")
+class _KeyPlaces:
+    """The places at which a prefix of a key stands."""
+
+    def __init__(self, text: str, runs: bytes) -> None:
+        self._text, self._runs = text, runs
+        self.at = -1
+
+    def go_to(self, at: int) -> bool:
+        """Go to the first place from `at` on; False where there is none."""
+        self.at = next(key_places(self._text, self._runs, at), -1)
+        return self.at >= 0
+
+    def judge(self, free_at: int, *, is_final: bool) -> Verdict:
+        """The key that begins at the place."""
+        return judge_key(self._text, self.at, free_at=free_at, is_final=is_final)
 
 
-@cache
-def _open_keys() -> re.Pattern[str]:
-    ways = "|".join(rf"{re.escape(one.prefix)}(?={one.secret}{{0,{one.at_least - 1}}}\Z)" for one in KEYS)
-    return re.compile(rf"(?<![A-Za-z0-9*])(?:{ways})")
+def _scan(text: str, at: int, *, free_at: int, is_final: bool) -> _Scan:
+    """Everything from `at` on; `free_at` is where a secret ended before, so that a word begins there."""
+    found: list[Secret] = []
+    places = [one for one in _all_places(text, at, is_final=is_final) if one.go_to(at)]
+    while places:
+        first = min(places, key=_where)
+        verdict = first.judge(free_at, is_final=is_final)
+        if isinstance(verdict, Undecided):
+            return _Scan(found, verdict, first.at)
+        if verdict is None:
+            if not first.go_to(first.at + 1):
+                places.remove(first)
+            continue
+        found.append(verdict)
+        if verdict.goes_on is not None:
+            break
+        free_at = verdict.end
+        places = [one for one in places if one.at >= free_at or one.go_to(free_at)]
+    return _Scan(found)
 
 
-# Each begins with a plain text, which is searched much faster than a set of characters.
-@cache
-def _whole(shape: Introduced) -> re.Pattern[str]:
-    secret = f"({shape.secret}{{{shape.at_least},}}){shape.then}"
-    return re.compile(f"{re.escape(shape.sign)}{shape.pattern}{shape.unless}{secret}", re.DOTALL)
+def _where(places: "_Places | _KeyPlaces") -> int:
+    return places.at
 
 
-@cache
-def _open(shape: Introduced) -> re.Pattern[str]:
-    most = _LONGEST_PASSWORD if shape.then else shape.at_least + _SURPLUS
-    return re.compile(rf"{re.escape(shape.sign)}{shape.pattern}({shape.secret}{{0,{most}}})\Z", re.DOTALL)
+def _all_places(text: str, at: int, *, is_final: bool) -> Iterator["_Places | _KeyPlaces"]:
+    """The detectors of which a sign is in the text, from `at` on."""
+    plain = text.encode("ascii", "replace")
+    runs = runs_of(plain, is_final=is_final)
+    if has_long_run(runs):
+        yield _KeyPlaces(text, runs)
+    lowered = plain.lower()
+    found = [sign for sign in _BY_SIGN if sign in lowered]
+    if found:
+        seen = {detector.name: detector for sign in found for detector in _BY_SIGN[sign]}.values()
+        readable = lowered.decode("ascii")
+        yield from (_Places(text, readable, one) for one in seen)
+
+
+def _safe_end(text: str) -> int:
+    """Up to where a secret that goes on is certain: not into what its ending looks at, nor into an escape."""
+    end = max(len(text) - AHEAD, 0)
+    while end and text[end - 1] == "\\" and end > len(text) - 4 * AHEAD:
+        end -= 1
+    return end

@@ -4,14 +4,18 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from hashlib import sha256
+from itertools import pairwise
+from typing import TypeVar
 
 from inspector.model import (
     CallHeader,
     Chunk,
+    Chunks,
     ExternalId,
     Generation,
     GenerationError,
     Json,
+    Outcome,
     Part,
     Provenance,
     ResultHeader,
@@ -27,6 +31,7 @@ from inspector.redaction.shapes import SECRET_HEADERS
 from inspector.redaction.streams import ContentStream, SecretStream, TextStream
 
 _SCHEME = re.compile(r"(?:Bearer|Basic|Token|Digest|AWS4-HMAC-SHA256)\s+", re.IGNORECASE)
+_Value = TypeVar("_Value")
 _SIGN = re.compile(r"\S")
 
 
@@ -35,7 +40,8 @@ class Redactor:
 
     `patterns` are a user's own regular expressions: what their first group matches goes too, or the whole match where
     they have none. Without `keep_content` every word is masked besides (see `masking`): structure, sizes and times are
-    left. Texts keep their length in code points, so that every range stays true. To redact twice changes nothing.
+    left. Texts keep their length in code points, so that every range stays true; chunks whose text changes lose their
+    token ids and logprobs. To redact twice changes nothing.
     ValueError, in a sentence, for a pattern that is no regular expression or matches nothing at all. Not for several
     threads at once.
     """
@@ -70,7 +76,7 @@ class Redactor:
 
     def trace(self, trace: Trace) -> Trace:
         """A trace with all its turns."""
-        if self._keep_content and not self._has_secrets("\n".join(texts_of(trace))):
+        if self._keep_content and not any(map(self._has_secrets, texts_of(trace))):
             return trace
         tools = (tool for turn in trace.turns if turn.generation for tool in turn.generation.tools)
         kept = self._kept(tools)
@@ -78,6 +84,9 @@ class Redactor:
             trace,
             turns=tuple(self._turn(turn, kept) for turn in trace.turns),
             name=self._text(trace.name, kept),
+            model=self._secrets(trace.model),
+            format=self._secrets(trace.format),
+            outcome=trace.outcome and self._outcome(trace.outcome),
             external_ids=tuple(map(self._id, trace.external_ids)) or self._content_id(trace),
             parent=trace.parent and replace(trace.parent, external_id=self._id(trace.parent.external_id)),
             provenance=self._provenance(trace.provenance),
@@ -115,19 +124,27 @@ class Redactor:
     def _turn(self, turn: Turn, kept: KeptWords | None) -> Turn:
         return replace(
             turn,
-            parts=tuple(Part(part.name, self._part(turn, part, kept), part.chunks) for part in turn.parts),
+            parts=tuple(self._part(turn, part, kept) for part in turn.parts),
+            source_role=self._secrets(turn.source_role),
             calls=tuple(self._call(header) for header in turn.calls),
             result=turn.result and self._result(turn.result),
             generation=turn.generation and self._generation(turn.generation, kept),
         )
 
-    def _part(self, turn: Turn, part: Part, kept: KeptWords | None) -> str:
-        if kept is None or turn.role is Role.ASSISTANT:  # what a model says must come out the same live
-            return self._text(part.text, kept)
-        return self._text(part.text, kept.with_members(part.text))
+    def _part(self, turn: Turn, part: Part, kept: KeptWords | None) -> Part:
+        is_live = kept is None or turn.role is Role.ASSISTANT  # what a model says must come out the same live
+        text = self._text(part.text, kept if is_live or kept is None else kept.with_members(part.text))
+        chunks = (
+            part.chunks if part.chunks is None or text == part.text else _told_nothing(part.chunks, part.text, text)
+        )
+        return Part(self._secrets(part.name), text, chunks)
+
+    def _outcome(self, outcome: Outcome) -> Outcome:
+        return replace(outcome, exit_status=self._named(outcome.exit_status))
 
     def _call(self, header: CallHeader) -> CallHeader:
-        return replace(header, name=self._named(header.name), id=self._named(header.id))
+        part = self._secrets(header.part)
+        return replace(header, part=part, name=self._named(header.name), id=self._named(header.id))
 
     def _result(self, header: ResultHeader) -> ResultHeader:
         return replace(header, call_id=self._named(header.call_id), name=self._named(header.name))
@@ -135,37 +152,43 @@ class Redactor:
     def _generation(self, generation: Generation, kept: KeptWords | None) -> Generation:
         return replace(
             generation,
+            api=self._secrets(generation.api),
+            requested_model=self._secrets(generation.requested_model),
+            answered_model=self._secrets(generation.answered_model),
+            retry_of=self._named(generation.retry_of),
+            finish_reason=self._named(generation.finish_reason),
             parameters=self._text(generation.parameters, kept),
             tools=tuple(self._tool(tool, kept) for tool in generation.tools),
             error=generation.error and self._error(generation.error, kept),
         )
 
     def _error(self, error: GenerationError, kept: KeptWords | None) -> GenerationError:
-        return replace(error, message=self._text(error.message, kept))
+        return replace(error, message=self._text(error.message, kept), code=self._named(error.code))
 
     def _tool(self, tool: ToolDefinition, kept: KeptWords | None) -> ToolDefinition:
         return replace(
             tool,
+            name=self._secrets(tool.name),
             description=self._text(tool.description, kept),
             parameters=self._json(tool.parameters, kept),
             raw=self._text(tool.raw, kept),
         )
 
     def _json(self, value: Json, kept: KeptWords | None) -> Json:
-        """A schema's texts; names of members stay."""
+        """A schema's texts; of the names of members only secrets go."""
         if isinstance(value, str):
             return self._text(value, kept)
         if isinstance(value, list):
             return [self._json(one, kept) for one in value]
         if isinstance(value, dict):
-            return {name: self._json(one, kept) for name, one in value.items()}
+            return {self._secrets(name): self._json(one, kept) for name, one in value.items()}
         return value
 
     def _id(self, external_id: ExternalId) -> ExternalId:
         value = self._secrets(external_id.value)
         if value != external_id.value:  # two sessions stay two
             value = f"{value}#{_digest([external_id.value])[:8]}"
-        return replace(external_id, value=value)
+        return ExternalId(self._secrets(external_id.name), value)
 
     def _content_id(self, trace: Trace) -> tuple[ExternalId, ...]:
         """What tells a trace without ids from others whose masked texts are the same."""
@@ -175,6 +198,8 @@ class Redactor:
         return replace(
             provenance,
             file=self._secrets(provenance.file),
+            source_version=self._secrets(provenance.source_version),
+            record=self._secrets(provenance.record),
             warnings=tuple(self._secrets(warning) for warning in provenance.warnings),
         )
 
@@ -205,11 +230,19 @@ class TurnRedactor:
         arrived: dict[str, list[str]] = {}
         for chunk in chunks:
             arrived.setdefault(chunk.part, []).append(chunk.text)
+        is_plain = not self._waiting
         for name, pieces in arrived.items():
             part = self._parts.get(name)
             if part is None:
-                part = self._parts[name] = _Growing(self._redactor.new_stream(self._kept))
-            part.ready += part.stream.feed("".join(pieces))
+                part = self._parts[name] = _Growing(self._redactor.new_stream(self._kept), self._redactor.url(name))
+            text = "".join(pieces)
+            certain = part.stream.feed(text)
+            part.ready += certain
+            is_plain = is_plain and certain == text and part.name == name
+        if is_plain:
+            for name in arrived:
+                self._parts[name].ready = ""
+            return tuple(chunks)
         self._waiting += chunks
         return self._released()
 
@@ -229,7 +262,8 @@ class TurnRedactor:
                 break
             text = part.ready[part.taken : end]
             part.taken = end
-            released.append(chunk if text == chunk.text else _redacted(chunk, text))
+            is_same = text == chunk.text and part.name == chunk.part
+            released.append(chunk if is_same else Chunk(chunk.sequence, part.name, text, chunk.offset_s))
         del self._waiting[: len(released)]
         for part in self._parts.values():
             part.ready, part.taken = part.ready[part.taken :], 0
@@ -237,19 +271,32 @@ class TurnRedactor:
 
 
 class _Growing:
-    """One part: its stream, and what came out of it that no chunk has taken yet."""
+    """One part: its redacted name, its stream, and what came out of it that no chunk has taken yet."""
 
-    __slots__ = ("ready", "stream", "taken")
+    __slots__ = ("name", "ready", "stream", "taken")
 
-    def __init__(self, stream: TextStream) -> None:
+    def __init__(self, stream: TextStream, name: str) -> None:
         self.stream = stream
+        self.name = name
         self.ready = ""
         self.taken = 0
 
 
-def _redacted(chunk: Chunk, text: str) -> Chunk:
-    """The chunk with another text; token ids would tell the old one."""
-    return Chunk(chunk.sequence, chunk.part, text, chunk.offset_s)
+def _told_nothing(chunks: Chunks, before: str, after: str) -> Chunks:
+    """The chunks of a text that was redacted: token ids and logprobs of those that changed would tell the old text."""
+    if chunks.token_ids is None and chunks.logprobs is None:
+        return chunks
+    ends = tuple(chunks.ends)
+    same = [before[start:end] == after[start:end] for start, end in pairwise((0, *ends))]
+    return Chunks(
+        ends, chunks.sequences, chunks.offsets_s, _where(same, chunks.token_ids), _where(same, chunks.logprobs)
+    )
+
+
+def _where(same: Sequence[bool], values: Iterable[_Value | None] | None) -> tuple[_Value | None, ...] | None:
+    if values is None:
+        return None
+    return tuple(value if is_same else None for is_same, value in zip(same, values, strict=True))
 
 
 def _digest(texts: Iterable[str]) -> str:

@@ -3,21 +3,24 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from inspector.redaction.finding import Secret, find_secrets
+from inspector.redaction.finding import find_secrets
+from inspector.redaction.verdicts import Secret
 
 FILLER = "*"
 """What stands for each character of a secret; no shape takes it for a part of one."""
 
-_SECRET_CHARACTER = re.compile(r"\\[nrt]|[^\s\\]")
+_SECRET_CHARACTER = re.compile(r"\\+[nrt]|\S")
 
 
 def all_secrets(text: str, patterns: Sequence[re.Pattern[str]]) -> list[Secret]:
     """The secrets by shape, and what a user's patterns find: their first group, or all where they have none."""
-    secrets = find_secrets(text)
-    for pattern in patterns:
-        group = 1 if pattern.groups else 0
-        secrets += (Secret(found.start(), *found.span(group)) for found in pattern.finditer(text) if found[group])
-    return secrets
+    return [*find_secrets(text), *pattern_secrets(text, patterns)]
+
+
+def pattern_secrets(text: str, patterns: Sequence[re.Pattern[str]]) -> list[Secret]:
+    """What a user's patterns find: their first group, or all where they have none."""
+    groups = ((pattern, 1 if pattern.groups else 0) for pattern in patterns)
+    return [Secret(*found.span(group)) for pattern, group in groups for found in pattern.finditer(text) if found[group]]
 
 
 def replaced(text: str, secrets: Iterable[Secret]) -> str:

@@ -4,14 +4,14 @@ import re
 from collections.abc import Sequence
 from typing import Protocol
 
-from inspector.redaction.finding import TAIL, certain_to
+from inspector.redaction.finding import Finder
 from inspector.redaction.masking import KeptWords, certain_content, mask_content
-from inspector.redaction.replacing import all_secrets, replaced
+from inspector.redaction.replacing import pattern_secrets, replaced
 
 PATTERN_TAIL = 256
 """Code points that are held back for a user's patterns, of which nothing is known: so long a match is found live."""
 
-_LONGEST_KEPT = 8_192  # code points of a secret that goes on and on; then its middle is forgotten
+_PATTERN_CONTEXT = 768
 
 
 class TextStream(Protocol):
@@ -36,38 +36,53 @@ class SecretStream:
 
     def __init__(self, patterns: Sequence[re.Pattern[str]] = ()) -> None:
         self._patterns = patterns
-        self._seen = ""  # what came out already, raw, as far back as it matters for what comes
-        self._held = ""
-        self._is_cut = False
+        self._finder = Finder()
+        self._raw = _Raw() if patterns else None
         self.count = 0
 
     def feed(self, piece: str) -> str:
         """What is certain now of the text so far and was not before, redacted."""
-        text = self._seen + self._held + piece
-        end = certain_to(text)
-        if self._patterns:
-            end = min(end, len(text) - PATTERN_TAIL)
-        return self._release(text, max(end, len(self._seen)))
+        return self._fed(piece, is_final=False)
 
     def close(self) -> str:
         """The rest, redacted."""
-        text = self._seen + self._held
-        return self._release(text, len(text))
+        return self._fed("", is_final=True)
 
-    def _release(self, text: str, end: int) -> str:
-        known = len(self._seen)
-        # Where the beginning is cut off, a key there may be the end of a longer word.
-        secrets = [one for one in all_secrets(text, self._patterns) if one.introduced or not self._is_cut]
-        self.count += sum(known <= one.start < end for one in secrets)
-        released = replaced(text[:end], secrets)[known:]
-        growing = min((one for one in secrets if one.end >= end), key=lambda one: one.introduced, default=None)
-        keep = max(end - TAIL, 0) if growing is None else min(max(end - TAIL, 0), growing.introduced)
-        seen = text[keep:end]
-        if growing is not None and len(seen) > _LONGEST_KEPT:  # all characters of a secret are of one kind
-            seen = text[keep : growing.start + TAIL] + text[end - TAIL : end]
-        self._is_cut = self._is_cut or keep > 0
-        self._seen, self._held = seen, text[end:]
+    def _fed(self, piece: str, *, is_final: bool) -> str:
+        finder = self._finder
+        was_open = finder.is_open
+        secrets = finder.feed(piece, is_final=is_final)
+        start, end = finder.released, finder.certain
+        if not secrets and self._raw is None and end - start == len(piece):
+            return piece if start + len(piece) == len(finder.text) else finder.text[start:end]
+        self.count += len(secrets) - (was_open and bool(secrets))
+        clean = replaced(finder.text, secrets)[start:end] if secrets else finder.text[start:end]
+        if self._raw is None:
+            return clean
+        found, released = self._raw.feed(finder.text[start:end], clean, self._patterns, is_final=is_final)
+        self.count += found
         return released
+
+
+class _Raw:
+    """What is certain but for a user's patterns: its raw text, with some of the past, and the redacted one."""
+
+    def __init__(self) -> None:
+        self._raw = ""
+        self._clean = ""
+        self._released = 0
+
+    def feed(self, raw: str, clean: str, patterns: Sequence[re.Pattern[str]], *, is_final: bool) -> tuple[int, str]:
+        """How many matches began in what is certain now, and that, redacted by the patterns too."""
+        self._raw += raw
+        self._clean += clean
+        end = len(self._raw) if is_final else max(len(self._raw) - PATTERN_TAIL, self._released)
+        matches = pattern_secrets(self._raw, patterns)
+        count = sum(self._released <= one.start < end for one in matches)
+        released = replaced(self._clean, matches)[self._released : end]
+        keep = max(end - _PATTERN_CONTEXT, 0)
+        self._raw, self._clean, self._released = self._raw[keep:], self._clean[keep:], end - keep
+        return count, released
 
 
 class ContentStream:

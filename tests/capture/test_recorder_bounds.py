@@ -197,6 +197,9 @@ class _Picky:
 
     count = 0
 
+    def text(self, text: str) -> str:
+        return text
+
     def url(self, url: str) -> str:
         return url
 

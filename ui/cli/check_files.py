@@ -3,13 +3,14 @@
 import os
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from inspector.errors import UnknownFormatError, UnreadableFileError
 from inspector.importers.reading import read_source
 from inspector.importers.source import Skipped
 from inspector.inspection import CONTEXT_WINDOW, REASONING_BUDGET, inspect_trace
 from inspector.model import Trace
+from inspector.redaction.redactor import Redactor
 from inspector.segmentation import AUTO
 from ui.cli.check_baseline import Baseline
 from ui.cli.check_records import RecordLines
@@ -70,6 +71,7 @@ class _Tally:
     def __init__(self, path: str, wanted: Wanted, baseline: Baseline, report: CheckReport) -> None:
         self._path, self._wanted, self._baseline, self._report = path, wanted, baseline, report
         self._lines = RecordLines(path)
+        self._redactor = Redactor()  # reports and baselines are files too
         self.traces = self.skipped = self.known = 0
         self.first_skipped: list[Skipped] = []
         self.diagnostics: Counter[str] = Counter()
@@ -78,10 +80,10 @@ class _Tally:
         if isinstance(record, Skipped):
             self._skip(record)
             return
-        wanted = self._wanted
+        wanted, trace = self._wanted, self._redactor.trace(record)
         try:
             found = inspect_trace(
-                record,
+                trace,
                 format=wanted.format,
                 select=wanted.select,
                 ignore=wanted.ignore,
@@ -94,11 +96,11 @@ class _Tally:
             return
         self.traces += 1
         line = self._lines.of(record) if found.diagnostics else None
-        findings = list(findings_of(self._path, source, record, found, line))
+        findings = list(findings_of(self._path, source, trace, found, line, written=record))
         new = tuple(finding for finding in findings if not self._baseline.knows(finding))
         self.known += len(findings) - len(new)
         self.diagnostics.update(finding.diagnostic.rule.code for finding in new)
-        place, title = record.provenance.record, title_of(record)
+        place, title = record.provenance.record, title_of(trace)
         self._report.trace(CheckedTrace(self._path, place, title, new, found.chain.broken))
 
     def close(self) -> None:
@@ -107,4 +109,4 @@ class _Tally:
     def _skip(self, skipped: Skipped) -> None:
         self.skipped += 1
         if len(self.first_skipped) < _MOST_SKIPPED:
-            self.first_skipped.append(skipped)
+            self.first_skipped.append(replace(skipped, reason=self._redactor.text(skipped.reason)))

@@ -2,12 +2,14 @@
 
 import glob
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from inspector.importers.reading import read_source
 from inspector.importers.source import Skipped
 from inspector.importers.together import read_together
 from inspector.model import Trace
+from inspector.redaction.redactor import Redactor
 from ui.cli.inputs import STDIN
 from ui.importing.placed_file import PlacedFile
 
@@ -22,7 +24,17 @@ def is_path(word: str) -> bool:
 
 
 def records_of(file: PlacedFile, source: str | None) -> Iterator[Trace | Skipped]:
-    """Every trace of a file, and the records that gave none, each as it is read. Raises UnreadableFileError."""
+    """Every trace of a file, redacted, and the records that gave none, as they are read. Raises UnreadableFileError."""
+    redactor = Redactor()
+    for record in _read(file, source):
+        yield redactor.trace(record) if isinstance(record, Trace) else _clean(record, redactor)
+
+
+def _clean(record: Skipped, redactor: Redactor) -> Skipped:
+    return replace(record, reason=redactor.text(record.reason))
+
+
+def _read(file: PlacedFile, source: str | None) -> Iterator[Trace | Skipped]:
     reading = read_source(file.path, source, name=file.name, size_bytes=file.size_bytes)
     if file.with_it:
         yield from read_together((file.path, *file.with_it), reading.source)

@@ -11,6 +11,7 @@ from inspector.importers.reading import read_source
 from inspector.importers.source import Skipped
 from inspector.inspection import inspect_trace
 from inspector.model import ToolDefinition, Trace
+from inspector.redaction.redactor import Redactor
 from storage import Prompt, Violations
 from storage.figure_rows import figures_in
 from storage.statistics_keys import keys_of, prompt_of
@@ -35,6 +36,7 @@ class FileFigures:
         self._schemas: dict[str, SchemaComplexity] = {}
         self._measured: tuple[ToolDefinition, ...] = ()
         self.failed = False
+        self._redactor = Redactor()
 
     def read(self, file: PlacedFile, source: str | None) -> None:
         """Count the traces of a file. One that is merely not for us is said, and did not fail."""
@@ -45,7 +47,7 @@ class FileFigures:
             is_ours = True
             for record in reading.records:
                 if isinstance(record, Trace):
-                    self._add(record)
+                    self._add(self._redactor.trace(record))
                 else:
                     self._skip(file, record, skipped)
         except UnreadableFileError as error:
@@ -74,7 +76,7 @@ class FileFigures:
     def _skip(self, file: PlacedFile, record: Skipped, skipped: Counter[str]) -> None:
         skipped[file.name] += 1
         if skipped[file.name] <= _MOST_SAID:
-            say(f"{file.name}, {record.record}: {record.reason}")
+            say(f"{file.name}, {record.record}: {self._redactor.text(record.reason)}")
 
     def _add(self, trace: Trace) -> None:
         try:

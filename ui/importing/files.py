@@ -39,7 +39,7 @@ def read_file(file: PlacedFile, source: str | None, redacts: Redacts) -> Iterato
         for trace, inspection in tally.inspected(records):
             yield draft(trace, inspection)
     except UnreadableFileError as error:
-        yield FileReport(file.name, refused=str(error))
+        yield FileReport(file.name, refused=redacts.text(str(error)))
         return
     yield tally.report(file.name, reading, redacts.count - before)
 
@@ -108,7 +108,7 @@ class _Tally:
     def inspected(self, records: Iterable[Trace | Skipped]) -> Iterator[tuple[Trace, Inspection]]:
         for record in records:
             if isinstance(record, Skipped):
-                self.skipped.append(record)
+                self.skipped.append(replace(record, reason=self.redacts.text(record.reason)))
                 continue
             trace = self.redacts.trace(record)
             try:
@@ -117,7 +117,7 @@ class _Tally:
                 self.skipped.append(Skipped(record.provenance.record, str(error)))
                 continue
             self.counts += counts_of(trace, inspection)
-            self.warnings.update(dict.fromkeys(record.provenance.warnings))
+            self.warnings.update(dict.fromkeys(trace.provenance.warnings))
             yield trace, inspection
 
     def report(self, path: str, reading: SourceReading, redacted: int) -> FileReport:

@@ -115,14 +115,21 @@ class CheckReport(Protocol):
 
 
 def findings_of(
-    path: str, source: str, trace: Trace, inspection: Inspection, line: str | None = None
+    path: str,
+    source: str,
+    trace: Trace,
+    inspection: Inspection,
+    line: str | None = None,
+    *,
+    written: Trace | None = None,
 ) -> Iterator[Finding]:
     """The findings of one trace, in the order of their places.
 
-    `source` is what the file was read as, `line` the text of the line that the trace's record names, where it is one.
+    `source` is what the file was read as, `line` the text of the line that the trace's record names, where it is one,
+    `written` the trace as the file has it, where `trace` is redacted.
     """
     known: dict[tuple[int, str], LineIndex] = {}
-    places, fingerprints = FilePlaces(trace, source, line), Fingerprints(trace)
+    places, fingerprints = FilePlaces(written or trace, source, line), Fingerprints(trace)
     for diagnostic in inspection.diagnostics:
         at = (diagnostic.location.turn, diagnostic.location.part)
         if at not in known:

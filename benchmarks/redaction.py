@@ -1,0 +1,156 @@
+"""The share of redaction in a recorder's CPU time on ordinary prose, counted around its calls.
+
+The chunks come as they do from the paced streams of `benchmarks.proxy`: so many streams at once, and of each as many
+chunks as arrive before the recorder's thread takes them up.
+"""
+
+import json
+import tempfile
+import time
+from collections.abc import Iterable, Sequence
+from itertools import cycle, islice
+from pathlib import Path
+
+from benchmarks.timing import goal, say
+from inspector.capture.events import RecordEvent, Sink
+from inspector.capture.recorder import Recorder
+from inspector.capture.redacting import RedactsChunks
+from inspector.model import Chunk, ToolDefinition, Trace, Turn
+from inspector.redaction.redactor import Redactor
+from inspector.sessions.exchange import ExchangeEnd, ExchangeObserver, RequestHead
+from storage.live import StoreSink
+
+_STREAMS, _CHUNKS, _AT_ONCE = 40, 250, 5
+_WAIT_S = 0.12  # the recorder's thread takes up what came every 0.1 seconds
+_ROUNDS = 3
+_MOST = 0.15
+_PROSE = """The harbour lies on the north side of the island, where the water is deep enough for larger boats. In the
+morning the fishermen sort what they have caught; most of it is sold before nine o'clock, and the rest goes to the two
+restaurants at the end of the quay. Visitors usually arrive with the ferry at half past ten, walk up to the lighthouse,
+and are surprised how far one can see from there: on a clear day, the mountains of the mainland. The museum is small
+but well kept. It shows tools, maps and photographs from 1890 to 1960, and there is a room for the children, who may
+try to tie knots. """
+
+
+class _TimedChunks:
+    """Counts the CPU time that the redaction of one turn takes."""
+
+    def __init__(self, inner: RedactsChunks, timed: "_Timed") -> None:
+        self._inner, self._timed = inner, timed
+
+    def feed(self, chunks: Sequence[Chunk]) -> tuple[Chunk, ...]:
+        with self._timed:
+            return self._inner.feed(chunks)
+
+    def close(self) -> tuple[Chunk, ...]:
+        with self._timed:
+            return self._inner.close()
+
+
+class _Timed:
+    """A redactor that counts the CPU time that it takes of the thread that calls it."""
+
+    def __init__(self) -> None:
+        self._inner = Redactor()
+        self._began_s = 0.0
+        self._clock_s = self._clock_cost_s()
+        self.clocks_s = 0.0
+        """What reading the clock took of all."""
+        self.spent_s = 0.0
+
+    def __enter__(self) -> None:
+        self._began_s = time.thread_time()
+
+    def __exit__(self, *_: object) -> None:
+        self.spent_s += time.thread_time() - self._began_s - self._clock_s
+        self.clocks_s += 2 * self._clock_s
+
+    def _clock_cost_s(self) -> float:
+        began_s = time.thread_time()
+        for _ in range(1_000):
+            time.thread_time()
+        return (time.thread_time() - began_s) / 1_000
+
+    @property
+    def count(self) -> int:
+        return self._inner.count
+
+    @count.setter
+    def count(self, count: int) -> None:
+        self._inner.count = count
+
+    def url(self, url: str) -> str:
+        with self:
+            return self._inner.url(url)
+
+    def turn(self, turn: Turn) -> Turn:
+        with self:
+            return self._inner.turn(turn)
+
+    def trace(self, trace: Trace) -> Trace:
+        with self:
+            return self._inner.trace(trace)
+
+    def new_turn(self, tools: Iterable[ToolDefinition] = ()) -> _TimedChunks:
+        with self:
+            return _TimedChunks(self._inner.new_turn(tools), self)
+
+
+class _Nowhere:
+    """A sink that keeps nothing, so that the recorder's own time is all there is."""
+
+    def accept(self, event: RecordEvent) -> None:
+        """Forget an event."""
+
+    def close(self) -> None:
+        """Nothing to end."""
+
+
+def redaction_share() -> None:
+    """Print which share of a recorder's CPU time redaction takes, with and without a store behind it."""
+    _recorded(_Nowhere())  # patterns are compiled once
+    with tempfile.TemporaryDirectory() as folder:
+        _say("recorder", [_recorded(_Nowhere()) for _ in range(_ROUNDS)])
+        _say("recorder and store", [_recorded(StoreSink(Path(folder) / f"{one}.db")) for one in range(_ROUNDS)])
+
+
+def _say(name: str, rounds: list[tuple[float, float]]) -> None:
+    spent_s, whole_s = min(rounds, key=lambda one: one[1])
+    chunks = _STREAMS * _CHUNKS
+    say(f"{name}: {whole_s * 1e6 / chunks:.1f} us of CPU a chunk of prose, {spent_s * 1e6 / chunks:.2f} for redaction")
+    say(f"redaction's share of the CPU time of {name}: {goal(spent_s / whole_s, _MOST, at_least=False)}")
+
+
+def _recorded(sink: Sink) -> tuple[float, float]:
+    """The CPU time of redaction, and of all of this process while a recorder takes the streams."""
+    timed = _Timed()
+    recorder = Recorder(sink, redactor=timed)
+    events = [_event(f" {word}") for word in _PROSE.split(" ")]
+    began_s = time.process_time()
+    observers = [_asked(recorder, number) for number in range(_STREAMS)]
+    words = cycle(events)
+    for _ in range(_CHUNKS // _AT_ONCE):
+        for observer in observers:
+            for event in islice(words, _AT_ONCE):
+                observer.answer_arrived(event, time.time())
+        time.sleep(_WAIT_S)
+    for observer in observers:
+        observer.answer_arrived(b"data: [DONE]\n\n", time.time())
+        observer.ended(ExchangeEnd.COMPLETE, time.time())
+    recorder.close()
+    whole_s = time.process_time() - began_s - timed.clocks_s
+    sink.close()
+    return timed.spent_s, whole_s
+
+
+def _asked(recorder: Recorder, number: int) -> ExchangeObserver:
+    observer = recorder.began(RequestHead("POST", "/v1/chat/completions", client=f"client {number}", at_s=time.time()))
+    message = {"role": "user", "content": f"Tell me of the island, part {number}."}
+    observer.request_arrived(json.dumps({"model": "Hermes-4-70B", "stream": True, "messages": [message]}).encode())
+    observer.answer_began(200, (("Content-Type", "text/event-stream"),), time.time())
+    return observer
+
+
+def _event(text: str) -> bytes:
+    choice = {"index": 0, "delta": {"content": text}, "finish_reason": None}
+    return b"data: " + json.dumps({"choices": [choice]}).encode() + b"\n\n"

@@ -1,0 +1,369 @@
+r"""Secrets that words introduce: names and their values, addresses with passwords, headers, command lines, PEM blocks.
+
+A detector has `signs`, plain texts of which one stands in every text that it finds something in, a `pattern` that
+finds an introduction, and `judge`, which looks at what follows it. Signs and patterns are for the text in lower case
+with `?` for every sign beyond ASCII. No pattern reaches further than `LONGEST_INTRODUCTION`; quotes, separators and
+markup are read as they are and as JSON (`\"`, `\u003d`), HTML (`&quot;`) and addresses (`%3D`) escape them.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from inspector.redaction.endings import AHEAD, BARE, ELEMENT, LINE, PEM, Ending, Quoted, Run, until
+from inspector.redaction.keys import begins_word
+from inspector.redaction.verdicts import Secret, Undecided, Verdict
+from inspector.redaction.words import (
+    Sureness,
+    can_be_bare_secret,
+    can_be_quoted_secret,
+    is_placeholder,
+    looks_random,
+    sureness_of,
+)
+
+LONGEST_INTRODUCTION = 512
+"""Code points."""
+
+_PEEK = 200  # code points of a value that are looked at
+_LONGEST_NAME = 48
+_LONGEST_ADDRESS = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An introduction that was found in a text; `free_at` is where the last secret ended before it, -1 for none."""
+
+    text: str
+    found: re.Match[str]
+    free_at: int
+    is_final: bool
+
+    @property
+    def begins(self) -> bool:
+        """Whether a word begins here."""
+        return begins_word(self.text, self.found.start(), self.free_at)
+
+
+@dataclass(frozen=True, slots=True)
+class Detector:
+    """Finds introductions by `pattern`, in lower case, where one of `signs` is in the text; `judge` decides."""
+
+    name: str
+    signs: tuple[str, ...]
+    pattern: re.Pattern[str]
+    judge: Callable[["Place"], Verdict]
+
+
+_BACKSLASHES = r"\\{1,64}"
+_ESCAPED_QUOTE = rf"&quot;|&\#0?3[49];|&\#x2[27];|&apos;|%2[27]|{_BACKSLASHES}u002[27]"
+_QUOTE = rf"(?:\\{{0,64}}[\"'`]|{_ESCAPED_QUOTE})"
+_OPEN = rf"[rbf]?(?:\\{{0,64}}(?:\"(?:\"\")?|'(?:'')?|`)|{_ESCAPED_QUOTE})"
+_BLANK = rf"(?:\s|{_BACKSLASHES}[nrt]){{0,12}}"
+_IS = rf"(?:={{1,3}}|:=|=>|->|:|%3[ad]|{_BACKSLASHES}u003[ad]|&\#(?:61|58|x3[ad]);)"
+_TYPE = r"(?::\s?&?(?:str|string|text|secretstr|optional\[str\])(?:\s?\|\s?none)?\s{0,2})?"
+_NAMED = re.compile(
+    rf"""(?P<sign>pass(?:w(?:or)?d|phrase|code)?|pwd|secret(?:string)?|token|key|credentials?|cookie|authorization|auth
+        |session|sig(?:nature)?|code|jwt)
+    (?:[_-]?(?:[0-9]{{1,2}}|confirm(?:ation)?|value)|(?P<id>[_-]?id))?
+    (?: (?P<quote>{_QUOTE})?\]?(?P<gap>{_BLANK}{_TYPE}{_IS}{_BLANK})(?P<open>{_OPEN}|<\|"\|>|<escape>)?
+      | {_QUOTE}\s{{0,4}},\s{{0,8}}{_QUOTE}value{_QUOTE}\s{{0,4}}:\s{{0,4}}(?P<pair>{_OPEN})
+      | {_QUOTE}?(?:\s[^<>]{{0,100}})?(?P<tag>>|&gt;|{_BACKSLASHES}u003e){_BLANK}
+      | <\\{{0,64}}/(?:arg_key|key|name)>{_BLANK}<(?P<arg>arg_value|value|string)>{_BLANK}
+      | (?P<option>{_QUOTE}\s{{0,4}},{_BLANK}(?P<listed>{_OPEN})|[ \t]{{1,4}}(?P<shell>{_OPEN})?)
+    )""",
+    re.VERBOSE,
+)
+_SCHEME = re.compile(
+    r"(?:bearer|basic|token|apikey|api-key|digest|negotiate|bot|aws4-hmac-sha256)(?:[ \t+]{1,4}|%20)", re.IGNORECASE
+)
+_LINE_SCHEMES = ("digest", "aws4-hmac-sha256")
+_NAME_END = re.compile(r"[A-Za-z0-9_.$-]{1,48}\Z")
+_IN_QUERY = re.compile(r"(?:[?&;]|amp;|%26|%3f|u0026)[A-Za-z0-9_.-]{0,40}\Z", re.IGNORECASE)
+_ESCAPED_LETTER = re.compile(r"u[0-9a-fA-F]{4}|[nrtbf]")
+_ESCAPED_CODE = re.compile(r"(?:25)*[0-9A-Fa-f]{2}")
+
+
+def _judge_named(place: Place) -> Verdict:
+    text, found, is_final = place.text, place.found, place.is_final
+    sign, start = found["sign"], found.end()
+    at = found.start()
+    name_at = max(_name_start(text, at), place.free_at)
+    before = text[name_at:at]
+    is_query = found["gap"] is not None and found["quote"] is None and _IN_QUERY.search(text, max(at - 48, 0), at)
+    if not (at == name_at or place.begins or _may_begin(text, at, sign)):
+        return None
+    if found["id"] is not None and sign != "key":
+        return None
+    if found["gap"] is not None and "\n" in found["gap"] and found["quote"] is None:
+        return None  # a heading, or the end of a line of code
+    sureness = sureness_of(sign, before, is_query=bool(is_query), is_shouted=text[at : at + len(sign)].isupper())
+    if sureness is None:
+        return None
+    if found["tag"] is not None or found["arg"] is not None:
+        return _judge_element(text, start, sureness, is_final=is_final) if _is_tag(text, found, name_at) else None
+    if found["option"] is not None:
+        if not text.startswith("-", name_at):
+            return None
+        opened = found["listed"] or found["shell"]
+        return (
+            _judge_quoted(text, start, opened, sureness, is_final=is_final)
+            if opened
+            else _judge_bare(text, start, sureness, name=sign, gap=" ", is_final=is_final)
+        )
+    opened = found["open"] or found["pair"]
+    if sign in {"authorization", "cookie"}:
+        return _judge_header(text, start, sign, opened, sureness, is_final=is_final)
+    if opened is not None:
+        return _judge_quoted(text, start, opened, sureness, is_final=is_final)
+    return _judge_bare(text, start, sureness, name=sign, gap=found["gap"] or "=", is_final=is_final)
+
+
+def _name_start(text: str, at: int) -> int:
+    """Where the name begins whose last word is at `at`: an escape before it is no part of it."""
+    found = _NAME_END.search(text, max(at - _LONGEST_NAME, 0), at)
+    if found is None:
+        return at
+    start = found.start()
+    escape = None
+    if start and text[start - 1] == "\\":
+        escape = _ESCAPED_LETTER.match(text, start, at)
+    elif start and text[start - 1] == "%":
+        escape = _ESCAPED_CODE.match(text, start, at)
+    return escape.end() if escape else start
+
+
+def _may_begin(text: str, at: int, sign: str) -> bool:
+    """Whether the sign, with letters in front of it, is the end of a word that means the same."""
+    before = text[at - 1]
+    if before in "_-." or (text[at].isupper() and not before.isupper()):
+        return True
+    if sign == "pwd":
+        return not before.isupper()
+    return sign.startswith(("passw", "passp", "secret", "key", "token"))  # `apikey`: the word before decides
+
+
+def _is_tag(text: str, found: re.Match[str], name_at: int) -> bool:
+    """Whether the name stands in an opening tag, or is the text of one that names an argument."""
+    before = text[max(name_at - 64, 0) : name_at].lower()
+    opened = max(before.rfind("<"), before.rfind("&lt;"), before.rfind("u003c"))
+    if found["arg"] is not None:
+        return opened >= 0
+    return opened >= 0 and ">" not in before[opened:] and "/" not in before[opened : opened + 3]
+
+
+_CLOSING = re.compile(r"(?:<|&lt;|\\{1,64}u003c)\\{0,64}/", re.IGNORECASE)
+
+
+def _judge_element(text: str, start: int, sureness: Sureness, *, is_final: bool) -> Verdict:
+    limit = min(start + _PEEK + AHEAD, len(text))
+    end = ELEMENT.end(text, start, limit, is_final=is_final)
+    is_closed = end is not None and _CLOSING.match(text, end) is not None
+    if not (is_closed or is_final) and len(text) - (end or start) < _PEEK + AHEAD:
+        return Undecided(start)
+    value = text[start : start + _PEEK if end is None else end]
+    if not is_closed and (any(sign.isspace() for sign in value.strip()) or (end is not None and end + 1 < len(text))):
+        return None
+    if not can_be_quoted_secret(value, sureness):
+        return None
+    return Secret.of(text, start, ELEMENT, is_final=is_final)
+
+
+def _ending_of(opened: str) -> Ending:
+    """How a value ends that so was opened, in lower case."""
+    bare = opened.lstrip("rbf") if opened[-1] in "\"'`" else opened
+    if bare[-1] in "\"'`" and not bare.startswith("<"):
+        backslashes = len(bare) - len(bare.lstrip("\\"))
+        return Quoted(bare[-1], backslashes)
+    if bare == "<escape>":
+        return until("<escape>")
+    return until(opened)
+
+
+def _judge_quoted(text: str, start: int, opened: str, sureness: Sureness, *, is_final: bool) -> Verdict:
+    ending = _ending_of(opened)
+    end = ending.end(text, start, min(start + _PEEK, len(text)), is_final=is_final)
+    if end is None and start + _PEEK >= len(text) and not is_final:
+        return Undecided(start)
+    value = text[start : start + _PEEK if end is None else end]
+    if not can_be_quoted_secret(value, sureness):
+        return None
+    return Secret.of(text, start, ending, is_final=is_final)
+
+
+def _judge_bare(text: str, start: int, sureness: Sureness, *, name: str, gap: str, is_final: bool) -> Verdict:
+    limit = start + _PEEK + AHEAD
+    end = BARE.end(text, start, min(limit, len(text)), is_final=is_final)
+    if not is_final and len(text) < limit and (end is None or len(text) - end < 4):
+        return Undecided(start)
+    value = text[start : start + _PEEK if end is None else end]
+    after = "" if end is None else text[end : end + 4]
+    if not can_be_bare_secret(value, sureness, name=name, gap=gap, after=after):
+        return None
+    return Secret.of(text, start, BARE, is_final=is_final)
+
+
+def _judge_header(
+    text: str, start: int, sign: str, opened: str | None, sureness: Sureness, *, is_final: bool
+) -> Verdict:
+    """A header's value: the scheme stays, cookies and signatures go to the end of the line."""
+    scheme = _SCHEME.match(text, start)
+    ending: Ending = _ending_of(opened) if opened else LINE
+    value_at = scheme.end() if scheme else start
+    limit = min(value_at + _PEEK + AHEAD, len(text))
+    end = ending.end(text, value_at, limit, is_final=is_final)
+    if end is None and limit == len(text) and not is_final:
+        return Undecided(start)
+    value = text[value_at : value_at + _PEEK if end is None else end].strip()
+    if sign == "cookie":
+        name, is_pair, _ = value.partition("=")
+        is_secret = bool(is_pair) and len(value) >= 8 and not any(one.isspace() for one in name)
+    elif scheme is not None:
+        is_one = " " not in value or bool(opened) or "=" in value
+        is_secret = is_one and can_be_quoted_secret(value, Sureness.PASSWORD)
+        if " " in value and not opened and not scheme[0].lower().startswith(_LINE_SCHEMES):
+            return _judge_bare(text, value_at, Sureness.LIKELY, name=sign, gap="=", is_final=is_final)
+    elif opened:
+        is_secret = can_be_quoted_secret(value, sureness)
+    else:
+        return _judge_bare(text, value_at, sureness, name=sign, gap=": ", is_final=is_final)
+    return Secret.of(text, value_at, ending, is_final=is_final) if is_secret else None
+
+
+_AUTHORITY = re.compile(r"""[^\s/"'`<>?#\\]{0,400}""")
+
+
+def _judge_address(place: Place) -> Verdict:
+    """A password before the host, or a token that stands alone there."""
+    text, found, is_final = place.text, place.found, place.is_final
+    start = found.end()
+    end = _AUTHORITY.match(text, start).end()  # type: ignore[union-attr]  # it may match nothing
+    if end == len(text) and end < start + _LONGEST_ADDRESS and not is_final:
+        return Undecided(start)
+    at = text.rfind("@", start, end)
+    if at < 0:
+        return None
+    user, colon, password = text[start:at].partition(":")
+    if colon:
+        return Secret(at - len(password), at) if password and not is_placeholder(password) else None
+    return Secret(start, at) if len(user) >= 16 and looks_random(user) else None
+
+
+_BASE64_RUN = Run(re.compile(r"[A-Za-z0-9+/=_.~%-]*"))
+_HOOK_RUN = Run(re.compile(r"(?:[A-Za-z0-9+_@=-]|\\{0,64}/)*"), "\\")
+
+
+def _judge_run(text: str, start: int, run: Run, at_least: int, *, is_final: bool) -> Verdict:
+    """A run of at least so many characters that looks random."""
+    limit = min(start + _PEEK + AHEAD, len(text))
+    end = run.end(text, start, limit, is_final=is_final)
+    if end is None and limit == len(text) and not is_final:
+        return Undecided(start)
+    value = text[start : start + _PEEK if end is None else end]
+    is_secret = len(value) >= at_least and looks_random(value)
+    return Secret.of(text, start, run, is_final=is_final) if is_secret else None
+
+
+def _judge_bearer(place: Place) -> Verdict:
+    text, found, is_final = place.text, place.found, place.is_final
+    return _judge_run(text, found.end(), _BASE64_RUN, 12, is_final=is_final) if place.begins else None
+
+
+def _judge_basic(place: Place) -> Verdict:
+    text, found, is_final = place.text, place.found, place.is_final
+    before = text[max(found.start() - 2, 0) : found.start()].rstrip()
+    if not before.endswith((":", "=", '"', "'")):
+        return None  # prose: basic understanding
+    return _judge_run(text, found.end(), _BASE64_RUN, 8, is_final=is_final)
+
+
+def _judge_hook(place: Place) -> Verdict:
+    text, found, is_final = place.text, place.found, place.is_final
+    return _judge_run(text, found.end(), _HOOK_RUN, 20, is_final=is_final)
+
+
+def _judge_telegram(place: Place) -> Verdict:
+    text, found, is_final = place.text, place.found, place.is_final
+    if not (place.begins or text[max(found.start() - 3, 0) : found.start()].lower() == "bot"):
+        return None
+    return _judge_run(text, found.end(), Run(re.compile(r"[A-Za-z0-9_-]*")), 30, is_final=is_final)
+
+
+def _judge_azure(place: Place) -> Verdict:
+    text, found, is_final = place.text, place.found, place.is_final
+    return _judge_run(text, found.end(), Run(re.compile(r"[A-Za-z0-9_.~-]*")), 28, is_final=is_final)
+
+
+def _judge_pem(place: Place) -> Verdict:
+    text, found, is_final = place.text, place.found, place.is_final
+    start = found.end()
+    limit = min(start + _PEEK + AHEAD, len(text))
+    end = PEM.end(text, start, limit, is_final=is_final)
+    if end is None and limit == len(text) and not is_final:
+        return Undecided(start)
+    value = text[start : start + _PEEK if end is None else end]
+    is_secret = any(looks_random(one) for one in re.findall(r"[A-Za-z0-9+/=]{16,}", value))
+    return Secret.of(text, start, PEM, is_final=is_final) if is_secret else None
+
+
+def _judge_option(place: Place) -> Verdict:
+    """A password as an option of a command that is known."""
+    text, found, is_final = place.text, place.found, place.is_final
+    start, opened = found.end(), found["open"]
+    if opened:
+        return _judge_quoted(text, start, opened, Sureness.PASSWORD, is_final=is_final)
+    verdict = _judge_bare(text, start, Sureness.PASSWORD, name="pass", gap="=", is_final=is_final)
+    return None if isinstance(verdict, Secret) and text[verdict.start : verdict.end].isdigit() else verdict
+
+
+_COMMAND_QUOTE = r"(?P<open>\\{0,64}[\"'])?"
+DETECTORS = (
+    Detector(
+        "named",
+        ("pass", "pwd", "secret", "token", "key", "cred", "cookie", "auth", "sess", "sig", "code", "jwt"),
+        _NAMED,
+        _judge_named,
+    ),
+    Detector("address", ("://", ":\\"), re.compile(r":(?:\\{0,64}/){2}"), _judge_address),
+    Detector(
+        "PEM private key",
+        ("private",),
+        re.compile(
+            r"-{4,5}\s?begin[a-z0-9 +%_-]{0,60}private(?:\s|\+|%20)key(?:(?:\s|\+|%20)block)?\s?-{4,5}"
+            r"|private-lines:\s?[0-9]{1,4}"
+        ),
+        _judge_pem,
+    ),
+    Detector("bearer token", ("bearer",), re.compile(r"bearer(?:[ \t+]{1,4}|%20|\\{1,64}u0020)"), _judge_bearer),
+    Detector("basic credentials", ("basic",), re.compile(r"basic(?:[ \t+]{1,4}|%20)"), _judge_basic),
+    Detector(
+        "webhook",
+        ("hooks.slack", "/webhook", "webhookb2"),
+        re.compile(
+            r"hooks\.slack\.com(?:\\{0,64}/)(?:services|workflows|triggers)(?:\\{0,64}/)"
+            r"|discord(?:app)?\.com(?:\\{0,64}/)api(?:\\{0,64}/)(?:v[0-9]{1,2}(?:\\{0,64}/))?webhooks(?:\\{0,64}/)"
+            r"[0-9]{5,30}(?:\\{0,64}/)|webhook\.office\.com(?:\\{0,64}/)webhookb2(?:\\{0,64}/)"
+        ),
+        _judge_hook,
+    ),
+    Detector("Telegram bot", (":a",), re.compile(r"(?<![0-9])[0-9]{6,12}:(?=a)"), _judge_telegram),
+    Detector("Azure client secret", ("q~",), re.compile(r"(?<=[a-z0-9_~.]{3}[0-9])q~"), _judge_azure),
+    Detector(
+        "user of a command",
+        ("-u", "--user", "--proxy-user"),
+        re.compile(
+            rf"(?<=\s)(?:-u|--(?:proxy-)?user)(?:\s{{1,4}}|=)?\\{{0,64}}[\"']?[\w.@%+-]{{1,64}}:{_COMMAND_QUOTE}"
+        ),
+        _judge_option,
+    ),
+    Detector(
+        "password of a command",
+        ("mysql", "mariadb", "sshpass", "login", "redis-cli"),
+        re.compile(
+            r"(?:(?:mysql|mariadb)[a-z_-]{0,12}\s(?:[^\n|;&]{0,200}?\s)??-p"
+            r"|(?:sshpass|(?:docker|podman|helm\sregistry|az|oc)\slogin)\s(?:[^\n|;&]{0,200}?\s)??-p\s{0,4}"
+            rf"|redis-cli\s(?:[^\n|;&]{{0,200}}?\s)??-a\s{{0,4}}){_COMMAND_QUOTE}(?=[^\s-])"
+        ),
+        _judge_option,
+    ),
+)
