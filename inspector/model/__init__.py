@@ -22,6 +22,7 @@ from inspector.model.trace import (
     ParentWhy,
     Provenance,
     RecognisedBy,
+    TaskOutcome,
     Trace,
 )
 from inspector.model.turn import CallHeader, Chunk, Chunks, Grade, Part, ResultHeader, Role, Turn, TurnFlag
@@ -53,6 +54,7 @@ __all__ = [
     "Role",
     "Span",
     "SpanKind",
+    "TaskOutcome",
     "ToolCall",
     "ToolDefinition",
     "ToolResult",

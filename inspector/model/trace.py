@@ -52,6 +52,14 @@ class Outcome:
     reward: float | None = None
 
 
+class TaskOutcome(StrEnum):
+    """Whether the task was done, by the source's own account; `unknown` where it does not say."""
+
+    SUCCESS = "success"
+    FAILURE = "failure"
+    UNKNOWN = "unknown"
+
+
 @dataclass(frozen=True, slots=True)
 class Provenance:
     """The source of a trace: kind of source, file, its SHA-256 in hexadecimal, source format version and record.
