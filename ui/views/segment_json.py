@@ -2,7 +2,7 @@
 
 from typing import TypeAlias
 
-from inspector.diagnostics import Diagnostic, Fix
+from inspector.diagnostics import Diagnostic, Fix, Related
 from inspector.model import Json, Span, ToolCall
 from inspector.segmentation import Segmentation
 from inspector.text import LineIndex
@@ -69,6 +69,19 @@ def diagnostic_object(diagnostic: Diagnostic, lines: LineIndex) -> JsonObject:
         "hint": fault.hint,
         "fix": _fix_object(fault.fix) if fault.fix else None,
         "path": fault.path,
+        "related": [_related_object(one, lines) for one in fault.related],
+    }
+
+
+def _related_object(related: Related, lines: LineIndex) -> JsonObject:
+    """Another place in the same part, and what it has to do with the diagnostic."""
+    line, column = lines.position(related.range.start)
+    return {
+        "start": related.range.start,
+        "end": related.range.end,
+        "line": line,
+        "column": column,
+        "message": related.message,
     }
 
 

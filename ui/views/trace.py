@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
+from inspector.chain.grouping import grouped
 from inspector.chain.steps import Status
 from inspector.diagnostics import Diagnostic
 from inspector.inspection import Inspection, PartInspection
@@ -46,7 +47,7 @@ def trace_lines(
     for part in inspection.parts:
         parts.setdefault(part.turn, []).append(part)
     wrong: dict[int, list[Diagnostic]] = {}
-    for diagnostic in inspection.diagnostics:
+    for diagnostic in shown_diagnostics(inspection, full=full):
         wrong.setdefault(diagnostic.location.turn, []).append(diagnostic)
     model, steps = model_of(trace), StepPlaces(inspection.chain)
     for number, turn in enumerate(trace.turns, 1):
@@ -65,6 +66,13 @@ def trace_lines(
     if inspection.chain.broken is not None:
         yield ()
         yield from break_lines(trace, inspection, width)
+
+
+def shown_diagnostics(inspection: Inspection, *, full: bool = False) -> list[Diagnostic]:
+    """The diagnostics that are listed: all if `full`, else the first of each cause with a count of the others."""
+    if full:
+        return list(inspection.diagnostics)
+    return [group.shown for group in grouped(inspection.diagnostics, inspection.chain)]
 
 
 def trace_head(trace: Trace, inspection: Inspection, *, id: int, width: int, running: bool = False) -> Iterator[Line]:

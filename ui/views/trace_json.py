@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from itertools import groupby
 
+from inspector.chain.grouping import grouped
 from inspector.chain.steps import Break, Chain, Step
 from inspector.diagnostics import Diagnostic, Location
 from inspector.inspection import Inspection, PartInspection
 from inspector.model import Generation, Instant, Json, Trace, Turn
-from inspector.model.columns import Entries
 from inspector.rules.rule import Severity
 from inspector.text import LineIndex
 from storage import TraceSummary
@@ -77,7 +77,7 @@ def trace_object(
         "break": _break_in_full(chain),
         "turns": _turn_objects(trace, inspection),
         "chain": _chain_objects(chain),
-        "diagnostics": _diagnostic_objects(trace, inspection.diagnostics),
+        "diagnostics": _diagnostic_objects(trace, inspection),
         "running": running,
         "open_turns": [_turn_object(one.turn, one.number, list(one.parts)) for one in open_turns],
     }
@@ -219,14 +219,30 @@ def _place(location: Location) -> JsonObject:
     }
 
 
-def _diagnostic_objects(trace: Trace, diagnostics: Entries[Diagnostic]) -> list[Json]:
-    lines: dict[tuple[int, str], LineIndex] = {}
-    objects: list[Json] = []
-    for diagnostic in diagnostics:
+def _diagnostic_objects(trace: Trace, inspection: Inspection) -> list[Json]:
+    """The first diagnostic of each cause; the others of its cause are in `related`, each with all its own facts."""
+    objects = _PlacedObjects(trace)
+    found: list[Json] = []
+    for group in grouped(inspection.diagnostics, inspection.chain):
+        said = objects.of(group.shown)
+        related = said["related"]
+        assert isinstance(related, list)
+        found.append({**said, "related": [*related, *map(objects.of, group.more)]})
+    return found
+
+
+class _PlacedObjects:
+    """Diagnostics as JSON values with their turn and part; the lines of a part are counted once."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self._lines: dict[tuple[int, str], LineIndex] = {}
+
+    def of(self, diagnostic: Diagnostic) -> JsonObject:
         place = diagnostic.location
         key = place.turn, place.part
-        if key not in lines:
-            part = trace.turns[place.turn - 1].part(place.part) if place.turn <= len(trace.turns) else None
-            lines[key] = LineIndex(part.text if part else "")
-        objects.append({"turn": place.turn, "part": place.part, **diagnostic_object(diagnostic, lines[key])})
-    return objects
+        if key not in self._lines:
+            turns = self._trace.turns
+            part = turns[place.turn - 1].part(place.part) if place.turn <= len(turns) else None
+            self._lines[key] = LineIndex(part.text if part else "")
+        return {"turn": place.turn, "part": place.part, **diagnostic_object(diagnostic, self._lines[key])}

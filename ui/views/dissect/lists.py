@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from inspector.chain.steps import Step
+from inspector.chain.grouping import with_count
+from inspector.chain.steps import Status, Step
 from inspector.diagnostics import Diagnostic, Location
 from inspector.model.columns import Made
 from ui.views.call import call_brief
@@ -17,15 +18,27 @@ from ui.views.wording import quoted
 
 
 def diagnostic_list(dissection: Dissection) -> SideSource:
-    """A line for each diagnostic, in the order of their places."""
+    """A line for each diagnostic in the order of their places; on a broken trace one for each cause, with a count."""
     found = dissection.inspection.diagnostics
     if not found:
         return SideLines([SideLine((Run("✔ ", Style.OK), Run("Nothing is wrong with this trace.")))])
     located = Made(found, _place)
+
+    def near(place: Location) -> int | None:
+        return _near(dissection, dissection.faults.places, located, place)
+
+    if dissection.inspection.chain.status is not Status.BROKEN:
+        return LazyLines(located, lambda index, width: _diagnostic(found[index]), near)
+    causes = dissection.causes
+
+    def row_near(place: Location) -> int | None:
+        index = near(place)
+        return None if index is None else causes.row_of[index]
+
     return LazyLines(
-        located,
-        lambda index, width: _diagnostic(found[index]),
-        lambda place: _near(dissection, dissection.faults.places, located, place),
+        [located[index] for index in causes.firsts],
+        lambda row, width: _diagnostic(with_count(found[causes.firsts[row]], causes.more[row])),
+        row_near,
     )
 
 
