@@ -7,7 +7,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from inspector.chain.endings import task_outcome
 from inspector.chain.steps import Break, Reaction, Status, StepOutcome
+from inspector.model import Outcome, TaskOutcome
 from storage import tables
 from storage.groups import in_groups
 from storage.marks import Mark, read_marks
@@ -34,7 +36,7 @@ class TraceSummary:
     the list goes on behind this trace. `running` says that it is still being recorded: all else is what it has come to,
     and what was found in its last turns, when those were long to read, is counted some seconds later.
     `open_turns` of its turns, which the other counts leave out, have begun and not ended. `marked` says that the user
-    marked it, or a turn or step of it; `note` is the newest note that a mark bears.
+    marked it, or a turn or step of it; `note` is the newest note that a mark bears. `outcome` is the source's own.
     """
 
     id: int
@@ -64,6 +66,12 @@ class TraceSummary:
     open_turns: int = 0
     marked: bool = False
     note: str = ""
+    outcome: Outcome | None = None
+
+    @property
+    def task(self) -> TaskOutcome:
+        """Whether the task was done, by the source's own account."""
+        return task_outcome(self.outcome)
 
 
 _AS_THEY_ARE = (
@@ -93,7 +101,9 @@ def summaries(connection: sa.Connection, ids: Sequence[int]) -> list[TraceSummar
 
 
 def _summary(row: sa.RowMapping, *, running: bool, open_turns: int, marks: Sequence[Mark]) -> TraceSummary:
-    ids: list[tuple[str, str]] = unpack(from_blob(row["facts"])).get("external_ids", [])
+    facts = unpack(from_blob(row["facts"]))
+    ids: list[tuple[str, str]] = facts.get("external_ids", [])
+    outcome = facts.get("outcome")
     return TraceSummary(
         **_plain(row),
         external_ids=dict(ids),
@@ -105,6 +115,7 @@ def _summary(row: sa.RowMapping, *, running: bool, open_turns: int, marks: Seque
         open_turns=open_turns,
         marked=bool(marks),
         note=next((mark.note for mark in reversed(marks) if mark.note), ""),
+        outcome=Outcome(*outcome) if outcome else None,
     )
 
 

@@ -117,6 +117,8 @@ def _ending(summary: TraceSummary) -> Line:
         return break_words(summary.broken)
     if summary.status is Status.ABORTED and summary.abort_reason and not summary.running:
         return (Run("aborted: ", Style.DIM), *_text(summary.abort_reason))
+    if summary.status is Status.UNKNOWN and not summary.running:
+        return (Run("the last answer was not kept", Style.DIM),)
     return (Run("-", Style.DIM),)
 
 

@@ -11,6 +11,7 @@ _STATUS = MappingProxyType(
         Status.BROKEN: ("✖", Style.ERROR),
         Status.ABORTED: ("…", Style.WARNING),
         Status.RECOVERED: ("◆", Style.WARNING),
+        Status.UNKNOWN: ("?", Style.INFO),
         Status.OK: ("✔", Style.OK),
     }
 )
@@ -28,8 +29,8 @@ _OUTCOME = MappingProxyType(
 _RECOVERY = MappingProxyType(
     {
         Recovery.ANSWERED: "answered all the same",
-        Recovery.SOURCE_SUCCESS: "counted a success",
-        Recovery.NOT_NEEDED: "not missed",
+        Recovery.SOURCE_SUCCESS: "not needed for success",
+        Recovery.NOT_NEEDED: "not needed",
     }
 )
 _FAULTY_BUT_READABLE = (StepOutcome.INVALID, StepOutcome.UNKNOWN_TOOL)

@@ -5,10 +5,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 from inspector.chain.grouping import grouped
-from inspector.chain.steps import Status
 from inspector.diagnostics import Diagnostic
 from inspector.inspection import Inspection, PartInspection
-from inspector.model import BodyState, Role, Trace, Turn
+from inspector.model import Trace, Turn
 from inspector.rules.rule import Severity
 from ui.views.break_story import break_lines
 from ui.views.chain import chain_lines, ending
@@ -84,19 +83,12 @@ def trace_head(trace: Trace, inspection: Inspection, *, id: int, width: int, run
     status = status_run(chain.status, chain.broken.outcome if chain.broken else None)
     counts = fault_counts(inspection)
     so_far = (RUNNING, Run(", so far ")) if running else ()
-    said = _ended_unseen(trace) if chain.status is Status.OK else ""
-    ended = (*so_far, status, Run(f" {said or ending(chain)}".rstrip()), Run(f" · {counts}" if counts else ""))
+    ended = (*so_far, status, Run(f" {ending(chain)}".rstrip()), Run(f" · {counts}" if counts else ""))
     yield from _fact("status", ended, width)
     if chain.broken is not None:
         yield from _fact("break", quoted(chain.broken.message), width)
     if inspection.parts:
         yield from _fact("map", minimap(trace, inspection, width - _MARGIN), width)
-
-
-def _ended_unseen(trace: Trace) -> str:
-    """That the last answer is not there to be judged, where its source did not keep it; else empty."""
-    last = next((turn.generation for turn in reversed(trace.turns) if turn.role is Role.ASSISTANT), None)
-    return "as far as it was kept: the last answer was not" if last and last.body is BodyState.NOT_STORED else ""
 
 
 def title_of(trace: Trace) -> str:

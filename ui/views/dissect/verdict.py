@@ -38,7 +38,7 @@ def _lines(dissection: Dissection, width: int, *, is_running: bool) -> Iterator[
     steps = "" if f"of {len(chain.steps)}" in ended or not chain.steps else counted(len(chain.steps), "step")
     facts = [ended, steps, severity_counts(gist.severities) or f"no faults{yet}"]
     said = " · ".join(fact for fact in facts if fact)
-    said = f"· {said}" if chain.status is Status.OK and not is_running else said
+    said = f"· {said}" if chain.status in (Status.OK, Status.UNKNOWN) and not is_running else said
     place = landing(inspection, gist)
     yield SideLine((RUNNING if is_running else status, Run(f" {said}")), place)
     for line in break_lines(dissection.trace, inspection, width, gist=gist):

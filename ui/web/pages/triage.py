@@ -27,7 +27,7 @@ from ui.web.triage_figures import TriageFigures, rule_title, triage_questions
 from ui.web.waiting import put_room, put_waiting
 
 _NEWEST = 10
-_COLOURS = {"broken": "red", "aborted": "orange", "recovered": "violet", "ok": "green"}
+_COLOURS = {"broken": "red", "aborted": "orange", "recovered": "violet", "unknown": "blue", "ok": "green"}
 
 
 def show() -> None:
