@@ -9,12 +9,13 @@ import sqlalchemy as sa
 
 from inspector.chain.endings import task_outcome
 from inspector.chain.steps import Break, Reaction, Status, StepOutcome
-from inspector.model import Outcome, TaskOutcome
+from inspector.model import Outcome, ParentTrace, TaskOutcome
 from storage import tables
 from storage.groups import in_groups
 from storage.marks import Mark, read_marks
 from storage.packing.blobs import from_blob
 from storage.packing.escapes import unescaped
+from storage.packing.records import parent_from
 from storage.packing.values import unpack
 
 
@@ -36,7 +37,8 @@ class TraceSummary:
     the list goes on behind this trace. `running` says that it is still being recorded: all else is what it has come to,
     and what was found in its last turns, when those were long to read, is counted some seconds later.
     `open_turns` of its turns, which the other counts leave out, have begun and not ended. `marked` says that the user
-    marked it, or a turn or step of it; `note` is the newest note that a mark bears. `outcome` is the source's own.
+    marked it, or a turn or step of it; `note` is the newest note that a mark bears. `outcome` is the source's
+    own; `parent`, `project` and `branch` are those of the trace.
     """
 
     id: int
@@ -67,6 +69,9 @@ class TraceSummary:
     marked: bool = False
     note: str = ""
     outcome: Outcome | None = None
+    parent: ParentTrace | None = None
+    project: str = ""
+    branch: str = ""
 
     @property
     def task(self) -> TaskOutcome:
@@ -116,6 +121,9 @@ def _summary(row: sa.RowMapping, *, running: bool, open_turns: int, marks: Seque
         marked=bool(marks),
         note=next((mark.note for mark in reversed(marks) if mark.note), ""),
         outcome=Outcome(*outcome) if outcome else None,
+        parent=parent_from(facts.get("parent")),
+        project=facts.get("project", ""),
+        branch=facts.get("branch", ""),
     )
 
 

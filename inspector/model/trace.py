@@ -80,6 +80,7 @@ class Trace:
     """One recorded agent session: an ordered list of turns.
 
     `format` names the wire dialect of tool calling where the source or the user says it, else is empty and detected.
+    `project` is the folder that the agent worked in and `branch` its git branch, `""` where the source does not say.
     """
 
     turns: Entries[Turn]
@@ -92,3 +93,5 @@ class Trace:
     parent: ParentTrace | None = None
     outcome: Outcome | None = None
     provenance: Provenance = Provenance()
+    project: str = ""
+    branch: str = ""

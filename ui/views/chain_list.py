@@ -9,7 +9,7 @@ from ui.views.amounts import short_count, short_duration, short_time
 from ui.views.palette import Style
 from ui.views.run import Line, Run, clipped, padded, right_aligned
 from ui.views.status import RUNNING, status_run
-from ui.views.trace_list import break_words, trace_title
+from ui.views.trace_list import break_words, listed_title
 from ui.views.visible import visible_runs
 
 MARKED, NOTED = Run("●", Style.KEY), Run("✎", Style.KEY)
@@ -124,7 +124,7 @@ def _ending(summary: TraceSummary) -> Line:
 
 _CELLS: Mapping[str, Callable[[TraceSummary], Line]] = {
     "id": lambda one: (Run(str(one.id), Style.DIM),),
-    "name": lambda one: _text(trace_title(one)),
+    "name": lambda one: _text(listed_title(one)),
     "model": lambda one: _text(one.model),
     "format": lambda one: _text(one.format),
     "source": lambda one: _text(one.source),

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
+from inspector.chain.endings import task_outcome
 from inspector.chain.grouping import grouped
 from inspector.diagnostics import Diagnostic
 from inspector.inspection import Inspection, PartInspection
@@ -119,12 +120,18 @@ def trace_facts(trace: Trace, inspection: Inspection, model: str | None = None) 
     yield "source", ", ".join(word for word in (came.source, where) if word) or "unknown"
     if trace.external_ids:
         yield "ids", ", ".join(f"{id.name}={id.value}" for id in trace.external_ids)
+    if trace.project or trace.branch:
+        yield "project", " ".join(word for word in (trace.project, f"({trace.branch})" if trace.branch else "") if word)
+    if trace.parent is not None:
+        above = trace.parent
+        yield "parent", f"{above.why.value} of {above.external_id.name}={above.external_id.value}"
     if trace.started is not None:
         yield "started", _moment(trace.started.at_s)
     if trace.outcome is not None:
         reward = None if trace.outcome.reward is None else f"reward {trace.outcome.reward:g}"
         completed = {True: "completed", False: "not completed", None: None}[trace.outcome.completed]
-        yield "outcome", ", ".join(word for word in (completed, trace.outcome.exit_status, reward) if word)
+        said = ", ".join(word for word in (completed, trace.outcome.exit_status, reward) if word)
+        yield "task", f"{task_outcome(trace.outcome).value} ({said})" if said else task_outcome(trace.outcome).value
     for warning in came.warnings:
         yield "note", warning
 

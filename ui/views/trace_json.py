@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from itertools import groupby
 
+from inspector.chain.endings import task_outcome
 from inspector.chain.grouping import grouped
 from inspector.chain.steps import Break, Chain, Step
 from inspector.diagnostics import Diagnostic, Location
 from inspector.inspection import Inspection, PartInspection
-from inspector.model import Generation, Instant, Json, Trace, Turn
+from inspector.model import Generation, Instant, Json, Outcome, ParentTrace, Trace, Turn
 from inspector.rules.rule import Severity
 from inspector.text import LineIndex
 from storage import TraceSummary
@@ -37,7 +38,11 @@ def summary_object(summary: TraceSummary) -> JsonObject:
         "errors": summary.errors,
         "warnings": summary.warnings,
         "status": summary.status.value,
+        "outcome": outcome_object(summary.outcome),
         "break": _break_object(summary.broken),
+        "project": summary.project,
+        "branch": summary.branch,
+        "parent": parent_object(summary.parent),
         "marked": summary.marked,
         "note": summary.note,
         "running": summary.running,
@@ -73,6 +78,10 @@ def trace_object(
         "errors": found.count(Severity.ERROR),
         "warnings": found.count(Severity.WARNING),
         "status": chain.status.value,
+        "outcome": outcome_object(trace.outcome),
+        "project": trace.project,
+        "branch": trace.branch,
+        "parent": parent_object(trace.parent),
         "abort_reason": chain.abort_reason,
         "break": _break_in_full(chain),
         "turns": _turn_objects(trace, inspection),
@@ -81,6 +90,24 @@ def trace_object(
         "running": running,
         "open_turns": [_turn_object(one.turn, one.number, list(one.parts)) for one in open_turns],
     }
+
+
+def outcome_object(outcome: Outcome | None) -> JsonObject:
+    """The source's own outcome; `task` is `success`, `failure` or `unknown`, the rest what the source said or null."""
+    reward = outcome.reward if outcome is not None else None
+    return {
+        "task": task_outcome(outcome).value,
+        "reward": reward,
+        "completed": outcome.completed if outcome is not None else None,
+        "exit_status": outcome.exit_status if outcome is not None else None,
+    }
+
+
+def parent_object(parent: ParentTrace | None) -> JsonObject | None:
+    """The session that a trace came from, by its external id, and why; null where there is none."""
+    if parent is None:
+        return None
+    return {"id": {parent.external_id.name: parent.external_id.value}, "why": parent.why.value}
 
 
 def generation_object(generation: Generation) -> JsonObject:

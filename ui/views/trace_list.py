@@ -39,6 +39,18 @@ def trace_title(summary: TraceSummary) -> str:
     return summary.name or next(telling, "") or f"{file} {summary.record}".strip() or f"trace {summary.id}"
 
 
+def listed_title(summary: TraceSummary) -> str:
+    """The title with what places the trace: what it is to its parent, its project and its branch."""
+    parent = f"{summary.parent.why.value}: " if summary.parent is not None else ""
+    return f"{parent}{trace_title(summary)}{placed(summary.project, summary.branch)}"
+
+
+def placed(project: str, branch: str) -> str:
+    """Project and branch behind a title: ` · weather (main)`; empty where neither is known."""
+    words = " ".join(word for word in (project, f"({branch})" if branch else "") if word)
+    return f" · {words}" if words else ""
+
+
 def break_words(broken: Break) -> Line:
     """A break in short: `#2 J104 trailing-comma`."""
     what = broken.outcome.value
@@ -63,7 +75,7 @@ def _cells(summary: TraceSummary, minimap: Line) -> dict[str, Line]:
     return {
         "status": (RUNNING if summary.running else status_run(Status(summary.status), outcome),),
         "id": (Run(str(summary.id), Style.STRONG),),
-        "name": (Run(visible_line(trace_title(summary))),),
+        "name": (Run(visible_line(listed_title(summary))),),
         "model": (Run(visible_line(summary.model or "-")),),
         "format": (Run(summary.format),),
         "turns": (Run(f"{summary.turns}{f'+{summary.open_turns}' if summary.open_turns else ''}"),),
