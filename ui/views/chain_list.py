@@ -8,7 +8,7 @@ from storage import TraceSummary
 from ui.views.amounts import short_count, short_duration, short_time
 from ui.views.palette import Style
 from ui.views.run import Line, Run, clipped, padded, right_aligned
-from ui.views.status import RUNNING, status_run
+from ui.views.status import RUNNING, status_run, task_run
 from ui.views.trace_list import break_words, listed_title
 from ui.views.visible import visible_runs
 
@@ -113,6 +113,12 @@ def _text(text: str) -> Line:
 
 
 def _ending(summary: TraceSummary) -> Line:
+    """What the source says of the task, where it does, and how the chain ended."""
+    task = task_run(summary.outcome)
+    return _verdict(summary) if task is None else (task, Run(" · ", Style.DIM), *_verdict(summary))
+
+
+def _verdict(summary: TraceSummary) -> Line:
     if summary.broken is not None:
         return break_words(summary.broken)
     if summary.status is Status.ABORTED and summary.abort_reason and not summary.running:

@@ -10,7 +10,7 @@ from ui.views.call import UNNAMED
 from ui.views.external_ids import PLACES
 from ui.views.palette import Style
 from ui.views.run import Line, Run, clipped, padded, right_aligned, width_of
-from ui.views.status import RUNNING, status_run
+from ui.views.status import RUNNING, status_run, task_run
 from ui.views.visible import visible_line
 
 _ROOMY = 110
@@ -24,6 +24,8 @@ def trace_table(
 ) -> Iterator[Line]:
     """One line a trace, under a head; with minimaps, by trace id, they take the place of counts where it is narrow."""
     shown = _columns(width, with_map=minimaps is not None)
+    if any(task_run(summary.outcome) for summary in summaries):
+        shown = (shown[0], "task", *shown[1:])
     heads: dict[str, Line] = {name: (Run(name, Style.DIM),) for name in shown}
     rows = [_cells(summary, (minimaps or {}).get(summary.id, ())) for summary in summaries]
     widths = {name: max(width_of(cells[name]) for cells in [heads, *rows]) for name in shown}
@@ -74,6 +76,7 @@ def _cells(summary: TraceSummary, minimap: Line) -> dict[str, Line]:
     outcome = summary.broken.outcome if summary.broken else None
     return {
         "status": (RUNNING if summary.running else status_run(Status(summary.status), outcome),),
+        "task": (task_run(summary.outcome) or Run("-", Style.DIM),),
         "id": (Run(str(summary.id), Style.STRONG),),
         "name": (Run(visible_line(listed_title(summary))),),
         "model": (Run(visible_line(summary.model or "-")),),

@@ -14,7 +14,7 @@ from ui.views.gist import Gist
 from ui.views.minimap import minimap
 from ui.views.palette import Style
 from ui.views.run import Run
-from ui.views.status import RUNNING, status_run
+from ui.views.status import RUNNING, status_run, task_run
 from ui.views.trace import severity_counts
 from ui.views.wording import counted
 
@@ -36,7 +36,8 @@ def _lines(dissection: Dissection, width: int, *, is_running: bool) -> Iterator[
     gist = dissection.gist
     ended, yet = ("so far", " yet") if is_running else (_ended(chain, gist), "")
     steps = "" if f"of {len(chain.steps)}" in ended or not chain.steps else counted(len(chain.steps), "step")
-    facts = [ended, steps, severity_counts(gist.severities) or f"no faults{yet}"]
+    task = task_run(dissection.trace.outcome)
+    facts = [ended, steps, severity_counts(gist.severities) or f"no faults{yet}", f"task {task.text}" if task else ""]
     said = " · ".join(fact for fact in facts if fact)
     said = f"· {said}" if chain.status in (Status.OK, Status.UNKNOWN) and not is_running else said
     place = landing(inspection, gist)
