@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from inspector.chain.steps import StepOutcome
 from tests.chain.building import chain_of, codes, inspection_of
 
-
 ELEMENTS = st.one_of(st.none(), st.booleans(), st.integers(), st.text(), st.lists(st.integers(), max_size=2))
 
 
