@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Sequence
 from typing import Generic, TypeVar
 
-from inspector.chain.grouping import causes_of, with_count
+from inspector.chain.grouping import causes_of
 from inspector.chain.steps import Chain, Status
 from inspector.diagnostics import Diagnostic
 from inspector.model import Json
@@ -20,7 +20,7 @@ def fault_data(diagnostics: Sequence[Diagnostic], chain: Chain) -> dict[str, Jso
 
     They point into `parts` (turn and name), `rules` (severity, code, name and glyph) and `sentences`, the first of
     which is empty and stands for no hint. `firsts` are the indices of the faults that are listed: on a broken trace the
-    first of each cause, whose message counts the others.
+    first of each cause; `more` counts the others.
     """
     is_broken = chain.status is Status.BROKEN
     causes = causes_of(diagnostics) if is_broken else None
@@ -30,9 +30,10 @@ def fault_data(diagnostics: Sequence[Diagnostic], chain: Chain) -> dict[str, Jso
     rules: _Once[Rule] = _Once()
     sentences: _Once[str] = _Once()
     sentences.index_of("")
-    columns: dict[str, list[Json]] = {name: [] for name in ("part", "start", "end", "rule", "message", "hint")}
+    columns: dict[str, list[Json]] = {name: [] for name in ("part", "start", "end", "rule", "message", "hint", "more")}
     for index, one in enumerate(diagnostics):
-        fault, at = with_count(one, counts.get(index, 0)).fault, one.location
+        fault, at, more = one.fault, one.location, counts.get(index, 0)
+        columns["more"].append(more)
         columns["part"].append(parts.index_of((at.turn, at.part)))
         columns["start"].append(at.range.start)
         columns["end"].append(at.range.end)

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from inspector.chain.grouping import with_count
 from inspector.chain.steps import Status, Step
 from inspector.diagnostics import Diagnostic, Location
 from inspector.model.columns import Made
@@ -37,7 +36,7 @@ def diagnostic_list(dissection: Dissection) -> SideSource:
 
     return LazyLines(
         [located[index] for index in causes.firsts],
-        lambda row, width: _diagnostic(with_count(found[causes.firsts[row]], causes.more[row])),
+        lambda row, width: _diagnostic(found[causes.firsts[row]], causes.more[row]),
         row_near,
     )
 
@@ -71,13 +70,15 @@ def _near(dissection: Dissection, places: Places, located: Sequence[Location], p
     return alike[found] if found is not None else places.first(places.of_turn(place.turn))
 
 
-def _diagnostic(one: Diagnostic) -> Line:
+def _diagnostic(one: Diagnostic, more: int = 0) -> Line:
+    """One line, which may be cut: how many `more` of the kind there are stands before the message."""
     rule = one.rule
     style = style_of(rule.severity)
     return (
         Run(f"{GLYPHS[rule.severity.value]} {rule.code}", style),
         Run(f" {rule.name:<22} ", Style.STRONG),
         Run(f"turn {one.location.turn:<4}", Style.DIM),
+        *((Run(f"(and {more:,} more of this kind) ", Style.STRONG),) if more else ()),
         *quoted(one.fault.message),
     )
 
