@@ -127,8 +127,8 @@ def analyse_parts(
         diagnostics += check_arrivals(turn, number)
     diagnostics += check_reasoning(trace, tuple(reasoned_turns(trace, parts)), reasoning_budget)
     diagnostics += check_context(trace, context_window)
-    diagnostics += chain_diagnostics(trace, pairing, found.chain)
-    diagnostics += ending_diagnostics(trace, found.chain)
+    diagnostics += chain_diagnostics(trace, pairing, found.chain, found.flow)
+    diagnostics += ending_diagnostics(trace, found.chain, found.invented_at)
     diagnostics += argument_diagnostics(trace, found.chain.steps, found.flow)
     return found.chain, diagnostics
 

@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 from hashlib import sha256
+from math import isnan
 
-from inspector.model import Generation, Part, ToolDefinition, Trace
+from inspector.chain.endings import task_outcome
+from inspector.model import Generation, Outcome, Part, ToolDefinition, Trace
 from storage.identity import Extent, identity_of
 from storage.offered import packed_tools
 from storage.packing.blobs import text_to_bytes, to_blob
@@ -106,9 +108,16 @@ def _trace_columns(trace: Trace, totals: Totals) -> Row:
         "first_token_s": totals.first_token_s,
         "max_gap_s": totals.max_gap_s,
         "prompt_hash": totals.prompt_hash,
+        **outcome_columns(trace.outcome),
         "facts": to_blob(pack(trace_facts(trace))),
         "provenance": to_blob(pack(provenance_facts(said))),
     }
+
+
+def outcome_columns(outcome: Outcome | None) -> Row:
+    """What filters ask of the source's own outcome; a reward that is no number is none."""
+    reward = None if outcome is None or outcome.reward is None or isnan(outcome.reward) else outcome.reward
+    return {"outcome": task_outcome(outcome).value, "reward": reward}
 
 
 def _generation_columns(generation: Generation) -> Row:

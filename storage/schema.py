@@ -5,12 +5,13 @@ import sqlalchemy as sa
 from inspector.errors import StoreError
 from storage.engine import write_ahead, writing
 from storage.location import Place
-from storage.measuring import measure_all
+from storage.measuring import keep_outcomes, measure_all
 
 VERSION_TABLE = "weaklink_version"
 REVISIONS = ("v0001", "v0002", "v0003", "v0004", "v0005", "v0006", "v0007")
 """Every version of the tables, oldest first; a new one comes with its script in `migrations/versions`."""
 _BEFORE_MEASURES = REVISIONS[: REVISIONS.index("v0005")]
+_BEFORE_OUTCOMES = REVISIONS[: REVISIONS.index("v0007")]
 
 
 class NoDatabaseYetError(StoreError):
@@ -67,6 +68,8 @@ def upgrade(engine: sa.Engine, place: Place) -> bool:
         migrate(connection, REVISIONS[-1])
         if state in _BEFORE_MEASURES:
             measure_all(connection, place)
+        if state in _BEFORE_OUTCOMES:
+            keep_outcomes(connection)
     return state != REVISIONS[-1]
 
 

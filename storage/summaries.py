@@ -8,8 +8,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from inspector.chain.endings import task_outcome
 from inspector.chain.steps import Break, Reaction, Status, StepOutcome
-from inspector.model import Liveness, ParentTrace
+from inspector.model import Liveness, Outcome, ParentTrace, TaskOutcome
 from storage import tables
 from storage.groups import in_groups
 from storage.liveness import liveness
@@ -38,8 +39,8 @@ class TraceSummary:
     the list goes on behind this trace. `liveness` is there while the trace is recorded: all else is what it has come
     to, and what was found in its last turns, when those were long to read, is counted some seconds later.
     `open_turns` of its turns, which the other counts leave out, have begun and not ended. `marked` says that the user
-    marked it, or a turn or step of it; `note` is the newest note that a mark bears. `parent` is the trace that it is
-    related to, by its external id, and how.
+    marked it, or a turn or step of it; `note` is the newest note that a mark bears. `outcome` is the source's own;
+    `parent` is the trace that it is related to, by its external id, and how; `project` and `branch` are the trace's.
     """
 
     id: int
@@ -69,7 +70,15 @@ class TraceSummary:
     open_turns: int = 0
     marked: bool = False
     note: str = ""
+    outcome: Outcome | None = None
     parent: ParentTrace | None = None
+    project: str = ""
+    branch: str = ""
+
+    @property
+    def task(self) -> TaskOutcome:
+        """Whether the task was done, by the source's own account."""
+        return task_outcome(self.outcome)
 
     @property
     def running(self) -> bool:
@@ -112,6 +121,7 @@ def summaries(connection: sa.Connection, ids: Sequence[int]) -> list[TraceSummar
 def _summary(row: sa.RowMapping, state: Liveness | None, open_turns: int, marks: Sequence[Mark]) -> TraceSummary:
     facts = unpack(from_blob(row["facts"]))
     ids: list[tuple[str, str]] = facts.get("external_ids", [])
+    outcome = facts.get("outcome")
     return TraceSummary(
         **_plain(row),
         external_ids=dict(ids),
@@ -123,7 +133,10 @@ def _summary(row: sa.RowMapping, state: Liveness | None, open_turns: int, marks:
         open_turns=open_turns,
         marked=bool(marks),
         note=next((mark.note for mark in reversed(marks) if mark.note), ""),
-        parent=parent_from(facts),
+        outcome=Outcome(*outcome) if outcome else None,
+        parent=parent_from(facts.get("parent")),
+        project=facts.get("project", ""),
+        branch=facts.get("branch", ""),
     )
 
 

@@ -61,6 +61,8 @@ trace = sa.Table(
     sa.Column("first_token_s", sa.Double),
     sa.Column("max_gap_s", sa.Double),
     text("prompt_hash"),
+    text("outcome"),
+    sa.Column("reward", sa.Double),
     blob("facts"),
     blob("provenance"),
     # derived
@@ -89,9 +91,9 @@ trace = sa.Table(
     sqlite_autoincrement=True,  # an id that was once shown never comes to mean another trace
 )
 sa.Index(None, trace.c.sort_at_s, trace.c.id)
-for _name in ("status", "model", "source", "format", "kinds", "reasoning", "prompt_hash"):
+for _name in ("status", "model", "source", "format", "kinds", "reasoning", "prompt_hash", "outcome"):
     sa.Index(None, trace.c[_name], trace.c.sort_at_s, trace.c.id)
-for _name in ("duration_s", "first_token_s", "max_gap_s", "tokens", "break_step"):
+for _name in ("duration_s", "first_token_s", "max_gap_s", "tokens", "break_step", "reward"):
     sa.Index(None, trace.c[_name])
 sa.Index(
     "ix_trace_with_errors",

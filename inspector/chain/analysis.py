@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from inspector.chain.call_faults import CallFaults
 from inspector.chain.consequences import caused_by
 from inspector.chain.data_flow import DataFlow, trace_values, with_dependencies
-from inspector.chain.endings import abort_reason
+from inspector.chain.endings import abort_reason, keeps_last_answer
 from inspector.chain.error_patterns import ErrorPatterns
 from inspector.chain.outcomes import last_words, steps_of
 from inspector.chain.pairing import Pairing
@@ -22,10 +22,11 @@ from inspector.model import Trace
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """The chain of a trace, and where the values of its calls came from."""
+    """The chain of a trace, where the values of its calls came from, and the place of a value made up at its break."""
 
     chain: Chain
     flow: DataFlow
+    invented_at: Location | None = None
 
 
 def analyse(
@@ -49,7 +50,11 @@ def analyse(
     flow = trace_values(trace, linked, definitions)
     linked = with_dependencies(linked, flow)
     aftermath = Aftermath(trace, linked, speeches)
-    return Analysis(_judged(trace, with_recoveries(linked, aftermath, pairing.attempts), faults, aftermath), flow)
+    chain = _judged(trace, with_recoveries(linked, aftermath, pairing.attempts), faults, aftermath)
+    broken = chain.broken
+    if broken is None or broken.reaction is not Reaction.CONCEALED:
+        return Analysis(chain, flow)
+    return Analysis(chain, flow, aftermath.place_of_invented(chain.steps[broken.step - 1]))
 
 
 def _judged(trace: Trace, steps: tuple[Step, ...], faults: CallFaults, aftermath: Aftermath) -> Chain:
@@ -61,4 +66,6 @@ def _judged(trace: Trace, steps: tuple[Step, ...], faults: CallFaults, aftermath
     reason = abort_reason(trace)
     if reason is not None:
         return Chain(steps, Status.ABORTED, abort_reason=reason)
-    return Chain(steps, Status.RECOVERED if any(step.outcome.failed for step in steps) else Status.OK)
+    if any(step.outcome.failed for step in steps):
+        return Chain(steps, Status.RECOVERED)
+    return Chain(steps, Status.OK if keeps_last_answer(trace) else Status.UNKNOWN)

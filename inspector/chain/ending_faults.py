@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from inspector.chain.endings import abort_reason, source_says_success
-from inspector.chain.excerpt import tool_named
+from inspector.chain.excerpt import quoted, tool_named
 from inspector.chain.steps import Chain, Reaction, Step, StepOutcome
 from inspector.chain.terminal_tools import is_terminal
 from inspector.checks.turn_places import at_end, at_start
-from inspector.diagnostics import Diagnostic
+from inspector.diagnostics import Diagnostic, Fault, Location
 from inspector.model import BodyState, Role, Trace, Turn
 from inspector.rules import conversation as rules
 from inspector.wire.events import WIRE_PREFIX
@@ -17,16 +17,19 @@ _ANSWER = "Look at the client's step limit, and at what the model was sent after
 _WENT_ON = {Reaction.IGNORED: "as if it had not", Reaction.CONCEALED: "with a value of its own making"}
 
 
-def ending_diagnostics(trace: Trace, chain: Chain) -> Iterator[Diagnostic]:
-    """T413 where the agent passed over the error that broke the chain, T414 where its last word is missing."""
+def ending_diagnostics(trace: Trace, chain: Chain, invented_at: Location | None = None) -> Iterator[Diagnostic]:
+    """T413 where the agent passed over the error that broke the chain, T414 where its last word is missing.
+
+    `invented_at` are the characters of the value that the agent made up in place of the failed step's result.
+    """
     if abort_reason(trace) is not None:  # what the agent would have said is not known
         return
-    yield from _passed_over(trace, chain)
+    yield from _passed_over(trace, chain, invented_at)
     if chain.steps and not source_says_success(trace):
         yield from _without_answer(trace, chain.steps[-1])
 
 
-def _passed_over(trace: Trace, chain: Chain) -> Iterator[Diagnostic]:
+def _passed_over(trace: Trace, chain: Chain, invented_at: Location | None) -> Iterator[Diagnostic]:
     broken = chain.broken
     how = _WENT_ON.get(broken.reaction) if broken is not None and broken.reaction is not None else None
     if broken is None or how is None or broken.outcome is not StepOutcome.ERROR_RESULT:
@@ -37,9 +40,19 @@ def _passed_over(trace: Trace, chain: Chain) -> Iterator[Diagnostic]:
         if turn.role is Role.ASSISTANT and _says_something(turn):
             if not _is_kept(turn):  # cut off: it may have been about to say so
                 return
-            failed = f"{tool_named(broken.tool)} answered with an error in turn {known}"
-            yield at_start(turn, number, rules.UNRECOVERED_ERROR, f"{failed}, and the agent went on {how}.", _SAY_SO)
+            failed = f"{tool_named(broken.tool)} answered with an error in turn {known}, and the agent went on"
+            if invented_at is not None and broken.reaction is Reaction.CONCEALED:
+                yield _at_invented(trace, invented_at, failed)
+            else:
+                yield at_start(turn, number, rules.UNRECOVERED_ERROR, f"{failed} {how}.", _SAY_SO)
             return
+
+
+def _at_invented(trace: Trace, place: Location, failed: str) -> Diagnostic:
+    part = trace.turns[place.turn - 1].part(place.part)
+    value = place.range.of(part.text) if part is not None else ""
+    message = f"{failed} with {quoted(value)}, which was not found earlier."
+    return Fault(rules.UNRECOVERED_ERROR, place.range, message, _SAY_SO).at(place.turn, place.part)
 
 
 def _without_answer(trace: Trace, last: Step) -> Iterator[Diagnostic]:

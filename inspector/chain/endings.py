@@ -1,6 +1,8 @@
 """Why a trace ended before its work was done, and whether its source counts it as a success."""
 
-from inspector.model import BodyState, ErrorPhase, FinishReason, Generation, Trace
+from math import isnan
+
+from inspector.model import BodyState, ErrorPhase, FinishReason, Generation, Outcome, TaskOutcome, Trace
 
 _BY_PHASE = {
     ErrorPhase.CONNECT: "connection",
@@ -35,6 +37,7 @@ _SUCCESS_TABLE = (
     "solved stop end_turn agent_stop user_stop"
 )
 _SUCCESS = frozenset(_SUCCESS_TABLE.split())
+_FAILURE = (*(word for word, _ in _BY_EXIT_STATUS), "fail", "incomplete", "unresolved", "give_up", "gave_up", "stuck")
 
 
 def abort_reason(trace: Trace) -> str | None:
@@ -64,16 +67,36 @@ def cut_words(trace: Trace) -> str | None:
     )
 
 
-def source_says_success(trace: Trace) -> bool | None:
-    """Whether the source counts the session as a success: by its reward, else by its exit status; None: unsaid."""
-    outcome = trace.outcome
+def keeps_last_answer(trace: Trace) -> bool:
+    """Whether the source kept the text of the last answer: false where it stored or showed none of it."""
+    last = _last_generation(trace)
+    return last is None or last.body not in (BodyState.NOT_STORED, BodyState.REDACTED)
+
+
+def task_outcome(outcome: Outcome | None) -> TaskOutcome:
+    """Whether the task was done as its source says: by the reward, else by the exit status, else by `completed`.
+
+    A reward or score above zero is a success, any other a failure. `completed` being false makes a failure of every
+    exit status; a status that is in no table leaves it to `completed`.
+    """
     if outcome is None:
-        return None
-    if outcome.reward is not None:
-        return outcome.reward > 0
-    if outcome.exit_status is None:
-        return False if outcome.completed is False else None
-    return outcome.completed is not False and outcome.exit_status.strip().lower() in _SUCCESS
+        return TaskOutcome.UNKNOWN
+    if outcome.reward is not None and not isnan(outcome.reward):
+        return TaskOutcome.SUCCESS if outcome.reward > 0 else TaskOutcome.FAILURE
+    status = (outcome.exit_status or "").strip().lower()
+    if outcome.completed is False:
+        return TaskOutcome.FAILURE
+    if status in _SUCCESS:
+        return TaskOutcome.SUCCESS
+    if any(word in status for word in _FAILURE) or (status.isdecimal() and int(status)):
+        return TaskOutcome.FAILURE
+    return TaskOutcome.SUCCESS if outcome.completed else TaskOutcome.UNKNOWN
+
+
+def source_says_success(trace: Trace) -> bool | None:
+    """Whether the source counts the session as a success, as `task_outcome` judges; None where it does not say."""
+    said = task_outcome(trace.outcome)
+    return None if said is TaskOutcome.UNKNOWN else said is TaskOutcome.SUCCESS
 
 
 def _last_generation(trace: Trace) -> Generation | None:

@@ -28,10 +28,34 @@ def _shape(where: _Where, pattern: str, flags: re.RegexFlag = re.IGNORECASE) -> 
     return _Shape(where, re.compile(pattern, flags))
 
 
+# What follows a heading of errors, unless it counts none: `Errors: 0`, `errors: none`, `Errors: []`.
+_NOT_NONE = r"(?!\s*(?:0\b(?!\.)|none\b|nil\b|null\b|no\b|\[\s*\]|\{\s*\}|-\s*$|n/a\b))"
+_KINDS = "syntax|lint(?:er|ing)?|compil(?:er|ation|e)|parse|parsing|indentation|type|validation|build"
+_CHANGE = (
+    r"(?:(?:your|the|this|that) )?(?:proposed |last |code )?"
+    r"(?:edit|edits|changes?|patch|patches|update|replacement|modifications?|it|this|that)"
+)
 _SHAPES = (
     _shape(_Where.LINE, r"traceback \(most recent call last\)"),
     _shape(_Where.LINE, r"<(?:tool_use_error|error)>"),
     _shape(_Where.LINE, r"(?:(?:fatal|internal|runtime|tool|syntax|api|http|server|unknown) )?error\s*(?::|\[|\(|$)"),
+    # SWE-agent's edit tools (princeton-nlp/SWE-agent, `tools/windowed_edit_linting`) say "Your proposed edit has
+    # introduced new syntax error(s)", and under a heading the linter's lines. A summary that counts none is no error.
+    _shape(
+        _Where.LINE,
+        rf"(?:(?:{_KINDS}|fatal|runtime|tool|api|new|following|0*[1-9]\d*) ){{0,3}}errors"
+        rf"(?: (?:found|detected|reported))?\s*:{_NOT_NONE}",
+    ),
+    _shape(
+        _Where.LINE,
+        rf"(?:{_CHANGE} )?(?:(?:has|have|had|would(?: have)?|will) )?(?:introduc|caus|creat|produc)(?:e|es|ed|ing) "
+        rf"(?:(?:an?|some|new|the|following|\d+) ){{0,3}}(?:{_KINDS}) errors?\b",
+    ),
+    _shape(
+        _Where.LINE,
+        rf"{_CHANGE} (?:(?:was|were|has|have|could|did)(?: not|n't)(?: been| be)? (?:applied|made|accepted|saved|apply)"
+        r"|(?:was|were|has been|have been) (?:rejected|refused|reverted|discarded))\b",
+    ),
     _shape(_Where.LINE, r"\[error\]|\W{1,4}\s?error\s?:"),
     _shape(
         _Where.LINE,
@@ -40,7 +64,11 @@ _SHAPES = (
     ),
     _shape(_Where.LINE, r"[A-Za-z_][\w.]{0,80}(?:Error|Exception)\b\s*(?::|\(|$)", re.NOFLAG),
     _shape(_Where.LINE, r"(?:exception|fatal|panic|failed|failure|err!?)\s*:"),
-    _shape(_Where.LINE, r"an? (?:\w+ )?(?:error|exception) (?:occurred|was raised|has occurred)"),
+    _shape(_Where.LINE, rf"(?:exceptions|failures)\s*:{_NOT_NONE}"),
+    _shape(
+        _Where.LINE,
+        r"(?:an? )?(?:\w+ )?(?:errors?|exceptions?) (?:occurred|was raised|were raised|ha(?:s|ve) occurred)",
+    ),
     _shape(_Where.LINE, r"\{'(?:error|Error|exception)': *['\"{]", re.NOFLAG),
     _shape(_Where.SHORT, r"(?:the )?(?:\w+ )?failed(?: to\b|\s*[.!]?$| with\b| because\b)"),
     _shape(_Where.SHORT, r"(?:could not|couldn't|cannot|can't|can not|unable to|not able to)\b"),
@@ -88,6 +116,8 @@ _EXIT_CODE = re.compile(
     r"exit[ _]?(?:code|status)|return ?code)(?:[:=]| is)? {0,4}(-?\d{1,10})\b|<(?:returncode|exit_code)>(-?\d{1,10})<",
     re.IGNORECASE,
 )
+_HEADING = re.compile(rf"^[ \t]*ERRORS?:{_NOT_NONE}[ \t]*(?P<said>\S[^\n]*|\n\s*(?P<below>\S[^\n]*))", re.MULTILINE)
+_BARE_HEADING = re.compile(r"(?:\w+ ){0,2}errors?\s*:", re.IGNORECASE)
 _TAGS = re.compile(r"^<(?:tool_use_error|error)>|</(?:tool_use_error|error)>$")
 _TRACEBACK = re.compile(r"^\s*Traceback \(most recent call last\):", re.MULTILINE)
 _LAST_WORDS = re.compile(r"[A-Za-z_][\w.]{0,80}(?:Error|Exception|Interrupt|Exit)\b\s*(?::|$)")
@@ -107,8 +137,10 @@ def error_line(text: str) -> str | None:
     first = first_line(text)
     says_little = len(text) <= 2 * _SHORT and len(first) <= _SHORT and text.strip().count("\n") <= 4
     if _LINE.match(first) or (says_little and (_SHORT_LINE.match(first) or _WITHIN.search(first))):
+        if _BARE_HEADING.fullmatch(first):
+            return _line_below(text) or first
         return last_line(text) if _TRACEBACK.match(first) else _without_tags(first)
-    return _uncaught(text)
+    return _uncaught(text) or _under_heading(text)
 
 
 def first_line(text: str) -> str:
@@ -129,6 +161,19 @@ def _lines(text: str, *, backwards: bool = False) -> Iterator[str]:
 def _without_tags(line: str) -> str:
     """An error's line without the tags around it: `<tool_use_error>Error: no</tool_use_error>`."""
     return _TAGS.sub("", line) or line
+
+
+def _line_below(text: str) -> str | None:
+    """The second line that is not blank."""
+    lines = _lines(text[:HEAD])
+    next(lines, None)
+    return next(lines, None)
+
+
+def _under_heading(text: str) -> str | None:
+    """The first line under or behind `ERRORS:` in capitals at the beginning of a line."""
+    found = _HEADING.search(text[:HEAD])
+    return None if found is None else (found["below"] or found["said"]).strip()
 
 
 def _uncaught(text: str) -> str | None:

@@ -1,14 +1,14 @@
 """What is wrong with a chain's calls and results, place by place: T402 to T408."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
-from inspector.chain.error_results import is_empty
+from inspector.chain.data_flow import DataFlow
+from inspector.chain.empty_results import empty_results
 from inspector.chain.excerpt import quoted, tool_named
 from inspector.chain.outcomes import last_words
 from inspector.chain.pairing import Pairing
-from inspector.chain.quiet_commands import may_be_silent
 from inspector.chain.retries import repetitions, same_result
 from inspector.chain.steps import Certainty, Chain, Step, StepOutcome
 from inspector.chain.terminal_tools import is_terminal
@@ -22,13 +22,19 @@ _KNOWN_ALREADY = "Go on with the result that is there already."
 _ENDINGS = MappingProxyType({1: "st", 2: "nd", 3: "rd"})
 
 
-def chain_diagnostics(trace: Trace, pairing: Pairing, chain: Chain) -> Iterator[Diagnostic]:
-    """The faults between calls and results; which of them broke the chain, the chain itself says."""
+def chain_diagnostics(
+    trace: Trace, pairing: Pairing, chain: Chain, flow: DataFlow, quiet_tools: Collection[str] = ()
+) -> Iterator[Diagnostic]:
+    """The faults between calls and results; which of them broke the chain, the chain itself says.
+
+    `quiet_tools` are those that usually answer nothing in the trace's whole log, as `tools_usually_empty` finds them.
+    """
     yield from _pairing_faults(pairing)
     made = [step for step in chain.steps if step.location not in pairing.attempts]
     yield from _missing_results(made, last_words(trace))
     yield from _out_of_order(chain.steps)
-    yield from _result_faults(chain.steps)
+    yield from _error_results(chain.steps)
+    yield from _empty_results(chain.steps, flow, quiet_tools)
     yield from _loops(chain.steps)
 
 
@@ -71,20 +77,23 @@ def _place(step: Step) -> Location:
     return step.result_location or step.location
 
 
-def _result_faults(steps: Sequence[Step]) -> Iterator[Diagnostic]:
+def _error_results(steps: Sequence[Step]) -> Iterator[Diagnostic]:
     for step in steps:
-        if step.result is None:
-            continue
-        tool = tool_named(step.call.name)
-        if step.outcome is StepOutcome.ERROR_RESULT:
+        if step.result is not None and step.outcome is StepOutcome.ERROR_RESULT:
             words = f": {quoted(step.error)}" if step.error else ""
             sure = ", judged by its words only" if step.certainty is Certainty.TEXTUAL else ""
             place = _place_of_words(step.result, step.error or "", step.result_location)
-            yield _at(place, rules.ERROR_RESULT, f"{tool} answered with an error{sure}{words}.")
-        elif step.outcome is StepOutcome.OK and is_empty(step.result) and not _is_meant_to_be(step):
-            said = step.result.content.strip()
-            shown = f"nothing but {quoted(said)}" if said else "nothing, neither a value nor an error"
-            yield _at(step.result_location, rules.EMPTY_RESULT, f"{tool} answered with {shown}.")
+            message = f"{tool_named(step.call.name)} answered with an error{sure}{words}."
+            yield _at(place, rules.ERROR_RESULT, message)
+
+
+def _empty_results(steps: Sequence[Step], flow: DataFlow, quiet_tools: Collection[str]) -> Iterator[Diagnostic]:
+    for empty in empty_results(steps, flow, quiet_tools):
+        said = empty.content
+        shown = f"nothing but {quoted(said)}" if said else "nothing, neither a value nor an error"
+        used = f"; the next call uses {quoted(empty.made_up)}, which was not found earlier" if empty.made_up else ""
+        message = f"{tool_named(empty.step.call.name)} answered with {shown}{used}."
+        yield _at(empty.step.result_location, rules.EMPTY_RESULT, message)
 
 
 def _place_of_words(result: ToolResult, words: str, whole: Location | None) -> Location | None:
@@ -94,11 +103,6 @@ def _place_of_words(result: ToolResult, words: str, whole: Location | None) -> L
         return whole
     start = whole.range.start + at
     return replace(whole, range=Range(start, start + len(words)))
-
-
-def _is_meant_to_be(step: Step) -> bool:
-    """Whether an empty result is what this call brings where all goes well."""
-    return is_terminal(step.call.name) or may_be_silent(step.call)
 
 
 def _loops(steps: Sequence[Step]) -> Iterator[Diagnostic]:

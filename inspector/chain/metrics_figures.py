@@ -95,10 +95,15 @@ class TraceFigures:
                 "is_recovered": int(self.status is Status.RECOVERED),
                 "is_broken": int(self.status is Status.BROKEN),
                 "is_aborted": int(self.status is Status.ABORTED),
+                "is_unknown": int(self.status is Status.UNKNOWN),
                 "is_multi_step": int(is_multi_step),
                 "is_multi_step_success": int(is_multi_step and is_unbroken and self.success is not False),
                 "is_judged": int(self.success is not None),
                 "is_judged_success": int(self.success is True),
+                "is_unbroken_success": int(is_unbroken and self.success is True),
+                "is_unbroken_failure": int(is_unbroken and self.success is False),
+                "is_broken_success": int(self.status is Status.BROKEN and self.success is True),
+                "is_broken_failure": int(self.status is Status.BROKEN and self.success is False),
             }
         )
 
@@ -109,8 +114,9 @@ class TraceFigures:
 
 
 ENDINGS = (
-    *("is_ok", "is_recovered", "is_broken", "is_aborted"),
+    *("is_ok", "is_recovered", "is_broken", "is_aborted", "is_unknown"),
     *("is_multi_step", "is_multi_step_success", "is_judged", "is_judged_success"),
+    *("is_unbroken_success", "is_unbroken_failure", "is_broken_success", "is_broken_failure"),
 )
 """The names of what `TraceFigures.numbers` tells as 1 or 0."""
 TRACE_NUMBERS = (*CALL_COUNTS, "calling_turns", "parallel_turns", *ENDINGS)

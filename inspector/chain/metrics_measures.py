@@ -72,6 +72,15 @@ MEASURES: tuple[Measure, ...] = (
         "no traces",
     ),
     Measure(
+        "unknown",
+        "not kept",
+        Kind.SHARE_OF_TRACES,
+        "is_unknown",
+        "traces",
+        "traces whose last answer the source did not keep",
+        "no traces",
+    ),
+    Measure(
         "multi_step_success",
         "multi-step success",
         Kind.SHARE_OF_TRACES,
@@ -87,6 +96,42 @@ MEASURES: tuple[Measure, ...] = (
         "is_judged_success",
         "is_judged",
         "traces that their source counts as a success, among those it judges",
+        "no source says how it ended",
+    ),
+    Measure(
+        "unbroken_success",
+        "chain ok, task passed",
+        Kind.SHARE_OF_TRACES,
+        "is_unbroken_success",
+        "is_judged",
+        "traces whose chain is ok or recovered and that their source counts as a success, among those it judges",
+        "no source says how it ended",
+    ),
+    Measure(
+        "unbroken_failure",
+        "chain ok, task failed",
+        Kind.SHARE_OF_TRACES,
+        "is_unbroken_failure",
+        "is_judged",
+        "traces whose chain is ok or recovered and that their source counts as failed, among those it judges",
+        "no source says how it ended",
+    ),
+    Measure(
+        "broken_success",
+        "chain broken, task passed",
+        Kind.SHARE_OF_TRACES,
+        "is_broken_success",
+        "is_judged",
+        "traces whose chain broke and that their source counts as a success, among those it judges",
+        "no source says how it ended",
+    ),
+    Measure(
+        "broken_failure",
+        "chain broken, task failed",
+        Kind.SHARE_OF_TRACES,
+        "is_broken_failure",
+        "is_judged",
+        "traces whose chain broke and that their source counts as failed, among those it judges",
         "no source says how it ended",
     ),
     Measure(
@@ -181,5 +226,8 @@ MEASURES: tuple[Measure, ...] = (
     ),
 )
 """Every measure, in the order of tables."""
+
+TASK_CASES = ("unbroken_success", "unbroken_failure", "broken_success", "broken_failure")
+"""The measures that set the chain against the source's own outcome; tables show them apart from the others."""
 
 BY_NAME: Mapping[str, Measure] = {measure.name: measure for measure in MEASURES}

@@ -2,10 +2,11 @@
 
 from bisect import bisect_left
 from collections import defaultdict, deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from inspector.diagnostics import Location
+from inspector.json_scanner import read_json
 from inspector.model import ToolCall, ToolResult
 
 
@@ -114,6 +115,9 @@ class _Dealer:
         return Pairing(pairs, tuple(self.orphans), tuple(self.repeated))
 
     def _deal(self) -> None:
+        if len(self.results) == 1:
+            waiting = len(self._open_of_round())
+            self.results = list(_elements(self.results[0], waiting)) or self.results
         unnamed: list[PlacedResult] = []
         for placed in self.results:
             index = self._by_id(placed.result)
@@ -189,3 +193,23 @@ class _Dealer:
         stacks = [self.left_open] if result.name is None else [self.left_by_name[result.name], self.left_by_name[None]]
         found = (self._nearest_open(stack) for stack in stacks)
         return max((index for index in found if index is not None and self._may_answer(result, index)), default=None)
+
+
+def _elements(placed: PlacedResult, calls: int) -> Iterator[PlacedResult]:
+    """The elements of a result that is a JSON list with one for each of several calls; none where it is no such list.
+
+    LLaMA-Factory's `observation` behind several calls of one `function_call` is one (hiyouga/LLaMA-Factory,
+    data/README.md). An element's place is its characters, where the result's text is the part's.
+    """
+    result, whole = placed.result, placed.location.range
+    if calls < 2 or result.call_id or result.name or not result.content.lstrip().startswith("["):
+        return
+    reading = read_json(result.content)
+    items = reading.nodes[0].items if reading.strict and reading.nodes else ()
+    if len(items) != calls:
+        return
+    is_exact = len(result.content) == len(whole)
+    for item in items:
+        place = item.range.moved(whole.start) if is_exact else whole
+        text = item.scalar if isinstance(item.scalar, str) else item.range.of(result.content)
+        yield PlacedResult(replace(result, content=text, range=place), replace(placed.location, range=place))

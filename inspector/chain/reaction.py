@@ -13,7 +13,9 @@ from inspector.chain.speech import Speech, admits
 from inspector.chain.steps import Reaction, Recovery, Step, StepOutcome
 from inspector.chain.terminal_tools import is_terminal
 from inspector.chain.values import Appearances, identifiers, numbers, telling
+from inspector.diagnostics import Location
 from inspector.model import Trace
+from inspector.text import Range
 
 _WORD = re.compile(r"\w{3,}")
 _NEXT = 8  # of how many of the next turn's calls the arguments are looked at
@@ -29,17 +31,23 @@ class Aftermath:
         self._step_turns = [step.location.turn for step in steps]
 
     def harmless(self, failed: Step, intent: Intent) -> Recovery | None:
-        """Why a step whose work nobody did was not missed; None where it was, or where nothing tells."""
-        if self._is_used(failed):
+        """Why nothing needed a step whose work nobody did; None where something did, or where there is no evidence.
+
+        The source's success is no evidence by itself: the agent must have gone on with another call that worked, no
+        later call and no answer may use the step, and no value may be made up in its place. It stands for an answer
+        that is not there, and makes the result more certain.
+        """
+        if self._is_used(failed) or not self._went_another_way(failed):
             return None
-        if source_says_success(self._trace):
-            return Recovery.SOURCE_SUCCESS
-        answer = self._answer
-        if answer is None or answer.turn <= _known(failed) or not self._went_another_way(failed):
+        is_success = source_says_success(self._trace) is True
+        answer = self._answer if self._answer is not None and self._answer.turn > _known(failed) else None
+        if answer is None and not is_success:
             return None
-        if admits(answer.text) or self._quotes(failed, intent) or self.invented(failed) is not None:
+        if answer is not None and (admits(answer.text) or self._quotes(failed, intent)):
             return None
-        return Recovery.NOT_NEEDED
+        if self.invented(failed) is not None:
+            return None
+        return Recovery.SOURCE_SUCCESS if is_success else Recovery.NOT_NEEDED
 
     def reaction(self, failed: Step) -> Reaction | None:
         """How the agent took a failure; None where the trace ends before it could, or while it tries again."""
@@ -57,6 +65,30 @@ class Aftermath:
 
     def invented(self, failed: Step) -> str | None:
         """A value that the agent made up in place of what the step should have brought, in lower case."""
+        found = self._invention(failed)
+        return None if found is None else found[0]
+
+    def invented_as_written(self, failed: Step) -> str | None:
+        """That value as the agent wrote it."""
+        place = self.place_of_invented(failed)
+        part = None if place is None else self._trace.turns[place.turn - 1].part(place.part)
+        return self.invented(failed) if place is None or part is None else place.range.of(part.text)
+
+    def place_of_invented(self, failed: Step) -> Location | None:
+        """The characters of that value where the agent first wrote it; None where there is none, or it is unclear."""
+        found = self._invention(failed)
+        if found is None:
+            return None
+        value, turn, step = found
+        part = self._trace.turns[turn - 1].part("text" if step is None else step.location.part)
+        if part is None:
+            return None
+        start, end = (0, len(part.text)) if step is None else (step.call.range.start, step.call.range.end)
+        written = _as_written(value).search(part.text, start, end)
+        return None if written is None else Location(turn, part.name, Range(*written.span("whole")))
+
+    def _invention(self, failed: Step) -> tuple[str, int, Step | None] | None:
+        """The made-up value, its turn, and the step whose arguments hold it; no step where the answer holds it."""
         known = self._tried_until(failed)
         first = bisect_right(self._step_turns, known)
         for step in self._steps[first : first + _NEXT]:
@@ -64,11 +96,15 @@ class Aftermath:
                 break
             found = self._appearances.invented(identifiers(step), turn=step.location.turn, since=failed.location.turn)
             if found is not None:
-                return found
+                return found, step.location.turn, step
         answer = self._answer
         if answer is None or answer.turn <= known:
             return None
-        return self._appearances.invented(iter(self._answer_numbers), turn=answer.turn, since=failed.location.turn)
+        found = self._appearances.invented(iter(self._answer_numbers), turn=answer.turn, since=failed.location.turn)
+        if found is None:
+            return None
+        last = self._steps[-1]
+        return found, answer.turn, last if is_terminal(last.call.name) else None
 
     def _tried_until(self, failed: Step) -> int:
         """The turn in which the failure of the last identical call in a row with this one stood to be seen."""
@@ -149,6 +185,12 @@ class Aftermath:
                 if origin is not None and len(value) >= 3 and origin < step.location.turn:
                     found[origin].add(value)
         return dict(found)
+
+
+def _as_written(value: str) -> re.Pattern[str]:
+    """The spellings of a value in lower case, with the `whole` id around it: of `7719` also `SO-7719` and `7,719`."""
+    spelled = ",?".join(value) if value.isdigit() else re.escape(value)
+    return re.compile(rf"(?<![\w#-])(?P<whole>(?:[\w#]+-)*#?{spelled}(?:-\w+)*)(?!\w)", re.IGNORECASE)
 
 
 def _known(failed: Step) -> int:

@@ -34,7 +34,11 @@ class Certainty(StrEnum):
 
 
 class Recovery(StrEnum):
-    """How a failed step came to do no harm. The last two are less sure: nothing did its work, but nothing missed it."""
+    """How a failed step came to do no harm.
+
+    The last two are less certain: no later step did its work, but nothing depends on it. `source-success` is the more
+    certain of them: the source counts the whole session a success.
+    """
 
     ANSWERED = "answered"  # the tool took the call in spite of its schema, and answered without an error
     SAME_INTENT = "same-intent"
@@ -62,6 +66,7 @@ class Status(StrEnum):
     BROKEN = "broken"
     ABORTED = "aborted"
     RECOVERED = "recovered"
+    UNKNOWN = "unknown"  # the source did not keep the last answer
     OK = "ok"
 
 

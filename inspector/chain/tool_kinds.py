@@ -17,6 +17,10 @@ _WRITES_TABLE = (
 _WRITES = frozenset(_WRITES_TABLE.split())
 
 
+_SEARCHES_TABLE = "search find list query lookup grep glob browse scan filter match select discover"
+_SEARCHES = frozenset(_SEARCHES_TABLE.split())
+
+
 class ToolKind(Enum):
     """What a call of a tool does to the world."""
 
@@ -33,6 +37,11 @@ def kind_of(tool: str) -> ToolKind:
         if word in _WRITES:
             return ToolKind.WRITES
     return ToolKind.UNKNOWN
+
+
+def is_search(tool: str) -> bool:
+    """Whether a tool looks for things of which there may be none, by the words of its name."""
+    return not _SEARCHES.isdisjoint(bare_name(tool).split("_"))
 
 
 def subjects_of(tool: str) -> tuple[str, ...]:

@@ -27,9 +27,9 @@ def verdict(step: Step, steps: Sequence[Step], trace: Trace, faults: CallFaults,
     cause = None if prefix is None else faults.cause(step.location, prefix)
     reaction = aftermath.reaction(step)
     said = _said(step, run_lengths(steps), trace, cause)
-    invented = aftermath.invented(step) if reaction is Reaction.CONCEALED else None
+    invented = aftermath.invented_as_written(step) if reaction is Reaction.CONCEALED else None
     if invented is not None:
-        said = f"{said.removesuffix('.')}; the agent went on with {quoted(invented)}, which stands nowhere before."
+        said = f"{said.removesuffix('.')}; the agent went on with {quoted(invented)}, which was not found earlier."
     return Break(
         step.number,
         step.location.turn,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from inspector.checks.alternatives import distinct_branches, meant_instead
-from inspector.checks.limit_words import either, limit_words, type_of
+from inspector.checks.limit_words import argument_words, either, limit_words, type_of
 from inspector.checks.schema_problems import Path
 from inspector.checks.tools import nearest_word
 from inspector.checks.value_repairs import coerced, nearest_value
@@ -72,7 +72,7 @@ class _Telling:
                 yield from self._no_alternative(one)
             case "format":
                 got = self._at(one.path)
-                message = f"{shown(got)} is not of the format `{one.limit}`."
+                message = f"{shown(got)}{argument_words(one.path)} is not of the format `{one.limit}`."
                 yield self._fault(rules.FORMAT_MISMATCH, one.path, message)
             case "backtracking":
                 message = (
@@ -117,8 +117,7 @@ class _Telling:
         if not one.path and "object" in types and not isinstance(got, dict):
             message = f"The arguments are {type_of(got)}; expected an object with one member a parameter."
             return self._fault(rules.ARGUMENTS_NOT_AN_OBJECT, (), message)
-        name = f" for `{pointer(one.path)}`" if one.path else ""
-        message = f"Expected {either(types)}{name}, got {type_of(got)}: {shown(got)}."
+        message = f"Expected {either(types)}{argument_words(one.path)}, got {type_of(got)}: {shown(got)}."
         repair = coerced(got, types)
         hint = f"Write {quoted(repair)}." if repair is not None else None
         if got is None and one.path and repair is None:
@@ -145,7 +144,7 @@ class _Telling:
         allowed = one.limit if one.keyword == "enum" and isinstance(one.limit, list) else [one.limit]
         nearest = nearest_value(got, allowed)
         expected = shown(allowed[0]) if len(allowed) == 1 else f"one of {listed(allowed)}"
-        message = f"{shown(got)} is not allowed here; expected {expected}."
+        message = f"{shown(got)} is not allowed{argument_words(one.path) or ' here'}; expected {expected}."
         if nearest is None:
             return self._fault(rules.VALUE_NOT_IN_ENUM, one.path, message)
         repair = write_json(nearest[0], ascii_only=False)
@@ -159,9 +158,8 @@ class _Telling:
             return
         branches = distinct_branches(one)
         reason = next(iter(self.faults(min(branches, key=len)[0])))
-        message = (
-            f"{shown(self._at(one.path))} fits none of the {len(branches)} alternatives; one of them: {reason.message}"
-        )
+        value = f"{shown(self._at(one.path))}{argument_words(one.path)}"
+        message = f"{value} fits none of the {len(branches)} alternatives; one of them: {reason.message}"
         yield self._fault(rules.CONSTRAINT_VIOLATED, one.path, message)
 
 

@@ -7,6 +7,7 @@ session that started it: that of its `agentId`, or, in older files, of the sidec
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from inspector.importers.claude_code_turns import (
     SYNTHETIC_MODEL,
@@ -17,8 +18,9 @@ from inspector.importers.claude_code_turns import (
 )
 from inspector.importers.identity import instant, place_of, text_of
 from inspector.importers.lines import RECORD_BYTES, too_long
-from inspector.importers.rows import Row, read_rows
+from inspector.importers.rows import Row, parse_json, read_rows
 from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.importers.titles import first_words, project_of
 from inspector.model import (
     ExternalId,
     Instant,
@@ -39,6 +41,7 @@ _NOT_STORED = (
 )
 _CUT = "a malformed input of a call was cut by the source"
 _REWOUND = "the session was rewound; every branch of it stands here, in the order in which it was written"
+_META_BYTES = 1 << 20
 _TITLES = {"summary": "summary", "custom-title": "customTitle", "ai-title": "aiTitle"}
 _INJECTED = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly")
 
@@ -50,11 +53,14 @@ class ClaudeCodeImporter:
     signs = "rows with a `sessionId` and a `type`, and messages of a session's tree"
 
     def recognises(self, sample: Sample) -> float:
-        """By rows of a session's tree with messages in them."""
+        """By rows of a session's tree with messages in them, or by what is kept beside those of a sub-agent."""
+        if sample.rows and all(map(_is_agent, sample.rows)):
+            return 0.8
         return 0.9 if any(map(_is_message, sample.rows)) else 0.5 if any(map(_is_bookkeeping, sample.rows)) else 0.0
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
         """The sessions in the order of their first rows; all of a file's are in memory at once, within 256 MiB."""
+        agent = _agent_beside(file.path)
         sessions: dict[tuple[ExternalId, ...], _Session] = {}
         chains = _Sidechains()
         titles: list[tuple[str, str]] = []
@@ -62,6 +68,8 @@ class ClaudeCodeImporter:
         for row in read_rows(file):
             if isinstance(row, Skipped):
                 yield row
+                continue
+            if _is_agent(row.value):  # it belongs to the session in the file beside it
                 continue
             left -= len(row.raw)
             if left < 0:
@@ -76,7 +84,7 @@ class ClaudeCodeImporter:
                 yield Skipped(row.record, why)
         for ids, session in sessions.items():
             if session.turns:
-                yield session.trace(ids, titles)
+                yield session.trace(ids, titles, agent)
 
 
 def _is_message(value: JsonObject) -> bool:
@@ -85,6 +93,26 @@ def _is_message(value: JsonObject) -> bool:
 
 def _is_bookkeeping(value: JsonObject) -> bool:
     return "sessionId" in value and text_of(value, "type") in ("queue-operation", "system", "attachment", "progress")
+
+
+def _is_agent(value: JsonObject) -> bool:
+    """Whether an object is what Claude Code keeps of a sub-agent beside its rows (`agent-ID.meta.json`)."""
+    return "agentType" in value and "sessionId" not in value and "message" not in value
+
+
+def _agent_beside(path: Path) -> str:
+    """What the file `agent-ID.meta.json` beside `agent-ID.jsonl` calls the sub-agent, `""` where there is none."""
+    if path.suffix != ".jsonl":
+        return ""
+    try:
+        with path.with_suffix(".meta.json").open("rb") as stream:
+            value = parse_json(stream.read(_META_BYTES))
+    except (OSError, ValueError):
+        return ""
+    if not isinstance(value, dict) or not _is_agent(value):
+        return ""
+    kind, task = text_of(value, "agentType"), text_of(value, "description")
+    return f"{kind}: {task}" if kind and task else kind or task
 
 
 class _Sidechains:
@@ -126,6 +154,8 @@ class _Session:
     forked_from: str = ""
     started: Instant | None = None
     version: str = ""
+    folder: str = ""
+    branch: str = ""
 
     def take(self, value: JsonObject) -> str:
         """Add a row; why it cannot be read comes back, `""` where it could."""
@@ -135,6 +165,8 @@ class _Session:
         self.uuids.add(uuid)
         self.started = self.started or instant(value.get("timestamp"))
         self.version = text_of(value, "version") or self.version
+        self.folder = self.folder or text_of(value, "cwd")
+        self.branch = text_of(value, "gitBranch") or self.branch
         flags = self._flags(value)
         match text_of(value, "type"):
             case "assistant":
@@ -147,20 +179,24 @@ class _Session:
                 self._attachment(value.get("attachment"), flags)
         return ""
 
-    def trace(self, ids: tuple[ExternalId, ...], titles: list[tuple[str, str]]) -> Trace:
-        """The session as a trace."""
+    def trace(self, ids: tuple[ExternalId, ...], titles: list[tuple[str, str]], agent: str = "") -> Trace:
+        """The session as a trace; `agent` is what a sub-agent is called."""
         turns = tuple(turn.turn() if isinstance(turn, Answer) else turn for turn in self.turns)
         models = [turn.generation.answered_model for turn in turns if turn.generation]
         ours = self.uuids | {ids[0].value} if len(ids) == 1 else self.uuids
         return Trace(
             turns=turns,
-            name=next((title for leaf, title in reversed(titles) if leaf in ours), ""),
+            name=next((title for leaf, title in reversed(titles) if leaf in ours), "")
+            or (agent if len(ids) > 1 else "")
+            or first_words(turns),
             model=next((model for model in models if model), ""),
             started=self.started,
             external_ids=ids,
             recognised_by=RecognisedBy.FIELD if ids[0].name == "sessionId" else RecognisedBy.FILE,
             parent=self._parent(ids),
             provenance=Provenance(source_version=self.version, record=self.first.record, warnings=tuple(self.warnings)),
+            project=project_of(self.folder),
+            branch=self.branch,
         )
 
     def _flags(self, value: JsonObject) -> frozenset[TurnFlag]:

@@ -7,10 +7,13 @@ from itertools import islice
 from typing import NamedTuple, TypeAlias
 
 from inspector.importers.source import Skipped
-from inspector.model import Trace
+from inspector.model import Generation, Provenance, Trace
+from inspector.sessions.book import Placement
 from inspector.sessions.exchange import Exchange
-from inspector.sessions.gathering import SkippedExchange, traces_of
+from inspector.sessions.gathering import SkippedExchange, decode_exchange, traces_of
+from inspector.sessions.turns import answer_turn
 from inspector.wire.providers import find_api
+from inspector.wire.request import DecodedRequest
 
 _NO_MODEL = "requests to no model"
 _FEW = 5
@@ -55,7 +58,7 @@ class ProxyFile:
     source_version: str = ""
     warnings: list[str] = field(default_factory=list)
     _asking: dict[str, _Asking] = field(default_factory=dict)
-    _bodiless: list[str] = field(default_factory=list)
+    _bodiless: list[SeenExchange] = field(default_factory=list)
     _other: Counter[str] = field(default_factory=Counter)
     _count: int = 0
 
@@ -77,6 +80,8 @@ class ProxyFile:
                 warnings = self._warned() if warnings is None else warnings
                 yield self._placed(made, warnings)
         yield from broken
+        for seen in self._bodiless:
+            yield self._placed(_unasked(seen.exchange), (*self.warnings, *seen.warnings, self.lost_requests))
         yield from self._rest()
 
     def _requests(self, records: Iterable[ProxyRecord], broken: deque[Skipped]) -> Iterator[Exchange]:
@@ -91,7 +96,7 @@ class ProxyFile:
                 self._asking[exchange.record] = _Asking(record.warnings, exchange.answer is None)
                 yield exchange
             elif exchange.head.method.upper() == "POST" and find_api(exchange.head.target):
-                self._bodiless.append(exchange.record)
+                self._bodiless.append(record)
             else:
                 self._other[_NO_MODEL] += 1
 
@@ -107,11 +112,33 @@ class ProxyFile:
         return (*self.warnings, *told, *unanswered)
 
     def _rest(self) -> Iterator[Skipped]:
-        if self._bodiless:
-            yield Skipped(_listed(self._bodiless), f"nobody knows what was asked of the model: {self.lost_requests}")
         if total := self._other.total():
             kinds = ", ".join(f"{kind} ({count})" for kind, count in sorted(self._other.items()))
             yield Skipped(f"{total} of {self._count} {self.units}", f"part of no trace, as they are {kinds}")
+
+
+def _unasked(exchange: Exchange) -> Trace:
+    """A request to a model whose body was not kept: a trace of the answer alone, as far as that was kept."""
+    decoded, fault = decode_exchange(exchange, None)
+    turn = answer_turn(
+        DecodedRequest(find_api(exchange.head.target), "", ()),
+        decoded,
+        exchange.end,
+        placement=Placement("", None, ()),
+        started_s=exchange.head.at_s,
+        ended_s=exchange.ended_s,
+        status=exchange.status,
+        message=exchange.message,
+        is_stored=any(piece for _, piece in exchange.answer or ()),
+        first_s=exchange.first_s,
+    )
+    generation = turn.generation or Generation()
+    return Trace(
+        (turn,),
+        model=generation.answered_model,
+        started=generation.started,
+        provenance=Provenance(record=exchange.record, warnings=(fault,) if fault else ()),
+    )
 
 
 def _listed(records: Collection[str]) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from inspector.importers.framework_blocks import call_of, is_written_anew
 from inspector.importers.framework_messages import is_item, is_message, read_any_messages
 from inspector.importers.framework_requests import unfolded
+from inspector.importers.several_answers import one_answer
 from inspector.importers.source import JsonObject
 from inspector.model import BodyState, ErrorPhase, Generation, GenerationError, Json, Part, Role, Turn, Usage
 from inspector.wire.assembly import TurnAssembly
@@ -106,10 +107,33 @@ def _of_list(said: list[Json], depth: int) -> FrameworkAnswer | None:
         return _of_generation(objects[0], depth)
     if any(map(is_message, objects)):
         kept = [one for one in objects if not _is_of_others(one)] or objects
-        return _of_message([*kept] if any(map(is_item, kept)) else kept[-1])
+        if any(map(is_item, kept)):
+            return _of_message([*kept])
+        return _of_messages(_answered(objects) or kept[-1:])
     if any("type" in one for one in objects):
         return _of_message({"role": "assistant", "content": said})
     return None
+
+
+def _answered(messages: list[JsonObject]) -> list[JsonObject]:
+    """The last messages of the model, behind which nobody else speaks: what came before is the conversation."""
+    own: list[JsonObject] = []
+    for message in reversed(messages):
+        if _is_of_others(message):
+            if own:
+                break
+            continue
+        own.insert(0, message)
+    return own
+
+
+def _of_messages(messages: list[JsonObject]) -> FrameworkAnswer:
+    """All these messages as one answer; its facts are those of the last that gives any."""
+    read = list(map(_of_message, messages))
+    last = read[-1]
+    turn = replace(one_answer([one.turn for one in read]), generation=last.turn.generation)
+    response_id = next((one.response_id for one in reversed(read) if one.response_id), "")
+    return FrameworkAnswer(turn, response_id, any(one.is_rewritten for one in read))
 
 
 def _is_of_others(message: JsonObject) -> bool:

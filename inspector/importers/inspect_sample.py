@@ -27,6 +27,7 @@ from inspector.model import (
 _NO_CHUNKS = "the source keeps no chunks"
 _WRITTEN_ANEW = "arguments of calls are kept parsed, and their text was written anew"
 _NO_REQUEST = "of some answers no request is kept: their tools, times and usage are unknown"
+_PLACES = (("sample", "id"), ("epoch", "epoch"))
 _BESIDE = "requests of sub-agents and graders, and discarded answers, are traces of their own below the sample's"
 _RETRIED = "attempts at a sample that failed and were repeated are left out"
 _CONDENSED = "texts beyond 256 MiB were left as references to attachments"
@@ -66,17 +67,18 @@ def read_sample(sample: JsonObject, evaluation: Evaluation, record: str) -> Iter
         why = f"; it failed: `{said[:500]}`" if said else ""
         yield Skipped(record, f"the sample has no messages{why}")
         return
-    own = _ids(sample, evaluation)
+    ids = _ids(sample, evaluation)
+    own = next((one for one in ids if one.name in ("uuid", "sample")), ExternalId("sample", ""))
     for number, track in enumerate(found):
         trace = _trace(sample, evaluation, track, attachments)
-        ids = (ExternalId("conversation", f"{own.value}/{number + 1}"),) if number else (own,)
+        more_ids = (ExternalId("conversation", str(number + 1)),) if number else ()
         place = record if not number else f"{record}, conversation {number + 1}"
         more = [_BESIDE] if len(found) > 1 and not number else []
         if tracks.left_out and not number:
             more.append(f"{tracks.left_out} requests beside the conversation are left out: they repeat too much")
         yield replace(
             trace,
-            external_ids=ids,
+            external_ids=(*ids, *more_ids),
             recognised_by=RecognisedBy.PREFIX_CHAIN if number else RecognisedBy.FIELD,
             parent=ParentTrace(own, ParentWhy.FORK if track.is_fork else ParentWhy.SUBAGENT) if number else None,
             outcome=None if number else _outcome(sample),
@@ -140,12 +142,12 @@ def _turn(track: Track, at: int, message: Json, attachments: Attachments, model:
     return replace(turn, generation=Generation(requested_model=model, body=BodyState.COMPLETE))
 
 
-def _ids(sample: JsonObject, evaluation: Evaluation) -> ExternalId:
-    """The sample's own id where it has one, else that of its place in the run."""
-    if named := text_of(sample, "uuid"):
-        return ExternalId("uuid", named)
-    run = text_of(evaluation.spec, "run_id", "task_id", "created")
-    return ExternalId("sample", f"{run}/{sample.get('id')}/{sample.get('epoch')}")
+def _ids(sample: JsonObject, evaluation: Evaluation) -> tuple[ExternalId, ...]:
+    """The sample's `uuid`, its id and its epoch; without a `uuid` also the id of its run."""
+    named, run = text_of(sample, "uuid"), text_of(evaluation.spec, "run_id", "task_id", "created")
+    first = ExternalId("uuid", named) if named else ExternalId("run", run)
+    known = (ExternalId(name, str(sample[key])) for name, key in _PLACES if sample.get(key) is not None)
+    return (*((first,) if first.value else ()), *known)
 
 
 def _outcome(sample: JsonObject) -> Outcome:

@@ -1,12 +1,13 @@
 """OpenTelemetry traces of agents: OTLP as JSON lines, JSON documents, or protobuf bodies.
 
-Attributes are read by three conventions, each in a module of its own: `otlp_genai`, `otlp_openinference` and
-`otlp_openllmetry`.
+Attributes are read by four conventions, each in a module of its own: `otlp_genai`, `otlp_openinference`,
+`otlp_openllmetry` and `otlp_langfuse`.
 """
 
 import re
 from collections.abc import Iterable, Iterator
 
+from inspector.importers.framework_messages import KnownMessages
 from inspector.importers.otlp_json import has_resources, merged, spans_of
 from inspector.importers.otlp_messages import Messages
 from inspector.importers.otlp_protobuf import is_otlp, read_protobuf
@@ -75,8 +76,8 @@ def traces_in(shelf: SpanShelf) -> Iterator[Trace | Skipped]:
 
 def session_traces(id_: ExternalId, spans: Iterable[OtlpSpan]) -> Iterator[Trace]:
     """The traces that the spans of one session tell of."""
-    messages = Messages()
-    read = [read_span(span, messages) for span in merged(spans)]
+    messages, known = Messages(), KnownMessages()
+    read = [read_span(span, messages, known) for span in merged(spans)]
     found = RecognisedBy.FIELD if id_.name != "trace_id" else RecognisedBy.RECORD
     return traces_of_spans(read, (id_,), recognised_by=found, warnings=(NO_CHUNKS,))
 

@@ -4,12 +4,15 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from inspector.importers.framework_messages import KnownMessages
 from inspector.importers.otlp_genai import read_genai
+from inspector.importers.otlp_langfuse import with_langfuse
 from inspector.importers.otlp_messages import Messages, Said
 from inspector.importers.otlp_openinference import read_openinference
 from inspector.importers.otlp_openllmetry import read_openllmetry
 from inspector.importers.otlp_span import ERROR, OtlpSpan, objects
 from inspector.importers.otlp_told import Told, filled_usage, together
+from inspector.importers.several_answers import one_answer
 from inspector.importers.spans import ModelCall, SpanKind, TracedSpan
 from inspector.model import (
     BodyState,
@@ -43,8 +46,12 @@ _UNREACHED = re.compile(r"connect|dns|resolve", re.IGNORECASE)
 _ANSWER_KEYS = ("choices", "candidates", "output", "content")
 
 
-def read_span(span: OtlpSpan, messages: Messages) -> TracedSpan:
-    """What a span tells; `messages` are those of its session. Never raises."""
+def read_span(span: OtlpSpan, messages: Messages, known: KnownMessages | None = None) -> TracedSpan:
+    """What a span tells; `messages` and `known` are those of its session. Never raises."""
+    return with_langfuse(_read(span, messages), span, KnownMessages() if known is None else known)
+
+
+def _read(span: OtlpSpan, messages: Messages) -> TracedSpan:
     told = together((read_openinference(span), read_genai(span), read_openllmetry(span)))
     kind = told.kind or _guessed_kind(span)
     read = TracedSpan(
@@ -120,16 +127,9 @@ def _is_request(value: Json) -> bool:
 
 
 def _answer(answers: list[Json], messages: Messages) -> Turn:
-    """The first choice as the answer; the parts of the others under the names that further choices have."""
-    choices = messages.read(Said(answers))
-    if not choices:
-        return Turn(Role.ASSISTANT, (Part("text", ""),))
-    further = [
-        replace(part, name=f"choice{at}:{part.name}")
-        for at, choice in enumerate(choices[1:], 1)
-        for part in choice.parts
-    ]
-    return replace(choices[0], role=Role.ASSISTANT, parts=(*choices[0].parts, *further), result=None)
+    """All output messages as one answer."""
+    said = messages.read(Said(answers))
+    return one_answer(said) if said else Turn(Role.ASSISTANT, (Part("text", ""),))
 
 
 def _raw_answer(told: Told, answer: Turn) -> DecodedTurn | None:

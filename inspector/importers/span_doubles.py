@@ -4,14 +4,27 @@ A framework's span lies around that of the provider's client; an SDK tells of it
 instruments it. The innermost span is nearest to the wire and counts; the others fill in what it does not say.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from functools import reduce
 
-from inspector.importers.spans import ModelCall, SpanKind, TracedSpan, end_of
+from inspector.importers.spans import ModelCall, SpanKind, TracedSpan, end_of, moment_of
 from inspector.model import Generation, Turn, Usage
 from inspector.sessions.fingerprints import message_digest, says_nothing
 
+_BEGINS, _GOES_ON, _SUCCEEDS, _ENDS = range(4)
+_PHASES = {
+    **dict.fromkeys(("start", "started", "begin", "request"), _BEGINS),
+    **dict.fromkeys(("stream", "streaming"), _GOES_ON),
+    **dict.fromkeys(("success", "succeeded", "failure", "failed", "error", "response"), _SUCCEEDS),
+    **dict.fromkeys(("finish", "finished", "end", "ended", "complete", "completed", "done"), _ENDS),
+}
+"""The words at the end of a span's name that say which phase of a request it logs, in the order of the phases."""
+_PHASE = re.compile(
+    rf"(?P<stem>.*?)[\s._:/-]*(?<![A-Za-z])(?P<phase>{'|'.join(sorted(_PHASES, key=len, reverse=True))})",
+    re.IGNORECASE | re.DOTALL,
+)
 _BORDERS = frozenset({SpanKind.TOOL, SpanKind.AGENT})
 
 
@@ -19,7 +32,8 @@ def without_doubles(spans: Sequence[TracedSpan]) -> list[TracedSpan]:
     """The spans of a session with one span for each request to a model; in the order given, linear in time.
 
     Two are one where they have the same response id, or one lies within the other with neither a tool nor an agent
-    between them. A span around several is part of the last: what came before are its retries.
+    between them. A span around several is part of the last: what came before are its retries. Spans that log the
+    phases of one request (`llm.start`, `llm.success`, `llm.finish`) beside each other are one too.
     """
     same = _Same()
     outer = _nearest_outer(spans)
@@ -31,11 +45,14 @@ def without_doubles(spans: Sequence[TracedSpan]) -> list[TracedSpan]:
     for holder, span in innermost.items():
         same.put(holder, span.id)
     _put_same_responses(spans, same)
+    _put_phases(spans, same)
     filling: dict[str, list[TracedSpan]] = {}
     for span in spans:
         if (target := same.of(span.id)) != span.id:
             filling.setdefault(target, []).append(span)
-    return [reduce(_filled, reversed(filling.get(span.id, ())), span) for span in spans if same.of(span.id) == span.id]
+    return [
+        reduce(filled_span, reversed(filling.get(span.id, ())), span) for span in spans if same.of(span.id) == span.id
+    ]
 
 
 class _Same:
@@ -94,7 +111,43 @@ def _put_same_responses(spans: Sequence[TracedSpan], same: _Same) -> None:
             same.put(span.id, first.setdefault(span.call.response_id, span.id))
 
 
-def _filled(span: TracedSpan, other: TracedSpan) -> TracedSpan:
+def _put_phases(spans: Sequence[TracedSpan], same: _Same) -> None:
+    """Put the later phases of a request into its first: same parent, same name but for the word of the phase.
+
+    A request is open from the phase that begins it until one that ends it has come and another begins, or the same
+    phase comes again; two whose words or answers differ are two requests.
+    """
+    opened: dict[tuple[str, str, str], list[tuple[TracedSpan, int]]] = {}
+    for span in sorted((one for one in spans if one.call is not None), key=moment_of):
+        found = _PHASE.fullmatch(span.name)
+        if found is None:
+            continue
+        key = span.span_trace, span.parent_id, found["stem"].casefold()
+        phase = _PHASES[found["phase"].casefold()]
+        before = opened.setdefault(key, [])
+        if before and (phase <= before[-1][1] or not _agree(before[0][0], span)):
+            before.clear()
+        if before:
+            same.put(span.id, before[0][0].id)
+        before.append((span, phase))
+
+
+def _agree(first: TracedSpan, later: TracedSpan) -> bool:
+    """Whether two spans can tell of one request: what both say of it is the same."""
+    one, other = first.call, later.call
+    if one is None or other is None:
+        return False
+    asked, asked_too = one.request.turns, other.request.turns
+    if asked and asked_too and list(map(message_digest, asked)) != list(map(message_digest, asked_too)):
+        return False
+    if one.request.model and other.request.model and one.request.model != other.request.model:
+        return False
+    if says_nothing(one.answer) or says_nothing(other.answer):
+        return True
+    return message_digest(one.answer) == message_digest(other.answer)
+
+
+def filled_span(span: TracedSpan, other: TracedSpan) -> TracedSpan:
     """A span, and of another what it does not say itself."""
     if span.call is None or other.call is None:
         return span

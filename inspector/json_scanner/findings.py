@@ -1,9 +1,10 @@
 """Collects the faults of one payload: bounded in number, and single quotes counted to one fault."""
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
 
-from inspector.diagnostics import Edit, Fault, Fix
+from inspector.diagnostics import Edit, Fault, Fix, Related
 from inspector.json_scanner.quoting import counted, shown
 from inspector.rules.json_syntax import INVALID_ESCAPE, MALFORMED_JSON, SINGLE_QUOTED_JSON
 from inspector.text import Range
@@ -99,14 +100,9 @@ class Findings:
             faults.append(self._escaped_quotes(self._escaped.first))
         if self._more:
             least = "at least " if self.hopeless else ""
-            faults.append(
-                Fault(
-                    MALFORMED_JSON,
-                    self._last,
-                    f"This payload has {least}{counted(self._more, 'fault')} more than the {MAX_FAULTS} listed.",
-                )
-            )
-        return tuple(sorted(faults, key=attrgetter("range")))
+            message = f"This payload has {least}{counted(self._more, 'fault')} more than the {MAX_FAULTS} listed."
+            faults.append(Fault(MALFORMED_JSON, self._last, message))
+        return tuple(_with_one_malformed(sorted(faults, key=attrgetter("range"))))
 
     def _single_quoted(self, first: Range) -> Fault:
         count = self._single.count
@@ -131,3 +127,28 @@ class Findings:
             "Take one level of backslashes away.",
             self._escaped.fix(),
         )
+
+
+def _with_one_malformed(faults: list[Fault]) -> Iterator[Fault]:
+    """The faults, with all of J101 in the first of them: what no other rule names is reported once for a payload."""
+    malformed = [fault for fault in faults if fault.rule is MALFORMED_JSON]
+    if len(malformed) < 2:
+        yield from faults
+        return
+    for fault in faults:
+        if fault is malformed[0]:
+            yield _merged(malformed)
+        elif fault.rule is not MALFORMED_JSON:
+            yield fault
+
+
+def _merged(malformed: list[Fault]) -> Fault:
+    """The first of several faults of one rule, with the places of the others, and one repair of all that have one."""
+    first, *others = malformed
+    message = (
+        f"{first.message.removesuffix('.')}, and this payload has {counted(len(others), 'more fault')} of this kind."
+    )
+    edits = sorted((edit for fault in malformed if fault.fix for edit in fault.fix.edits), key=attrgetter("range"))
+    is_safe = all(fault.fix is not None and fault.fix.safe for fault in malformed)
+    related = (*first.related, *(Related(fault.range, fault.message) for fault in others))
+    return replace(first, message=message, fix=Fix(tuple(edits), is_safe) if edits else None, related=related)

@@ -23,6 +23,7 @@ from inspector.model.trace import (
     ParentWhy,
     Provenance,
     RecognisedBy,
+    TaskOutcome,
     Trace,
 )
 from inspector.model.turn import CallHeader, Chunk, Chunks, Grade, Part, ResultHeader, Role, Turn, TurnFlag
@@ -55,6 +56,7 @@ __all__ = [
     "Role",
     "Span",
     "SpanKind",
+    "TaskOutcome",
     "ToolCall",
     "ToolDefinition",
     "ToolResult",

@@ -64,6 +64,14 @@ class Outcome:
     reward: float | None = None
 
 
+class TaskOutcome(StrEnum):
+    """Whether the task was done, by the source's own account; `unknown` where it does not say."""
+
+    SUCCESS = "success"
+    FAILURE = "failure"
+    UNKNOWN = "unknown"
+
+
 @dataclass(frozen=True, slots=True)
 class Provenance:
     """The source of a trace: kind of source, file, its SHA-256 in hexadecimal, source format version and record.
@@ -84,6 +92,7 @@ class Trace:
     """One recorded agent session: an ordered list of turns.
 
     `format` names the wire dialect of tool calling where the source or the user says it, else is empty and detected.
+    `project` is the folder that the agent worked in and `branch` its git branch, `""` where the source does not say.
     """
 
     turns: Entries[Turn]
@@ -96,3 +105,5 @@ class Trace:
     parent: ParentTrace | None = None
     outcome: Outcome | None = None
     provenance: Provenance = Provenance()
+    project: str = ""
+    branch: str = ""

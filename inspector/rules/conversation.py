@@ -98,8 +98,9 @@ EMPTY_RESULT = Rule(
     "empty-result",
     Severity.WARNING,
     "A tool answered with nothing at all.",
-    "The model cannot tell silence from success, and tends to fill the gap with a value of its own. Shell commands "
-    "that are silent by nature (`mkdir`, `cd`) are not meant.",
+    "The model cannot tell silence from success, and tends to fill the gap with a value of its own. Three kinds of "
+    "silence are not reported: shell commands that print nothing (`mkdir`, `cd`), a tool that answers nothing in most "
+    "of its calls, and an empty list from a search, unless the next call uses a value that was not found earlier.",
     "Let the tool say what it did, or that it found nothing.",
     bad='@user\nWeather in Oslo?\n@assistant\n<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo"}}\n'
     "</tool_call>\n@tool\n<tool_response>\n\n</tool_response>\n@assistant\nI do not know.",
@@ -190,8 +191,8 @@ UNRECOVERED_ERROR = Rule(
     "A tool answered with an error, and the agent went on as if it had not.",
     "The chain broke at the tool's error: no later call did its work. That can happen; but here the agent neither "
     "said so nor tried another way. It went on as if it had a result, or with a value of its own making, and what "
-    "follows stands on nothing. The mark is where it went on. An agent that reports the failure is not meant, nor one "
-    "that is still trying when the recording ends.",
+    "follows stands on nothing. The mark is at that value, or where the agent went on. An agent that reports the "
+    "failure is not meant, nor one that is still trying when the recording ends.",
     "Look whether the error looked like one to the model: a flag that the template drops, or a stack trace without a "
     "sentence, passes for data. Then let the prompt say that a failed call is to be told.",
     bad='@user\nWeather in Oslo?\n@assistant\n<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo"}}\n'

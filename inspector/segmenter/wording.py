@@ -1,13 +1,25 @@
 """How faults of the marker layer are put into words."""
 
 from dataclasses import replace
+from types import MappingProxyType
 
 from inspector.diagnostics import Edit, Fault, Fix, Related
-from inspector.model import Span
+from inspector.model import Span, SpanKind
 from inspector.rules import markers
 from inspector.rules.rule import Rule
 from inspector.segmenter.events import SpanClosed
 from inspector.text import Range
+
+_UNCLOSED = MappingProxyType(
+    {
+        SpanKind.TOOL_CALL: "The call",
+        SpanKind.REASONING: "The reasoning",
+        SpanKind.TOOL_RESULT: "The tool result",
+        SpanKind.TOOL_DEFINITIONS: "The list of tools",
+        SpanKind.TEXT: "The text",
+        SpanKind.MARKUP: "The span",
+    }
+)
 
 
 def marker_fault(rule: Rule, marker: str, place: Range, wanted: str) -> Fault:
@@ -151,7 +163,7 @@ def unterminated(closed: SpanClosed, *, complete: bool, end: int, repeats: Span 
         message = _ended_by_marker(closed, opener, complete=complete)
     else:
         place = Range(max(last - 1, closed.span.range.start), last) if content else closed.span.range
-        message = f"The stream ends before `{closed.wanted}`."
+        message = f"{_UNCLOSED[closed.span.kind]} is not closed: the stream ends before `{closed.wanted}`."
         if repeats is not None:
             message = f"{message[:-1]}; what it cuts off repeats an earlier call, so nothing was lost."
     fix = _closing(closed, end) if complete else None
@@ -161,8 +173,9 @@ def unterminated(closed: SpanClosed, *, complete: bool, end: int, repeats: Span 
 
 
 def _ended_by_marker(closed: SpanClosed, opener: str, *, complete: bool) -> str:
+    what = f"{_UNCLOSED[closed.span.kind]} is not closed"
     if closed.ended_by == opener and complete:
-        return f"`{opener}` stands where `{closed.wanted}` belongs: what stands before it is complete."
+        return f"{what}, although complete: `{opener}` follows where `{closed.wanted}` belongs."
     if closed.ended_by == opener:
-        return f"`{opener}` opens another span before `{closed.wanted}` closed the one before."
-    return f"`{closed.ended_by}` comes before `{closed.wanted}`."
+        return f"{what}: `{opener}` opens another before `{closed.wanted}`."
+    return f"{what}: `{closed.ended_by}` comes before `{closed.wanted}`."

@@ -64,6 +64,8 @@ class TraceLine(msgspec.Struct, omit_defaults=True):
     parent: ParentTrace | None = None
     outcome: OutcomeLine | None = None
     provenance: Provenance = Provenance()
+    project: str = ""
+    branch: str = ""
 
 
 class ChunksLine(msgspec.Struct, omit_defaults=True):

@@ -147,6 +147,8 @@ def trace_of(line: TraceLine, turns: tuple[Turn, ...]) -> Trace:
         parent=line.parent,
         outcome=outcome_of(line.outcome),
         provenance=line.provenance,
+        project=line.project,
+        branch=line.branch,
     )
 
 

@@ -88,6 +88,8 @@ def trace_line(trace: Trace) -> TraceLine:
         parent=trace.parent,
         outcome=outcome_line(trace.outcome),
         provenance=trace.provenance,
+        project=trace.project,
+        branch=trace.branch,
     )
 
 

@@ -28,6 +28,7 @@ COLUMNS = {
     Key.KIND: _trace.kinds,
     Key.REASONING: _trace.reasoning,
     Key.PROMPT: _trace.prompt_hash,
+    Key.OUTCOME: _trace.outcome,
 }
 TABLES = {
     Key.TOOL: (tables.trace_tool, tables.trace_tool.c.name),
@@ -43,10 +44,11 @@ _FIGURES: dict[Key, sa.ColumnElement[float]] = {
     Key.TOKENS: _trace.tokens,
     Key.TURNS: _trace.turns,
     Key.CALLS: _trace.tool_calls,
+    Key.REWARD: _trace.reward,
     Key.ID: _trace.id,
 }
 _ENDS_IN_NAME = re.compile(r"\$.*\.(?P<name>[A-Za-z_][\w-]*)(?:\[[0-9]+\])*", re.DOTALL)
-_INDEXED = (Key.DURATION, Key.FIRST_TOKEN, Key.GAP, Key.TOKENS, Key.STEP, Key.ID)
+_INDEXED = (Key.DURATION, Key.FIRST_TOKEN, Key.GAP, Key.TOKENS, Key.STEP, Key.REWARD, Key.ID)
 _WITH_ERRORS = Walk(tables.trace, (sa.literal_column("trace.errors > 0", sa.Boolean),))
 _COUNTS = {Severity.ERROR: _trace.errors, Severity.WARNING: _trace.warnings, Severity.INFO: _trace.infos}
 

@@ -41,6 +41,8 @@ WHAT = {
     Key.CALLS: "how many calls it has",
     Key.REASONING: "whether the assistant's turns reason",
     Key.PROMPT: "the hash of its system prompt and tools",
+    Key.OUTCOME: "whether its task was done, as its source says",
+    Key.REWARD: "the reward or score that its source gives it",
     Key.SESSION: "an id that its source gives it",
     Key.NAME: "its name",
     Key.ID: "its number",

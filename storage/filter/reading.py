@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from inspector.chain.steps import Status
-from inspector.model import Liveness, SpanKind
+from inspector.model import Liveness, SpanKind, TaskOutcome
 from inspector.rules.catalogue import RULES
 from inspector.rules.rule import Severity
 from storage.arguments import path_of
@@ -18,6 +18,7 @@ UNITS: Mapping[Key, dict[str, float]] = {
     **dict.fromkeys((Key.DURATION, Key.FIRST_TOKEN, Key.GAP), SECONDS),
     **dict.fromkeys((Key.TOKENS, Key.ERRORS, Key.WARNINGS, Key.TURNS, Key.CALLS), COUNTS),
     Key.STEP: {},
+    Key.REWARD: {},
     Key.ID: {},
 }
 """The keys of numbers, each with the units that may stand behind one."""
@@ -26,6 +27,7 @@ WORDS_OF: Mapping[Key, tuple[str, ...]] = {
     Key.KIND: tuple(one.value for one in SpanKind),
     Key.SEVERITY: tuple(one.value for one in Severity),
     Key.REASONING: ("on", "off", "mixed"),
+    Key.OUTCOME: tuple(one.value for one in TaskOutcome),
     Key.MARKED: ("yes", "no"),
 }
 """The keys whose values are known, each with those."""
@@ -116,6 +118,8 @@ def _value(key: Key, piece: Piece) -> Term:
     if key in UNITS:
         comparison, rest = comparison_in(piece.text)
         at = piece.position + len(piece.text) - len(rest) + piece.is_quoted
+        if key is Key.REWARD:
+            return Figure(key, comparison, _signed(rest, at))
         return Figure(key, comparison, number_in(rest, at, UNITS[key]))
     return Field(key, (_known(key, piece),))
 

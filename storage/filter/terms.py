@@ -28,6 +28,8 @@ class Key(StrEnum):
     CALLS = "calls"
     REASONING = "reasoning"
     PROMPT = "prompt"
+    OUTCOME = "outcome"
+    REWARD = "reward"
     SESSION = "session"
     NAME = "name"
     ID = "id"

@@ -49,6 +49,8 @@ def trace_facts(trace: Trace) -> Facts:
         recognised_by=trace.recognised_by.value,
         parent=parent and [parent.external_id.name, parent.external_id.value, parent.why.value],
         outcome=outcome and [outcome.completed, outcome.exit_status, outcome.reward],
+        project=trace.project,
+        branch=trace.branch,
     )
 
 
@@ -75,16 +77,17 @@ def trace_from(facts: Facts, provenance: Facts, turns: tuple[Turn, ...]) -> Trac
         started=_instant_from(facts.get("started")),
         external_ids=tuple(ExternalId(*one) for one in facts.get("external_ids", ())),
         recognised_by=RecognisedBy(facts["recognised_by"]),
-        parent=parent_from(facts),
+        parent=parent_from(facts.get("parent")),
         outcome=Outcome(*outcome) if outcome else None,
         provenance=Provenance(**{**provenance, "warnings": tuple(provenance.get("warnings", ()))}),
+        project=facts.get("project", ""),
+        branch=facts.get("branch", ""),
     )
 
 
-def parent_from(facts: Facts) -> ParentTrace | None:
-    """The parent of the trace that `trace_facts` was given."""
-    parent = facts.get("parent")
-    return ParentTrace(ExternalId(parent[0], parent[1]), ParentWhy(parent[2])) if parent else None
+def parent_from(facts: Any) -> ParentTrace | None:
+    """The parent that a trace's facts tell; None where they tell none."""
+    return ParentTrace(ExternalId(facts[0], facts[1]), ParentWhy(facts[2])) if facts else None
 
 
 def turn_facts(turn: Turn) -> Facts:

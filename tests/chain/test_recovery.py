@@ -78,12 +78,30 @@ def test_another_tool_whose_result_holds_what_was_asked_for() -> None:
     ] == ("other-tool")
 
 
-def test_the_source_recorded_success_and_nothing_depends_on_it() -> None:
-    lines = ('call: get {"city": "Oslo"}', ERROR, "say: Oslo is fine.")
-    assert recovery(*lines, outcome=Outcome(reward=1.0))[0] == "source-success"
-    assert recovery(*lines, outcome=Outcome(completed=True, exit_status="submitted"))[0] == "source-success"
-    assert recovery(*lines, outcome=Outcome(reward=0.0, exit_status="submitted"))[0] is None
-    assert recovery(*lines, outcome=Outcome(completed=False, exit_status="submitted"))[0] is None
+WON = (Outcome(reward=1.0), Outcome(completed=True), Outcome(exit_status="submitted"))
+
+
+@pytest.mark.parametrize("won", WON, ids=str)
+def test_success_alone_recovers_nothing(won: Outcome) -> None:
+    failed = ('call: get {"city": "Oslo"}', ERROR)
+    assert recovery(*failed, "say: Oslo is fine.", outcome=won)[0] is None
+    assert recovery(*failed, "say: All is well.", outcome=won)[0] is None
+    assert recovery(*failed, outcome=won)[0] is None
+    assert recovery(*failed, "call: put {}", ERROR, "say: All is well.", outcome=won)[0] is None
+
+
+@pytest.mark.parametrize("won", WON, ids=str)
+def test_success_makes_it_more_certain_that_nothing_depended_on_the_step(won: Outcome) -> None:
+    lines = ('call: get {"city": "Oslo"}', ERROR, 'call: read {"region": "Bavaria"}', "result: much rain")
+    answer = "say: Bavaria gets much rain."
+    assert recovery(*lines, answer, outcome=won) == ("source-success", None)
+    assert recovery(*lines, outcome=won) == ("source-success", None)
+    assert recovery(*lines)[0] is None
+    assert recovery(*lines, "say: Bavaria gets as much rain as Oslo.", outcome=won)[0] is None
+    assert recovery(*lines, "say: Bavaria gets rain, one lookup failed.", outcome=won)[0] is None
+    assert recovery(*lines, "say: Bavaria gets 812 mm of rain.", outcome=won)[0] is None
+    for lost in (Outcome(reward=0.0, exit_status="submitted"), Outcome(completed=False, exit_status="submitted")):
+        assert recovery(*lines, answer, outcome=lost) == ("not-needed", None)
 
 
 def test_success_does_not_count_where_a_later_call_uses_the_failed_result() -> None:

@@ -80,7 +80,7 @@ def test_a_number_that_stood_in_the_question_is_not_invented() -> None:
         (("call: f {'a': 1}",), "The call of `f` is not valid as written (single-quoted-json): `'a'`"),
         (("call: f ]{",), "The call of `f` could not be read (malformed-json): "),
         ((CALL, "result: <error>Error: no</error>", "say: x"), "with an error (`Error: no`), and"),
-        ((CALL, ERROR, "say: Oslo has 24 degrees."), "; the agent went on with `24`, which stands nowhere before."),
+        ((CALL, ERROR, "say: Oslo has 24 degrees."), "; the agent went on with `24`, which was not found earlier."),
     ],
 )
 def test_one_sentence_says_it(lines: tuple[str, ...], said: str) -> None:

@@ -73,7 +73,7 @@ def test_structured_calls_are_checked_and_a_bad_definition_is_told_once() -> Non
 def test_alternatives_that_python_takes_for_equal_are_two() -> None:
     either = {"type": "object", "properties": {"v": {"anyOf": [{"const": 1}, {"const": True}, {"const": 1}]}}}
     (found,) = called({"v": "x"}, either).diagnostics
-    assert found.fault.message == '`"x"` is not allowed here; expected one of `1`, `true`.'
+    assert found.fault.message == '`"x"` is not allowed for `/v`; expected one of `1`, `true`.'
 
 
 def test_without_tools_nothing_is_said() -> None:

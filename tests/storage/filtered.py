@@ -1,6 +1,7 @@
 """Made-up traces with what is known of them, and filters with what they mean, said in plain Python."""
 
 import json
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
@@ -8,6 +9,7 @@ from typing import TypeAlias
 
 from hypothesis import strategies as st
 
+from inspector.chain.endings import source_says_success
 from inspector.inspection import Inspection, inspect_trace
 from inspector.model import (
     Chunks,
@@ -15,6 +17,7 @@ from inspector.model import (
     Generation,
     Instant,
     Json,
+    Outcome,
     Part,
     Provenance,
     Role,
@@ -63,6 +66,17 @@ class Made:
         return sum(one.rule.severity.value == name for one in self.inspection.diagnostics)
 
 
+OUTCOMES = (
+    None,
+    Outcome(reward=1.0),
+    Outcome(completed=True, reward=0.0),
+    Outcome(reward=-0.5),
+    Outcome(completed=True, exit_status="submitted"),
+    Outcome(exit_status="max_steps"),
+    Outcome(reward=math.nan),
+)
+
+
 def made(number: int, rng: Random) -> Made:
     """One of many traces; every one of them differs by its session."""
     words = rng.sample(VOCABULARY, rng.randrange(4))
@@ -105,6 +119,7 @@ def made(number: int, rng: Random) -> Made:
         started=Instant(at_s),
         external_ids=(ExternalId("session", f"s{number}"), ExternalId("task", f"t{number % 3}")),
         provenance=Provenance(rng.choice(SOURCES), "log.jsonl", record=f"line {number}"),
+        outcome=OUTCOMES[number % len(OUTCOMES)],
     )
     notes = rng.choice(([], [], [""], ["Look at THIS"], ["seen", "look_it 100%"]))
     inspection = inspect_trace(trace)
@@ -283,12 +298,21 @@ def _fixed() -> st.SearchStrategy[Said]:
         ("marked:no", lambda one: not one.notes),
         ("note:this", lambda one: any("this" in note.lower() for note in one.notes)),
         ('note:"k_i","00%"', lambda one: any("k_i" in note or "00%" in note for note in one.notes)),
+        ("outcome:success", lambda one: source_says_success(one.trace) is True),
+        ("outcome:FAIL*,unknown", lambda one: source_says_success(one.trace) is not True),
+        ("reward:>=0", lambda one: _reward(one) in (0.0, 1.0)),
+        ("reward:-0.5,1", lambda one: _reward(one) in (-0.5, 1.0)),
+        ("reward:<0", lambda one: _reward(one) == -0.5),
         ("since:1970-01-01T00:00:03", lambda one: _at(one) >= 3),
         ("before:1970-01-01T00:00:02Z", lambda one: _at(one) < 2),
         ("before:2h", lambda _: True),
         ("since:3d", lambda _: False),
     ]
     return st.sampled_from(said)
+
+
+def _reward(one: Made) -> float | None:
+    return one.trace.outcome.reward if one.trace.outcome else None
 
 
 def _at(one: Made) -> float:

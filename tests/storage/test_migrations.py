@@ -1,6 +1,7 @@
 """The tables that the migrations make are the tables that the code speaks of."""
 
 import ast
+from dataclasses import replace
 
 import pytest
 import sqlalchemy as sa
@@ -9,14 +10,16 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
+from inspector.chain.metrics_measures import TASK_CASES
 from inspector.errors import StoreError
+from inspector.model import Outcome
 from storage import Store, open_store, upgrade_store
 from storage.engine import new_engine, writing
 from storage.location import place_of
 from storage.migrating import SCRIPTS, config, migrate
 from storage.schema import REVISIONS, VERSION_TABLE
 from storage.tables import metadata
-from tests.storage.samples import GOOD_CALL, inspected, trace
+from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 
 
 def test_every_script_is_known_and_in_order() -> None:
@@ -76,6 +79,31 @@ def test_what_older_tables_do_not_hold_is_filled_in_from_what_they_do(database: 
     assert upgrade_store(database) is True
     with open_store(database) as store:
         assert _measures(store) == made
+
+
+def test_an_older_database_learns_what_the_sources_said_of_tasks(database: str) -> None:
+    said = {"won": Outcome(reward=1.0), "lost": Outcome(completed=False), "silent": None}
+    traces = [replace(trace(name, BAD_CALL if name == "won" else GOOD_CALL), outcome=one) for name, one in said.items()]
+    with open_store(database) as store:
+        store.save(inspected(*traces))
+        made = store.figures()
+    engine = new_engine(place_of(database))
+    with writing(engine) as connection:
+        command.downgrade(config(connection), "v0006")
+    engine.dispose()
+    assert upgrade_store(database) is True
+    with open_store(database) as store:
+        assert [one.name for one in store.traces("outcome:success")] == ["won"]
+        assert [one.name for one in store.traces("reward:1")] == ["won"]
+        assert [one.name for one in store.traces("outcome:failure")] == ["lost"]
+        assert [one.outcome for one in store.traces("outcome:unknown")] == [None]
+        assert store.figures() == made
+        assert {name: made[0].tally(name).hits for name in TASK_CASES} == {
+            "unbroken_success": 0,
+            "unbroken_failure": 1,
+            "broken_success": 1,
+            "broken_failure": 0,
+        }
 
 
 def _measures(store: Store) -> list[object]:

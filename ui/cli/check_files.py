@@ -14,7 +14,7 @@ from inspector.redaction.redactor import Redactor
 from inspector.segmentation import AUTO
 from ui.cli.check_baseline import Baseline
 from ui.cli.check_records import RecordLines
-from ui.reports.check_report import CheckedFile, CheckedTrace, CheckReport, findings_of
+from ui.reports.check_report import CheckedFile, CheckedTrace, CheckReport, findings_of, grouped_findings
 from ui.views.trace import title_of
 
 _MOST_SKIPPED = 100
@@ -101,7 +101,8 @@ class _Tally:
         self.known += len(findings) - len(new)
         self.diagnostics.update(finding.diagnostic.rule.code for finding in new)
         place, title = record.provenance.record, title_of(trace)
-        self._report.trace(CheckedTrace(self._path, place, title, new, found.chain.broken))
+        findings_by_cause = grouped_findings(new, found.chain)
+        self._report.trace(CheckedTrace(self._path, place, title, findings_by_cause, found.chain.broken))
 
     def close(self) -> None:
         self._lines.close()

@@ -2,6 +2,7 @@
 
 from typing import TextIO
 
+from inspector.diagnostics import Diagnostic
 from inspector.json_text import write_json
 from inspector.rules.rule import Severity
 from ui.reports.check_report import CheckedFile, CheckedTrace, Finding, Totals
@@ -35,14 +36,28 @@ class CheckJson:
 
 
 def finding_object(finding: Finding) -> JsonObject:
-    """A diagnostic with its place; `path` is the file's, `path_in_arguments` a JSON Pointer or null."""
-    place = finding.diagnostic.location
-    said = diagnostic_object(finding.diagnostic, finding.lines)
-    in_arguments = said.pop("path")
+    """A diagnostic with its place; `path` is the file's, `path_in_arguments` a JSON Pointer or null.
+
+    The later findings of its cause are in `related`, each with its own place, `path_in_arguments` and `fingerprint`.
+    """
+    said = _placed_object(finding, finding.shown)
+    more = (_placed_object(one, one.diagnostic) for one in finding.more)
+    related = said.pop("related")
+    assert isinstance(related, list)
     return {
         "path": finding.path,
         "record": finding.record,
         "trace": finding.trace,
+        **said,
+        "related": [*related, *more],
+    }
+
+
+def _placed_object(finding: Finding, diagnostic: Diagnostic) -> JsonObject:
+    place = diagnostic.location
+    said = diagnostic_object(diagnostic, finding.lines)
+    in_arguments = said.pop("path")
+    return {
         "turn": place.turn,
         "part": place.part,
         **said,

@@ -49,7 +49,7 @@ def trace_lines(trace: CheckedTrace, width: int) -> Iterator[Line]:
         said = quoted(_verdict(trace, trace.broken))
         yield from wrapped((head, Run(f" (turn {trace.broken.turn}): "), *said), width, indent=2)
     for finding in trace.findings:
-        yield from diagnostic_lines(finding.diagnostic, finding.lines.text, width=width, lines=finding.lines)
+        yield from diagnostic_lines(finding.shown, finding.lines.text, width=width, lines=finding.lines)
     yield ()
 
 

@@ -1,11 +1,12 @@
 """What a check finds, one thing after the other: diagnostics with their places, and what became of each file."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from inspector.chain.steps import Break
+from inspector.chain.grouping import by_cause, with_count
+from inspector.chain.steps import Break, Chain, Status
 from inspector.diagnostics import Diagnostic
 from inspector.importers.source import Skipped
 from inspector.inspection import Inspection
@@ -25,7 +26,8 @@ class Finding:
     """One diagnostic of a trace: the file and record it was read from, the trace's title, and the lines around it.
 
     `place` is where it stands in the file, None where that is not known. `fingerprint` is the same for the same fault
-    wherever its record has moved to, and whatever a later version of weaklink says of it.
+    wherever its record has moved to, and whatever a later version of weaklink says of it. `more` are the later findings
+    of the same cause, where the trace is broken.
     """
 
     path: str
@@ -35,6 +37,12 @@ class Finding:
     lines: LineIndex
     place: FilePlace | None = None
     fingerprint: str = ""
+    more: tuple["Finding", ...] = ()
+
+    @property
+    def shown(self) -> Diagnostic:
+        """The diagnostic, whose message says how many `more` there are."""
+        return with_count(self.diagnostic, len(self.more))
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +145,12 @@ def findings_of(
         lines = known[at]
         place, fingerprint = places.place(diagnostic), fingerprints.of(diagnostic, lines.text)
         yield Finding(path, trace.provenance.record, title_of(trace), diagnostic, lines, place, fingerprint)
+
+
+def grouped_findings(findings: Sequence[Finding], chain: Chain) -> tuple[Finding, ...]:
+    """The first finding of each cause with the others as its `more`; every finding by itself in an unbroken trace."""
+    groups = by_cause(findings, lambda one: one.diagnostic, is_broken=chain.status is Status.BROKEN)
+    return tuple(replace(first, more=tuple(more)) for first, *more in groups)
 
 
 def _text(trace: Trace, turn: int, part: str) -> str:

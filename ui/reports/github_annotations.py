@@ -41,7 +41,7 @@ class CheckGithub:
 
 def annotation(finding: Finding) -> str:
     """`::error file=...,line=...,title=...::message`, escaped as actions/toolkit does (packages/core: command.ts)."""
-    fault, place = finding.diagnostic.fault, finding.diagnostic.location
+    fault, place = finding.shown.fault, finding.diagnostic.location
     line, column = finding.lines.position(place.range.start)
     record = " ".join(word for word in (finding.record, finding.trace) if word)
     where = f"{record}, turn {place.turn}, {place.part} {line}:{column}"

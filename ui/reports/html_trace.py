@@ -14,7 +14,7 @@ from ui.views.chain import ending, result_words
 from ui.views.minimap import LEGEND, minimap
 from ui.views.status import outcome_words, status_run, step_glyph
 from ui.views.step_places import StepPlaces
-from ui.views.trace import fault_counts, model_of, title_of, trace_facts
+from ui.views.trace import fault_counts, model_of, shown_diagnostics, title_of, trace_facts
 from ui.views.turn import answers, error_words, turn_facts
 from ui.views.visible import visible_line
 
@@ -35,7 +35,7 @@ def trace_html(id: int, trace: Trace, inspection: Inspection) -> Iterator[str]:
     for part in inspection.parts:
         parts.setdefault(part.turn, []).append(part)
     wrong: dict[int, list[Diagnostic]] = {}
-    for diagnostic in inspection.diagnostics:
+    for diagnostic in shown_diagnostics(inspection):
         wrong.setdefault(diagnostic.location.turn, []).append(diagnostic)
     model, steps = model_of(trace), StepPlaces(inspection.chain)
     for number, turn in enumerate(trace.turns, 1):

@@ -76,7 +76,7 @@ def _told(trace: CheckedTrace) -> str:
 
 
 def _shown(findings: Iterable[Finding]) -> str:
-    blocks = (diagnostic_lines(one.diagnostic, one.lines.text, width=_WIDTH, lines=one.lines) for one in findings)
+    blocks = (diagnostic_lines(one.shown, one.lines.text, width=_WIDTH, lines=one.lines) for one in findings)
     return "\n\n".join("\n".join(plain(line).rstrip() for line in block) for block in blocks)
 
 

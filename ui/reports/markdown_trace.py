@@ -17,7 +17,7 @@ from ui.views.chain import ending
 from ui.views.run import Line, plain
 from ui.views.status import outcome_words, status_run, step_glyph
 from ui.views.step_places import StepPlaces
-from ui.views.trace import fault_counts, model_of, title_of, trace_facts
+from ui.views.trace import fault_counts, model_of, shown_diagnostics, title_of, trace_facts
 from ui.views.turn import answers, turn_facts, turn_lines
 from ui.views.visible import visible_line
 
@@ -38,7 +38,7 @@ def trace_markdown(id: int, trace: Trace, inspection: Inspection, *, full: bool 
     for part in inspection.parts:
         parts.setdefault(part.turn, []).append(part)
     wrong: dict[int, list[Diagnostic]] = {}
-    for diagnostic in inspection.diagnostics:
+    for diagnostic in shown_diagnostics(inspection, full=full):
         wrong.setdefault(diagnostic.location.turn, []).append(diagnostic)
     model, steps = model_of(trace), StepPlaces(inspection.chain)
     yield from _lines("## Turns", "")

@@ -71,7 +71,7 @@ def result_object(finding: Finding) -> JsonObject:
     Its place in the trace is a logical location; where the place in the file is known, that stands beside it. The
     properties tell the place within the part, in code points, and the text that stands there.
     """
-    fault = finding.diagnostic.fault
+    fault = finding.shown.fault
     result: JsonObject = {
         "ruleId": fault.rule.code,
         "ruleIndex": RULE_INDEX[fault.rule.code],
@@ -81,6 +81,8 @@ def result_object(finding: Finding) -> JsonObject:
         "partialFingerprints": {_FINGERPRINT: finding.fingerprint},
         "properties": _properties(finding),
     }
+    if finding.more:
+        result["relatedLocations"] = [_location(one) for one in finding.more]
     if finding.place is not None and finding.place.edits:
         result["fixes"] = [_fix(finding, finding.place)]
     return result

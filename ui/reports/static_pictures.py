@@ -30,7 +30,7 @@ td.number { text-align: right; white-space: nowrap; font-variant-numeric: tabula
     for level in range(11)
 )
 _WIDE, _TALL, _ROOM = 340, 110, 14
-_STYLES = (Style.ERROR, Style.WARNING, Style.REASONING, Style.OK)
+_STYLES = (Style.ERROR, Style.WARNING, Style.REASONING, Style.INFO, Style.OK)
 _MOST_BARS = 12
 _LONGEST = 80
 

@@ -8,7 +8,8 @@ from storage import TraceSummary
 from ui.views.amounts import short_count, short_duration, short_time
 from ui.views.palette import Style
 from ui.views.run import Line, Run, clipped, padded, right_aligned
-from ui.views.trace_list import break_words, summary_status, trace_title
+from ui.views.status import task_run
+from ui.views.trace_list import break_words, listed_title, summary_status
 from ui.views.visible import visible_runs
 
 MARKED, NOTED = Run("●", Style.KEY), Run("✎", Style.KEY)
@@ -111,16 +112,24 @@ def _text(text: str) -> Line:
 
 
 def _ending(summary: TraceSummary) -> Line:
+    """What the source says of the task, where it does, and how the chain ended."""
+    task = task_run(summary.outcome)
+    return _verdict(summary) if task is None else (task, Run(" · ", Style.DIM), *_verdict(summary))
+
+
+def _verdict(summary: TraceSummary) -> Line:
     if summary.broken is not None:
         return break_words(summary.broken)
     if summary.status is Status.ABORTED and summary.abort_reason and not summary.is_open:
         return (Run("aborted: ", Style.DIM), *_text(summary.abort_reason))
+    if summary.status is Status.UNKNOWN and not summary.running:
+        return (Run("the last answer was not kept", Style.DIM),)
     return (Run("-", Style.DIM),)
 
 
 _CELLS: Mapping[str, Callable[[TraceSummary], Line]] = {
     "id": lambda one: (Run(str(one.id), Style.DIM),),
-    "name": lambda one: _text(trace_title(one)),
+    "name": lambda one: _text(listed_title(one)),
     "model": lambda one: _text(one.model),
     "format": lambda one: _text(one.format),
     "source": lambda one: _text(one.source),

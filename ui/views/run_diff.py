@@ -21,7 +21,7 @@ from ui.views.run import Line, Run, clipped
 from ui.views.run_diff_grid import grid_lines
 from ui.views.run_diff_text import text_diff_lines
 from ui.views.run_diff_verdict import run_verdict
-from ui.views.status import outcome_words, status_run
+from ui.views.status import outcome_words, status_run, task_run
 from ui.views.trace import model_of
 from ui.views.visible import visible_line
 from ui.views.wording import folded_middle, quoted, wrapped
@@ -156,6 +156,7 @@ def _run_head(run: ComparedRun, label: str) -> Line:
         Run("  "),
         status,
         Run(f" {ending(chain)}" if chain.steps else " no tool was called"),
+        *((Run("  task "), task) if (task := task_run(run.trace.outcome)) else ()),
         Run("".join(f"  {word}" for word in said), Style.DIM),
     )
 

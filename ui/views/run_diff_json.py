@@ -9,6 +9,7 @@ from inspector.model import Json
 from ui.views.run_diff import ComparedRun, RunDiff, call_texts, differing_pair, last_words
 from ui.views.segment_json import JsonObject
 from ui.views.trace import model_of
+from ui.views.trace_json import outcome_object
 
 
 def diff_object(diff: RunDiff) -> JsonObject:
@@ -40,6 +41,7 @@ def _run(run: ComparedRun, index: int) -> JsonObject:
         "record": came.record,
         "model": model_of(run.trace),
         "status": chain.status.value,
+        "outcome": outcome_object(run.trace.outcome),
         "broken_at": chain.broken.step if chain.broken is not None else None,
         "steps": len(chain.steps),
         "last_words": last_words(run),

@@ -2,7 +2,7 @@
 
 from typing import TypeAlias
 
-from inspector.diagnostics import AttemptedCall, Diagnostic, Fix
+from inspector.diagnostics import AttemptedCall, Diagnostic, Fix, Related
 from inspector.model import Json, Span, ToolCall
 from inspector.segmentation import Segmentation
 from inspector.text import LineIndex
@@ -70,6 +70,7 @@ def diagnostic_object(diagnostic: Diagnostic, lines: LineIndex) -> JsonObject:
         "fix": _fix_object(fault.fix) if fault.fix else None,
         "path": fault.path,
         "call": _attempt_object(fault.call) if fault.call else None,
+        "related": [_related_object(one, lines) for one in fault.related],
     }
 
 
@@ -82,6 +83,18 @@ def _attempt_object(call: AttemptedCall) -> JsonObject:
         "recovered": call.recovered,
         "start": call.range.start,
         "end": call.range.end,
+    }
+
+
+def _related_object(related: Related, lines: LineIndex) -> JsonObject:
+    """Another place in the same part, and what it has to do with the diagnostic."""
+    line, column = lines.position(related.range.start)
+    return {
+        "start": related.range.start,
+        "end": related.range.end,
+        "line": line,
+        "column": column,
+        "message": related.message,
     }
 
 

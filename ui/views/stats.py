@@ -6,7 +6,7 @@ from itertools import accumulate
 from inspector.chain.intervals import wilson
 from inspector.chain.metrics import Estimate, estimate
 from inspector.chain.metrics_groups import GroupFigures, Slice
-from inspector.chain.metrics_measures import MEASURES, Kind
+from inspector.chain.metrics_measures import MEASURES, TASK_CASES, Kind
 from ui.views.palette import Style
 from ui.views.run import Line, Run, clipped
 from ui.views.stats_comparison import comparison_lines, comparison_sentence
@@ -15,6 +15,8 @@ from ui.views.stats_report import Statistics
 from ui.views.stats_schemas import schema_lines
 from ui.views.stats_wording import bar, code_title, dim, percent, value_text
 from ui.views.table import table_lines
+from ui.views.task_cases import HEADS as TASK_HEADS
+from ui.views.task_cases import task_cases
 from ui.views.visible import visible_line
 from ui.views.wording import counted, wrapped
 
@@ -36,6 +38,7 @@ def statistics_lines(found: Statistics, *, width: int, full: bool = False) -> It
         _measure_lines(found.whole, found.fewest, width)
         if not found.by
         else group_lines(found, width=width, full=full),
+        _case_lines(found.whole, width),
         comparison_lines(found, width=width),
         schema_lines(found, width=width),
         _step_lines(found.steps, width),
@@ -75,10 +78,18 @@ def _most(found: Statistics) -> str:
 
 
 def _measure_lines(whole: GroupFigures, fewest: int, width: int) -> Iterator[Line]:
-    estimates = [estimate(measure, whole.tally(measure.name), fewest) for measure in MEASURES]
+    shown = (measure for measure in MEASURES if measure.name not in TASK_CASES)
+    estimates = [estimate(measure, whole.tally(measure.name), fewest) for measure in shown]
     rows = [_measure_row(one, fewest, width) for one in estimates]
     heads = ("measure", "value (95 %)", "n", "traces", "", *(("what is counted",) if width >= _ROOMY else ()))
     yield from table_lines(rows, width=width, heads=heads, numbers=(2, 3))
+
+
+def _case_lines(whole: GroupFigures, width: int) -> Iterator[Line]:
+    """Traces by how the chain ended and by what the source says of the task; no lines where no source says it."""
+    rows = [((Run(one.chain),), *((Run(f"{count:,}"),) for count in one.counts)) for one in task_cases(whole)]
+    if rows:
+        yield from table_lines(rows, width=width, heads=TASK_HEADS, numbers=(1, 2, 3))
 
 
 def _measure_row(one: Estimate, fewest: int, width: int) -> Sequence[Line]:

@@ -2,8 +2,9 @@
 
 from types import MappingProxyType
 
+from inspector.chain.endings import task_outcome
 from inspector.chain.steps import Recovery, Status, Step, StepOutcome
-from inspector.model import Liveness
+from inspector.model import Liveness, Outcome, TaskOutcome
 from ui.views.palette import Style
 from ui.views.run import Run
 
@@ -12,6 +13,7 @@ _STATUS = MappingProxyType(
         Status.BROKEN: ("✖", Style.ERROR),
         Status.ABORTED: ("…", Style.WARNING),
         Status.RECOVERED: ("◆", Style.WARNING),
+        Status.UNKNOWN: ("?", Style.INFO),
         Status.OK: ("✔", Style.OK),
     }
 )
@@ -29,10 +31,11 @@ _OUTCOME = MappingProxyType(
 _RECOVERY = MappingProxyType(
     {
         Recovery.ANSWERED: "answered all the same",
-        Recovery.SOURCE_SUCCESS: "counted a success",
-        Recovery.NOT_NEEDED: "not missed",
+        Recovery.SOURCE_SUCCESS: "not needed for success",
+        Recovery.NOT_NEEDED: "not needed",
     }
 )
+_TASK = MappingProxyType({TaskOutcome.SUCCESS: ("passed", Style.OK), TaskOutcome.FAILURE: ("failed", Style.ERROR)})
 _FAULTY_BUT_READABLE = (StepOutcome.INVALID, StepOutcome.UNKNOWN_TOOL)
 
 
@@ -47,6 +50,15 @@ def status_run(status: Status, outcome: StepOutcome | None = None) -> Run:
     if outcome in _FAULTY_BUT_READABLE:
         glyph = "▲"
     return Run(f"{glyph} {status.value}", style)
+
+
+def task_run(outcome: Outcome | None) -> Run | None:
+    """What the source says of the task, in short, with its reward: `passed 1`, `failed`; None where it does not say."""
+    task = task_outcome(outcome)
+    if outcome is None or task is TaskOutcome.UNKNOWN:
+        return None
+    word, style = _TASK[task]
+    return Run(word if outcome.reward is None else f"{word} {outcome.reward:g}", style)
 
 
 def step_glyph(step: Step) -> Run:

@@ -4,10 +4,11 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
-from inspector.chain.steps import Status
+from inspector.chain.endings import task_outcome
+from inspector.chain.grouping import grouped
 from inspector.diagnostics import Diagnostic
 from inspector.inspection import Inspection, PartInspection
-from inspector.model import BodyState, Liveness, Role, Trace, Turn
+from inspector.model import Liveness, Trace, Turn
 from inspector.rules.rule import Severity
 from ui.views.break_story import break_lines
 from ui.views.chain import chain_lines, ending
@@ -46,7 +47,7 @@ def trace_lines(
     for part in inspection.parts:
         parts.setdefault(part.turn, []).append(part)
     wrong: dict[int, list[Diagnostic]] = {}
-    for diagnostic in inspection.diagnostics:
+    for diagnostic in shown_diagnostics(inspection, full=full):
         wrong.setdefault(diagnostic.location.turn, []).append(diagnostic)
     model, steps = model_of(trace), StepPlaces(inspection.chain)
     for number, turn in enumerate(trace.turns, 1):
@@ -67,6 +68,13 @@ def trace_lines(
         yield from break_lines(trace, inspection, width)
 
 
+def shown_diagnostics(inspection: Inspection, *, full: bool = False) -> list[Diagnostic]:
+    """The diagnostics that are listed: all if `full`, else the first of each cause with a count of the others."""
+    if full:
+        return list(inspection.diagnostics)
+    return [group.shown for group in grouped(inspection.diagnostics, inspection.chain)]
+
+
 def trace_head(
     trace: Trace, inspection: Inspection, *, id: int, width: int, liveness: Liveness | None = None
 ) -> Iterator[Line]:
@@ -78,19 +86,12 @@ def trace_head(
     status = status_run(chain.status, chain.broken.outcome if chain.broken else None)
     counts = fault_counts(inspection)
     so_far = (LIVENESS[liveness], Run(", so far ")) if liveness is not None else ()
-    said = _ended_unseen(trace) if chain.status is Status.OK else ""
-    ended = (*so_far, status, Run(f" {said or ending(chain)}".rstrip()), Run(f" · {counts}" if counts else ""))
+    ended = (*so_far, status, Run(f" {ending(chain)}".rstrip()), Run(f" · {counts}" if counts else ""))
     yield from _fact("status", ended, width)
     if chain.broken is not None:
         yield from _fact("break", quoted(chain.broken.message), width)
     if inspection.parts:
         yield from _fact("map", minimap(trace, inspection, width - _MARGIN), width)
-
-
-def _ended_unseen(trace: Trace) -> str:
-    """That the last answer is not there to be judged, where its source did not keep it; else empty."""
-    last = next((turn.generation for turn in reversed(trace.turns) if turn.role is Role.ASSISTANT), None)
-    return "as far as it was kept: the last answer was not" if last and last.body is BodyState.NOT_STORED else ""
 
 
 def title_of(trace: Trace) -> str:
@@ -121,14 +122,18 @@ def trace_facts(trace: Trace, inspection: Inspection, model: str | None = None) 
     yield "source", ", ".join(word for word in (came.source, where) if word) or "unknown"
     if trace.external_ids:
         yield "ids", ", ".join(f"{id.name}={id.value}" for id in trace.external_ids)
+    if trace.project or trace.branch:
+        yield "project", " ".join(word for word in (trace.project, f"({trace.branch})" if trace.branch else "") if word)
     if trace.parent is not None:
-        yield "parent", f"{trace.parent.why.value} of {trace.parent.external_id.name}={trace.parent.external_id.value}"
+        above = trace.parent
+        yield "parent", f"{above.why.value} of {above.external_id.name}={above.external_id.value}"
     if trace.started is not None:
         yield "started", _moment(trace.started.at_s)
     if trace.outcome is not None:
         reward = None if trace.outcome.reward is None else f"reward {trace.outcome.reward:g}"
         completed = {True: "completed", False: "not completed", None: None}[trace.outcome.completed]
-        yield "outcome", ", ".join(word for word in (completed, trace.outcome.exit_status, reward) if word)
+        said = ", ".join(word for word in (completed, trace.outcome.exit_status, reward) if word)
+        yield "task", f"{task_outcome(trace.outcome).value} ({said})" if said else task_outcome(trace.outcome).value
     for warning in came.warnings:
         yield "note", warning
 

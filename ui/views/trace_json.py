@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from itertools import groupby
 
+from inspector.chain.endings import task_outcome
+from inspector.chain.grouping import grouped
 from inspector.chain.steps import Break, Chain, Step
 from inspector.diagnostics import Diagnostic, Location
 from inspector.inspection import Inspection, PartInspection
-from inspector.model import Generation, Instant, Json, Liveness, ParentTrace, Trace, Turn
-from inspector.model.columns import Entries
+from inspector.model import Generation, Instant, Json, Liveness, Outcome, ParentTrace, Trace, Turn
 from inspector.rules.rule import Severity
 from inspector.text import LineIndex
 from storage import TraceSummary
@@ -37,13 +38,16 @@ def summary_object(summary: TraceSummary) -> JsonObject:
         "errors": summary.errors,
         "warnings": summary.warnings,
         "status": summary.status.value,
+        "outcome": outcome_object(summary.outcome),
         "break": _break_object(summary.broken),
+        "project": summary.project,
+        "branch": summary.branch,
+        "parent": parent_object(summary.parent),
         "marked": summary.marked,
         "note": summary.note,
         "running": summary.liveness is Liveness.RUNNING,
         "idle": summary.liveness is Liveness.IDLE,
         "open_turns": summary.open_turns,
-        "parent": _parent_object(summary.parent),
     }
 
 
@@ -75,16 +79,37 @@ def trace_object(
         "errors": found.count(Severity.ERROR),
         "warnings": found.count(Severity.WARNING),
         "status": chain.status.value,
+        "outcome": outcome_object(trace.outcome),
+        "project": trace.project,
+        "branch": trace.branch,
+        "parent": parent_object(trace.parent),
         "abort_reason": chain.abort_reason,
         "break": _break_in_full(chain),
         "turns": _turn_objects(trace, inspection),
         "chain": _chain_objects(chain),
-        "diagnostics": _diagnostic_objects(trace, inspection.diagnostics),
+        "diagnostics": _diagnostic_objects(trace, inspection),
         "running": liveness is Liveness.RUNNING,
         "idle": liveness is Liveness.IDLE,
-        "parent": _parent_object(trace.parent),
         "open_turns": [_turn_object(one.turn, one.number, list(one.parts)) for one in open_turns],
     }
+
+
+def outcome_object(outcome: Outcome | None) -> JsonObject:
+    """The source's own outcome; `task` is `success`, `failure` or `unknown`, the rest what the source said or null."""
+    reward = outcome.reward if outcome is not None else None
+    return {
+        "task": task_outcome(outcome).value,
+        "reward": reward,
+        "completed": outcome.completed if outcome is not None else None,
+        "exit_status": outcome.exit_status if outcome is not None else None,
+    }
+
+
+def parent_object(parent: ParentTrace | None) -> JsonObject | None:
+    """The trace that a trace is related to, by the name and value of its external id; null where there is none."""
+    if parent is None:
+        return None
+    return {"name": parent.external_id.name, "id": parent.external_id.value, "why": parent.why.value}
 
 
 def generation_object(generation: Generation) -> JsonObject:
@@ -126,12 +151,6 @@ def moment(at_s: float | None) -> str | None:
         return datetime.fromtimestamp(at_s, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     except (OverflowError, ValueError, OSError):
         return None
-
-
-def _parent_object(parent: ParentTrace | None) -> JsonObject | None:
-    if parent is None:
-        return None
-    return {"name": parent.external_id.name, "id": parent.external_id.value, "why": parent.why.value}
 
 
 def _break_object(broken: Break | None) -> JsonObject | None:
@@ -229,14 +248,30 @@ def _place(location: Location) -> JsonObject:
     }
 
 
-def _diagnostic_objects(trace: Trace, diagnostics: Entries[Diagnostic]) -> list[Json]:
-    lines: dict[tuple[int, str], LineIndex] = {}
-    objects: list[Json] = []
-    for diagnostic in diagnostics:
+def _diagnostic_objects(trace: Trace, inspection: Inspection) -> list[Json]:
+    """The first diagnostic of each cause; the others of its cause are in `related`, each with all its own facts."""
+    objects = _PlacedObjects(trace)
+    found: list[Json] = []
+    for group in grouped(inspection.diagnostics, inspection.chain):
+        said = objects.of(group.shown)
+        related = said["related"]
+        assert isinstance(related, list)
+        found.append({**said, "related": [*related, *map(objects.of, group.more)]})
+    return found
+
+
+class _PlacedObjects:
+    """Diagnostics as JSON values with their turn and part; the lines of a part are counted once."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self._lines: dict[tuple[int, str], LineIndex] = {}
+
+    def of(self, diagnostic: Diagnostic) -> JsonObject:
         place = diagnostic.location
         key = place.turn, place.part
-        if key not in lines:
-            part = trace.turns[place.turn - 1].part(place.part) if place.turn <= len(trace.turns) else None
-            lines[key] = LineIndex(part.text if part else "")
-        objects.append({"turn": place.turn, "part": place.part, **diagnostic_object(diagnostic, lines[key])})
-    return objects
+        if key not in self._lines:
+            turns = self._trace.turns
+            part = turns[place.turn - 1].part(place.part) if place.turn <= len(turns) else None
+            self._lines[key] = LineIndex(part.text if part else "")
+        return {"turn": place.turn, "part": place.part, **diagnostic_object(diagnostic, self._lines[key])}

@@ -10,7 +10,7 @@ from ui.views.call import UNNAMED
 from ui.views.external_ids import PLACES
 from ui.views.palette import Style
 from ui.views.run import Line, Run, clipped, padded, right_aligned, width_of
-from ui.views.status import LIVENESS, status_run
+from ui.views.status import LIVENESS, status_run, task_run
 from ui.views.visible import visible_line
 
 _ROOMY = 110
@@ -24,6 +24,8 @@ def trace_table(
 ) -> Iterator[Line]:
     """One line a trace, under a head; with minimaps, by trace id, they take the place of counts where it is narrow."""
     shown = _columns(width, with_map=minimaps is not None)
+    if any(task_run(summary.outcome) for summary in summaries):
+        shown = (shown[0], "task", *shown[1:])
     heads: dict[str, Line] = {name: (Run(name, Style.DIM),) for name in shown}
     rows = [_cells(summary, (minimaps or {}).get(summary.id, ())) for summary in summaries]
     widths = {name: max(width_of(cells[name]) for cells in [heads, *rows]) for name in shown}
@@ -44,6 +46,18 @@ def summary_status(summary: TraceSummary) -> Run:
     if summary.liveness is not None:
         return LIVENESS[summary.liveness]
     return status_run(Status(summary.status), summary.broken.outcome if summary.broken else None)
+
+
+def listed_title(summary: TraceSummary) -> str:
+    """The title with what places the trace: what it is to its parent, its project and its branch."""
+    parent = f"{summary.parent.why.value}: " if summary.parent is not None else ""
+    return f"{parent}{trace_title(summary)}{placed(summary.project, summary.branch)}"
+
+
+def placed(project: str, branch: str) -> str:
+    """Project and branch behind a title: ` · weather (main)`; empty where neither is known."""
+    words = " ".join(word for word in (project, f"({branch})" if branch else "") if word)
+    return f" · {words}" if words else ""
 
 
 def break_words(broken: Break) -> Line:
@@ -68,8 +82,9 @@ def _columns(width: int, *, with_map: bool) -> tuple[str, ...]:
 def _cells(summary: TraceSummary, minimap: Line) -> dict[str, Line]:
     return {
         "status": (summary_status(summary),),
+        "task": (task_run(summary.outcome) or Run("-", Style.DIM),),
         "id": (Run(str(summary.id), Style.STRONG),),
-        "name": (Run(visible_line(trace_title(summary))),),
+        "name": (Run(visible_line(listed_title(summary))),),
         "model": (Run(visible_line(summary.model or "-")),),
         "format": (Run(summary.format),),
         "turns": (Run(f"{summary.turns}{f'+{summary.open_turns}' if summary.open_turns else ''}"),),

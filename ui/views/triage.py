@@ -7,7 +7,7 @@ from inspector.chain.metrics_groups import Aspect, GroupFigures, GroupKey, Slice
 from inspector.chain.steps import Status
 from storage import Store
 
-STATUSES = (Status.BROKEN, Status.ABORTED, Status.RECOVERED, Status.OK)
+STATUSES = (Status.BROKEN, Status.ABORTED, Status.RECOVERED, Status.UNKNOWN, Status.OK)
 """How traces end, the worst first."""
 LAST_STEP = 12
 _MOST_DAYS, _MOST_MODELS, _MOST_CODES = 60, 10, 12

@@ -30,6 +30,7 @@ _STATUS = {
     Status.BROKEN.value: Style.ERROR,
     Status.ABORTED.value: Style.WARNING,
     Status.RECOVERED.value: Style.REASONING,
+    Status.UNKNOWN.value: Style.INFO,
     Status.OK.value: Style.OK,
 }
 

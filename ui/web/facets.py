@@ -22,7 +22,7 @@ _STATUS = "status"
 _KEYS = (GroupKey.MODEL, GroupKey.CODE, GroupKey.TOOL, GroupKey.SOURCE, GroupKey.FORMAT, GroupKey.REASONING)
 _NAMES = (_STATUS, *(key.value for key in _KEYS))
 _MOST = 100
-STATUSES = ("broken", "aborted", "recovered", "ok")
+STATUSES = ("broken", "aborted", "recovered", "unknown", "ok")
 """How traces end, the worst first."""
 
 

@@ -73,7 +73,7 @@ def stream_data(trace: Trace, inspection: Inspection, window: Window) -> dict[st
             for number, role, part in _parts(trace, window)
         ],
         "steps": list(_steps(inspection)),
-        "faults": fault_data(inspection.diagnostics),
+        "faults": fault_data(inspection.diagnostics, inspection.chain),
         "stall_s": STALL_S,
     }
 

@@ -7,7 +7,8 @@ from storage import TraceSummary
 from ui.views.amounts import short_count, short_duration, short_time
 from ui.views.palette import Style
 from ui.views.run import Line, Run
-from ui.views.trace_list import break_words, summary_status, trace_title
+from ui.views.status import task_run
+from ui.views.trace_list import break_words, listed_title, summary_status
 from ui.views.visible import visible_line
 from ui.web.components import Column, Room, Row
 from ui.web.minimaps import minimaps
@@ -34,7 +35,7 @@ def trace_row(one: TraceSummary, minimap: Line = ()) -> Row:
     at_s = one.started_at_s if one.started_at_s is not None else one.imported_at_s
     tokens = [count for count in (one.input_tokens, one.output_tokens) if count is not None]
     cells: tuple[Line, ...] = (
-        (status_of(one),),
+        (status_of(one), *((Run(" · ", Style.DIM), task) if (task := task_run(one.outcome)) else ())),
         (*((Run("● ", Style.KEY),) if one.marked else ()), Run(title_of(one))),
         break_words(one.broken) if one.broken else _NONE,
         minimap,
@@ -55,4 +56,4 @@ def status_of(one: TraceSummary) -> Run:
 
 def title_of(one: TraceSummary) -> str:
     """What a trace is known by, on one line."""
-    return visible_line(trace_title(one)[:_LONGEST])
+    return visible_line(listed_title(one)[:_LONGEST])

@@ -15,7 +15,7 @@ from ui.views.gist import Gist
 from ui.views.minimap import minimap
 from ui.views.palette import Style
 from ui.views.run import Run
-from ui.views.status import LIVENESS, status_run
+from ui.views.status import LIVENESS, status_run, task_run
 from ui.views.trace import severity_counts
 from ui.views.wording import counted
 
@@ -37,9 +37,10 @@ def _lines(dissection: Dissection, width: int, liveness: Liveness | None) -> Ite
     gist = dissection.gist
     ended, yet = ("so far", " yet") if liveness is not None else (_ended(chain, gist), "")
     steps = "" if f"of {len(chain.steps)}" in ended or not chain.steps else counted(len(chain.steps), "step")
-    facts = [ended, steps, severity_counts(gist.severities) or f"no faults{yet}"]
+    task = task_run(dissection.trace.outcome)
+    facts = [ended, steps, severity_counts(gist.severities) or f"no faults{yet}", f"task {task.text}" if task else ""]
     said = " · ".join(fact for fact in facts if fact)
-    said = f"· {said}" if chain.status is Status.OK and liveness is None else said
+    said = f"· {said}" if chain.status in (Status.OK, Status.UNKNOWN) and liveness is None else said
     place = landing(inspection, gist)
     yield SideLine((status if liveness is None else LIVENESS[liveness], Run(f" {said}")), place)
     for line in break_lines(dissection.trace, inspection, width, gist=gist):

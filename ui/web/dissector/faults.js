@@ -12,7 +12,8 @@ function faultsOf(said, byName) {
     const start = part ? part.offsets.toUnit(said.start[index]) : 0;
     const isHere = part !== undefined && start <= part.text.length; // the end of a very long text is not
     const end = isHere ? Math.max(Math.min(part.offsets.toUnit(said.end[index]), part.text.length), start + 1) : 0;
-    return { part: isHere ? part.index : -1, turn, start, end, severity, code, name, glyph, message, hint };
+    const more = said.more[index];
+    return { part: isHere ? part.index : -1, turn, start, end, severity, code, name, glyph, message, hint, more };
   });
 }
 
@@ -27,6 +28,7 @@ function faultRuns(one) {
   return [
     [one.severity, `${one.glyph} ${one.code} ${one.name}`],
     ["dim", `  turn ${one.turn}  `],
+    ["strong", one.more ? `(and ${one.more} more of this kind) ` : ""],
     ["", one.message.slice(0, IN_ROW)],
   ];
 }

@@ -74,8 +74,9 @@ class Dissector {
     const holds = held && this.byName.get(`${held.turn} ${held.part}`);
     this.look.selected = holds ? { ...selected, part: holds.index } : null;
     const [steps, values] = [data.steps, data.values].map((rows) => withUnits(this.byName, rows));
-    const faults = faultsOf(data.faults, this.byName);
-    const faultPlaces = inOrder(faults);
+    const all = faultsOf(data.faults, this.byName);
+    const faults = data.faults.firsts.map((index) => all[index]);
+    const faultPlaces = inOrder(all);
     shareFaults(parts, faultPlaces);
     this.state = { parts, steps, values, faults, faultPlaces, stepPlaces: inOrder(steps) };
     this.stall = data.stall_s;

@@ -5,12 +5,13 @@ from collections.abc import Sequence
 import streamlit as st
 
 from inspector.chain.metrics import FEWEST, estimate
-from inspector.chain.metrics_measures import MEASURES, Kind
+from inspector.chain.metrics_measures import MEASURES, TASK_CASES, Kind
 from inspector.chain.steps import Status
 from ui.views.palette import Style
 from ui.views.run import Run
 from ui.views.stats_wording import percent, value_text
 from ui.views.status import status_run
+from ui.views.task_cases import HEADS, task_cases
 from ui.views.wording import counted
 from ui.web.charts import LOW
 from ui.web.components import Cell, Column, Measured, Room, Row, listing
@@ -27,7 +28,7 @@ from ui.web.triage_figures import TriageFigures, rule_title, triage_questions
 from ui.web.waiting import put_room, put_waiting
 
 _NEWEST = 10
-_COLOURS = {"broken": "red", "aborted": "orange", "recovered": "violet", "ok": "green"}
+_COLOURS = {"broken": "red", "aborted": "orange", "recovered": "violet", "unknown": "blue", "ok": "green"}
 
 
 def show() -> None:
@@ -52,6 +53,7 @@ def show() -> None:
     with above:
         put_waiting(figures.sheet, _summary(figures))
         _statuses(figures, wanted)
+        _tasks(figures)
         charts(figures, wanted)
     with below:
         _measures(figures)
@@ -84,6 +86,19 @@ def _statuses(figures: TriageFigures, wanted: str) -> None:
                 narrow(wanted, field("status", status))
 
 
+def _tasks(figures: TriageFigures) -> None:
+    """The chain against the source's own outcome, where any source says how its traces ended."""
+    if not figures.has(figures.asked.whole):
+        return
+    rows = [
+        Row(one.chain, ((Run(one.chain),), *((Run(f"{count:,}"),) for count in one.counts)))
+        for one in task_cases(figures.whole())
+    ]
+    if rows:
+        columns = (Column(HEADS[0]), *(Column(head, "end") for head in HEADS[1:]))
+        listing(columns, rows, key="weaklink_tasks", label="Chains by the outcome of their tasks")
+
+
 def _newest(rows: Sequence[Row], wanted: str) -> None:
     """The newest of the traces behind the numbers."""
     st.subheader("The newest of them", anchor=False)
@@ -100,7 +115,7 @@ def _measures(figures: TriageFigures) -> None:
         put_room(LOW)
         return
     whole, rows = figures.whole(), []
-    for measure in MEASURES:
+    for measure in (one for one in MEASURES if one.name not in TASK_CASES):
         one = estimate(measure, whole.tally(measure.name))
         is_share = measure.kind is not Kind.MEAN
         said = Run(value_text(one, FEWEST), Style.PLAIN if one.value is not None else Style.DIM)

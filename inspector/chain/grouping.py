@@ -1,0 +1,111 @@
+"""On a broken trace the diagnostics of one cause are reported together: the first of them, with the others below it."""
+
+import re
+from array import array
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from inspector.chain.steps import Chain, Status
+from inspector.diagnostics import Diagnostic
+from inspector.rules import conversation
+
+# Their messages name first the tool that they are about.
+_ABOUT_A_TOOL = frozenset(
+    rule.code
+    for rule in (
+        conversation.UNKNOWN_TOOL,
+        conversation.CALL_WITHOUT_RESULT,
+        conversation.RESULT_OUT_OF_ORDER,
+        conversation.ERROR_RESULT,
+        conversation.EMPTY_RESULT,
+        conversation.REPEATED_CALL,
+    )
+)
+_QUOTED = re.compile(r"`([^`]*)`")
+_INDEX = re.compile(r"/\d+(?=/|$)")
+_Item = TypeVar("_Item")
+
+
+@dataclass(frozen=True, slots=True)
+class DiagnosticGroup:
+    """The first diagnostic of a cause, and the later ones of the same cause in their order."""
+
+    first: Diagnostic
+    more: tuple[Diagnostic, ...] = ()
+
+    @property
+    def shown(self) -> Diagnostic:
+        """The first, whose message says how many more there are."""
+        return with_count(self.first, len(self.more))
+
+
+def grouped(diagnostics: Iterable[Diagnostic], chain: Chain) -> list[DiagnosticGroup]:
+    """The diagnostics of a trace by their cause, in the order of the first of each.
+
+    A trace that is not broken has no groups of several. Linear in the number of diagnostics.
+    """
+    groups = by_cause(tuple(diagnostics), lambda one: one, is_broken=chain.status is Status.BROKEN)
+    return [DiagnosticGroup(first, tuple(more)) for first, *more in groups]
+
+
+def by_cause(
+    items: Sequence[_Item], diagnostic_of: Callable[[_Item], Diagnostic], *, is_broken: bool
+) -> list[list[_Item]]:
+    """Whatever stands for diagnostics, in the same groups; one item each where the trace is not broken."""
+    if not is_broken:
+        return [[item] for item in items]
+    groups: dict[tuple[str, str], list[_Item]] = {}
+    for item in items:
+        groups.setdefault(cause_of(diagnostic_of(item)), []).append(item)
+    return list(groups.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Causes:
+    """Which diagnostics share a cause, by their indices; a few bytes for each, however many there are.
+
+    `firsts` are the indices of the first of each cause, in order, `more` how many others each has, and `row_of` the
+    place in `firsts` of each diagnostic's cause.
+    """
+
+    firsts: Sequence[int]
+    more: Sequence[int]
+    row_of: Sequence[int]
+
+
+def causes_of(diagnostics: Iterable[Diagnostic]) -> Causes:
+    """The causes of the diagnostics of a broken trace, found in one walk over them."""
+    rows: dict[tuple[str, str], int] = {}
+    firsts, more, row_of = array("L"), array("L"), array("L")
+    for index, one in enumerate(diagnostics):
+        row = rows.setdefault(cause_of(one), len(rows))
+        if row == len(firsts):
+            firsts.append(index)
+            more.append(0)
+        else:
+            more[row] += 1
+        row_of.append(row)
+    return Causes(firsts, more, row_of)
+
+
+def cause_of(diagnostic: Diagnostic) -> tuple[str, str]:
+    """What diagnostics of one cause share: the rule, and the tool or the argument that they are about.
+
+    Arguments that differ only in the index of a list are one.
+    """
+    fault = diagnostic.fault
+    if fault.path is not None:
+        return fault.rule.code, _INDEX.sub("/*", fault.path)
+    if fault.rule.code in _ABOUT_A_TOOL:
+        tool = _QUOTED.search(fault.message)
+        return fault.rule.code, tool[1] if tool else ""
+    return fault.rule.code, ""
+
+
+def with_count(diagnostic: Diagnostic, more: int) -> Diagnostic:
+    """The diagnostic with `more` others of its cause added to its message; itself where there are none."""
+    if not more:
+        return diagnostic
+    message = f"{diagnostic.fault.message} (and {more:,} more of this kind)"
+    return replace(diagnostic, fault=replace(diagnostic.fault, message=message))
