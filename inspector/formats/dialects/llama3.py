@@ -23,6 +23,7 @@ from inspector.formats.python_call.following import PythonTracker
 from inspector.formats.span_readings import ReasoningReader, read_definitions, read_result
 from inspector.formats.writing import call_object, is_json_call
 from inspector.model import Json, Role, SpanKind, ToolCall
+from inspector.rules.call_shape import NOT_A_CALL
 from inspector.rules.json_syntax import TRUNCATED_JSON
 from inspector.segmenter.events import FormatParser, SpanClosed
 from inspector.segmenter.machine import Machine
@@ -45,6 +46,13 @@ _CUT_HEADER = re.compile(
 )
 _BARE = (BareCall(re.compile(r"\{" + CALL_BEGINS.whole.pattern), JSON),)
 _MOST = 20_000
+# An object, or an array of objects; a list comprehension is code.
+_HOLDS_JSON = re.compile(r"\[?\s{0,16}\{")
+_SHELL_LINE = re.compile(r"^([ \t]*)[!%].*$", re.MULTILINE)
+_NO_CODE = (
+    f"What follows `{TAG}` is neither a call nor Python code that parses: an interpreter refuses it, and a server "
+    "takes it for one of the two."
+)
 CODE_TOOL = "code_interpreter"
 """The name under which code for the interpreter is told: the wire has none."""
 
@@ -66,7 +74,7 @@ def _code(closed: SpanClosed) -> Reading:
     """
     text, start = closed.inner_text, closed.span.inner.start
     content = text.strip()
-    if content[:1] == "{" and CALL_BEGINS.cut_short.match(content, 1) is not None:
+    if _HOLDS_JSON.match(content):
         return _JSON(closed)
     first = text.index(content)
     whole = Range(first, first + len(content)).moved(start)
@@ -88,8 +96,28 @@ def _code(closed: SpanClosed) -> Reading:
     name_range = _name_of_cut(text, first)
     if name_range is not None:
         return _cut(name_range.of(text), name_range.moved(start), content, whole)
-    call = ToolCall(CODE_TOOL, content, content, valid=True, range=whole, arguments_range=whole)
-    return Reading(calls=(call,), complete=True)
+    is_code = _is_python(content)
+    call = ToolCall(CODE_TOOL, content, content, valid=is_code, range=whole, arguments_range=whole)
+    return Reading(calls=(call,), faults=() if is_code else (Fault(NOT_A_CALL, whole, _NO_CODE),), complete=is_code)
+
+
+def _is_python(code: str) -> bool:
+    """Whether an interpreter could take the code: lines of shell and magic commands aside, it parses as Python.
+
+    Code beyond _MOST characters is not parsed. An f-string is taken as it is, since Python 3.12 allows more in it than
+    the Python that runs this may know.
+    """
+    if len(code) > _MOST:
+        return True
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)
+            ast.parse(_SHELL_LINE.sub(r"\g<1>pass", code))
+    except SyntaxError as error:
+        return "f-string" in str(error)
+    except (ValueError, MemoryError, RecursionError):
+        return False
+    return True
 
 
 def _name_of_cut(text: str, first: int) -> Range | None:

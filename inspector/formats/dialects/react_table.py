@@ -6,11 +6,13 @@ heading may follow (spaces and asterisks before it are allowed), and within a co
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
 from inspector.formats.chat_turns import ROLE_HOMES
 from inspector.formats.dialect import Ways, dialect_table
 from inspector.model import SpanKind
-from inspector.rules.markers import INVENTED_RESULT
+from inspector.rules.markers import INVENTED_RESULT, MALFORMED_HEADER
 from inspector.segmenter.ahead import Ahead, Run
 from inspector.segmenter.payload import JSON
 from inspector.segmenter.table import HOME, Cut, State, Table, Transition
@@ -38,12 +40,27 @@ _KINDS = {
 }
 
 
+_NOT_EXPECTED: dict[tuple[str, str], dict[str, Any]] = {
+    ("call", "call"): {"rule": MALFORMED_HEADER, "expects": "`Observation:` between two actions"},
+    ("call", "answer"): {"rule": MALFORMED_HEADER, "expects": "`Observation:` between an action and the answer"},
+    ("answer", "call"): {"rule": MALFORMED_HEADER, "expects": "nothing behind the final answer"},
+}
+
+
 def _spellings(word: str) -> tuple[str, ...]:
     return f"{word}:", f"**{word}:**", f"**{word}**:"
 
 
-def _headings() -> Iterator[Transition]:
-    """The ways that headings open."""
+def _headings(behind: str) -> Iterator[Transition]:
+    """The ways that headings open behind a text of kind `behind`, where readers expect them or not.
+
+    Readers run one action a reply and refuse one with an answer too (langchain:libs/langchain/agents/output_parsers).
+    """
+    for way in _all_headings():
+        yield replace(way, **_NOT_EXPECTED.get((behind, way.target), {}))
+
+
+def _all_headings() -> Iterator[Transition]:
     for word, state in (("Thought", "thought"), ("Action", "call")):
         yield from (Transition(marker, Cut.BEFORE, state) for marker in _spellings(word))
         yield Transition(f"{word} ", Cut.BEFORE, state, width=len(word), ahead=_NUMBERED)
@@ -58,7 +75,6 @@ def _headings() -> Iterator[Transition]:
 
 def _call_states(ways: Ways) -> Iterator[State]:
     common = (*ways.reasoning, *ways.turns)
-    headings = tuple(_headings())
     for name, (kind, label) in _KINDS.items():
         to_fence = Transition(f"\n{_FENCE}", Cut.NOWHERE, f"{name} fence")
         at_line = Transition("\n", Cut.NOWHERE, f"{name} line", ahead=_HEADING_FOLLOWS)
@@ -76,7 +92,7 @@ def _call_states(ways: Ways) -> Iterator[State]:
             f"{name} line",
             kind,
             (
-                *headings,
+                *_headings(name),
                 *own,
                 *common,
                 *(_blocks("") if name == "prose" else ()),
