@@ -90,6 +90,7 @@ def dialect_table(
     calls, tags = tuple(calls), tuple(reasoning)
     results, definitions, turns = tuple(results), tuple(definitions), flagged(tuple(turns), tuple(special_tokens))
     into_results = tuple(opening(one.opener, f"result {one.opener}") for one in results)
+    closes = {tag.closer: f"reasoning {tag.opener}" for tag in reversed(tags)}
     closers = (closer for tag in tags for closer in (tag.closer, *tag.other_closers))
     stray = dict.fromkeys((*closers, *call_closers, *(one.closer for one in results)))
     taken = {way.marker for way in (*calls, *into_results, *turns)}
@@ -99,7 +100,7 @@ def dialect_table(
         into_results,
         tuple(Transition(way.marker, Cut.BEFORE, way.target, rules.INVENTED_RESULT) for way in into_results),
         tuple(
-            Transition(closer, Cut.BEFORE, "marker", rules.STRAY_END_MARKER)
+            Transition(closer, Cut.BEFORE, "marker", rules.STRAY_END_MARKER, closes=closes.get(closer, ""))
             for closer in stray
             if closer and closer not in taken and not _is_prose(closer)
         ),

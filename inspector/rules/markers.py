@@ -29,8 +29,20 @@ STRAY_END_MARKER = Rule(
     "soon. A server without the prompt's state takes the reasoning before a lone `</think>` for the answer.",
     "If the template opens the span, give its tail with `--prompt`. Else read the faults before this one: they are "
     "often its cause.",
-    bad="The answer is 4.</think>",
+    bad="<think>2+2</think>The answer is 4.</think>",
     good="<think>2+2</think>The answer is 4.",
+)
+OPENED_BY_PROMPT = Rule(
+    "F319",
+    "reasoning-opened-by-prompt",
+    Severity.INFO,
+    "A closing marker ends reasoning that the prompt opened.",
+    "Templates of reasoning models end the prompt with the opening marker, so the answer holds only the closing one, "
+    "and logs seldom keep the prompt. The text before the marker is read as reasoning. A server without the model's "
+    "reasoning parser returns it as part of the answer.",
+    "Nothing, if the server has a reasoning parser. Give the prompt's tail with `--prompt` where it is known.",
+    bad="2+2 is 4.</think>The answer is 4.",
+    good="<think>2+2 is 4.</think>The answer is 4.",
 )
 NESTED_SPAN = Rule(
     "F303",
@@ -241,6 +253,7 @@ TEXT_AROUND_CALLS = Rule(
 RULES = (
     UNTERMINATED_SPAN,
     STRAY_END_MARKER,
+    OPENED_BY_PROMPT,
     NESTED_SPAN,
     MARKER_INSIDE_ARGUMENT,
     CALL_INSIDE_REASONING,

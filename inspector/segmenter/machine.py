@@ -26,7 +26,7 @@ from inspector.segmenter.events import Flagged, ParseEvent, SpanExtended
 from inspector.segmenter.payload_reading import PayloadReading
 from inspector.segmenter.table import HERE, HOME, ROLE, Cut, State, Table, Transition
 from inspector.segmenter.window import Window
-from inspector.segmenter.wording import marker_fault
+from inspector.segmenter.wording import marker_fault, opened_by_prompt
 from inspector.text import Range
 
 
@@ -40,6 +40,7 @@ class Machine(PayloadReading):
         super().__init__(table)
         self._home = table.home(role)
         self._opener = ("", Range(0, 0))
+        self._knows_prompt = bool(prompt)
         self._is_calm = False
         self._alarm = self._other_alarm = ""
         self._enter(self._state_behind(prompt, role) if prompt else self._home)
@@ -191,6 +192,12 @@ class Machine(PayloadReading):
         taken, cut = transition.taken, transition.cut
         if at > self._pos and not self._is_open:
             self._open(self._pos, 0)
+        if transition.closes and self._may_close_prompt():
+            self._events.append(Flagged(opened_by_prompt(transition.marker, self._window.base + at)))
+            self._state = self._table.by_name[transition.closes]
+            self._close(at, taken)
+            self._enter(self._home)
+            return
         if transition.rule is not None:
             self._flag(transition, at)
         if cut is Cut.NOWHERE:
@@ -211,6 +218,10 @@ class Machine(PayloadReading):
         if taken or self._state.kind is not SpanKind.TEXT:
             self._open(at, taken)
             self._opener = (transition.marker[:taken], Range(self._open_at, self._inner_at))
+
+    def _may_close_prompt(self) -> bool:
+        """Whether a stray closer may end reasoning that an unknown prompt opened: all before it is one text."""
+        return self._is_open and not self._open_at and not self._inner_at and not self._knows_prompt
 
     def _flag(self, transition: Transition, at: int) -> None:
         assert transition.rule is not None

@@ -46,7 +46,8 @@ class Transition:
     the rest, `width` characters are taken (all of them by default, none for a mere look ahead); `taken` is their
     number. `ahead` must follow the marker; where it does not, `otherwise` is taken, and without it this is no marker.
     `rule` is the rule that taking this way breaks, `expects` what belongs there instead, in words, where that is not
-    the state's closer.
+    the state's closer. `closes` is the state of reasoning that a stray closer ends where nothing was before it but one
+    text: a prompt that is not known opened it.
     """
 
     marker: str
@@ -57,6 +58,7 @@ class Transition:
     lead: int = 0
     ahead: Ahead | None = None
     expects: str = ""
+    closes: str = ""
     otherwise: "Transition | None" = None
     taken: int = field(init=False, repr=False)
 

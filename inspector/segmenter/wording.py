@@ -90,6 +90,16 @@ def marker_fault(rule: Rule, marker: str, place: Range, wanted: str) -> Fault:
     raise AssertionError(f"no marker breaks {rule}")
 
 
+def opened_by_prompt(marker: str, at: int) -> Fault:
+    """The fault of a closer at `at` that ends reasoning which the prompt must have opened."""
+    return Fault(
+        markers.OPENED_BY_PROMPT,
+        Range(at, at + len(marker)),
+        f"`{marker}` closes reasoning that the prompt opened; the text before it is read as reasoning.",
+        "Pass the prompt's last lines as the prompt, so that nothing has to be guessed.",
+    )
+
+
 def _leaked_token(marker: str, place: Range, wanted: str) -> Fault:
     if not wanted:
         message = (
