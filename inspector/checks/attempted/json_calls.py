@@ -187,7 +187,8 @@ def _with_arguments(
         if not words and value.kind is not JsonKind.NULL:
             return None
         return Attempt(named, node.range, node.range, shape, None, raw, Evidence.MEDIUM, guessed=True)
-    if "properties" in arguments and "type" in arguments and "properties" not in named.properties:
+    is_schema = isinstance(arguments.get("properties"), dict) and "properties" not in named.properties
+    if is_schema or (arguments.get("type") == "object" and "type" not in named.properties):
         return None
     evidence = Evidence.STRONG if not arguments or named.knows(arguments) else Evidence.MEDIUM
     is_strict = read_json(node.range.of(text)).strict

@@ -108,8 +108,9 @@ class ToolNames:
         if plain in self._exact:
             return NamedTool(self._exact[plain], plain, "with escaped underscores")
         for namespace in _NAMESPACES:
-            if plain.startswith(namespace) and plain[len(namespace) :] in self._exact:
-                return NamedTool(self._exact[plain[len(namespace) :]], plain, f"as `{plain}`")
+            bare = plain.removeprefix(namespace)
+            if bare != plain and bare in self._exact:
+                return NamedTool(self._exact[bare], bare, f"as `{plain}`")
         once = _without_repeats(plain)
         if once in self._exact:
             return NamedTool(self._exact[once], plain, f"as `{plain}`")

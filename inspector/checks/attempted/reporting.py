@@ -1,7 +1,8 @@
 """The faults of attempted calls: one for each place, with the call as it would be and the fix that rewrites it."""
 
+import re
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -17,10 +18,17 @@ from inspector.diagnostics import AttemptedCall, Edit, Fault, Fix
 from inspector.formats.format import Format
 from inspector.json_scanner.quoting import shown
 from inspector.model import Json, ToolCall
-from inspector.rules.markers import ATTEMPTED_CALL, CALL_INSIDE_REASONING, FOREIGN_FORMAT
+from inspector.rules.markers import ATTEMPTED_CALL, CALL_INSIDE_REASONING, FOREIGN_FORMAT, INVENTED_RESULT
 from inspector.rules.rule import Rule
 from inspector.text import Range
 
+_RESULT = re.compile(
+    r"\s{0,20}(?:```\w{0,20}\s{1,4})?(?:[#*]{1,2} ?)?((?:Tool )?(?:Output|Result|Response|Observation)s?(?:\*\*)?:"
+    r"\s{0,20}(?:```\w{0,20}\s{1,4})?\S)",
+    re.IGNORECASE,
+)
+_RESULT_END = re.compile(r"\n\s*\n|```")
+_LONGEST_RESULT = 2_000
 _LONGEST_SHOWN = 160
 _LINE = 80  # characters beside a call that show whether it has lines of its own
 
@@ -99,6 +107,7 @@ class CallSearch:
             calls = list(group)
             fix = self._fix(calls, text, offered)
             faults += (self._fault(one, fix if one is calls[0] else None, offered) for one in calls)
+            faults += _invented_result(text, calls[-1].container.end)
         return faults
 
     def _fault(self, found: _Found, fix: Fix | None, offered: OfferedTools) -> Fault:
@@ -155,6 +164,18 @@ class CallSearch:
         return written if is_same else None
 
 
+def _invented_result(text: str, start: int) -> Iterator[Fault]:
+    """The result that the model writes behind its own call, up to the next empty line or code fence."""
+    label = _RESULT.match(text, start)
+    if label is None:
+        return
+    end = _RESULT_END.search(text, label.end(), label.end() + _LONGEST_RESULT)
+    last = end.start() if end is not None else min(len(text), label.end() + _LONGEST_RESULT)
+    place = Range(label.start(1), label.start(1) + len(text[label.start(1) : last].rstrip()))
+    message = "The model writes the result of its own call, which nobody made: it is invented."
+    yield Fault(INVENTED_RESULT, place, message, "Stop the generation behind the call.")
+
+
 def _foreign(found: ForeignCall, name: str) -> _Found:
     call = found.call
     is_read = call.valid or call.recovered
@@ -206,6 +227,8 @@ def _joined(marker: Fault, call: Fault) -> Fault:
 
 def _belongs(text: str, marker: Fault, call: Fault) -> bool:
     """Whether a marker's place is that of a call, or right before it."""
+    if call.call is None:
+        return False
     if marker.range.start < call.range.end and call.range.start < marker.range.end:
         return True
     between = call.range.start - marker.range.end

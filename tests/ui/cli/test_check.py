@@ -12,7 +12,7 @@ from tests.ui.conftest import START, Run, environment
 
 FULL_KEYS = [
     *("path", "record", "trace", "turn", "part", "code", "name", "severity", "start", "end", "line", "column"),
-    *("message", "hint", "fix", "path_in_arguments", "fingerprint"),
+    *("message", "hint", "fix", "call", "path_in_arguments", "fingerprint"),
 ]
 GOOD = [{"from": "human", "value": "Hello."}, {"from": "gpt", "value": "Hello to you."}]
 ASKED = {"from": "human", "value": "Weather?"}

@@ -12,7 +12,20 @@ CALL = '<think>hm</think>\n<tool_call>\n{"name": "f", "arguments": {"a": 1,}}\n<
 KEYS = ["id", "format", "spans", "content", "reasoning", "tool_calls", "diagnostics"]
 SPAN_KEYS = {"kind", "label", "start", "end", "inner_start", "inner_end", "closed", "children"}
 CALL_KEYS = {"name", "arguments", "raw_arguments", "id", "valid", "recovered", "span", "start", "end"}
-DIAGNOSTIC_KEYS = {"code", "name", "severity", "start", "end", "line", "column", "message", "hint", "fix", "path"}
+DIAGNOSTIC_KEYS = {
+    "code",
+    "name",
+    "severity",
+    "start",
+    "end",
+    "line",
+    "column",
+    "message",
+    "hint",
+    "fix",
+    "path",
+    "call",
+}
 
 
 def answer(run: Run, stdin: str | bytes, *options: str) -> dict[str, Any]:

@@ -1,0 +1,126 @@
+"""The shapes in which models write calls that their format does not read, made up from a seed."""
+
+import json
+import random
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+
+from inspector.formats.registry import formats
+from inspector.model import Json, ToolCall, ToolDefinition
+from inspector.text import Range
+
+Arguments = dict[str, Json]
+Shape = Callable[[str, Arguments], str]
+
+
+def tool(name: str, /, *required: str, **properties: str) -> ToolDefinition:
+    schema: Json = {
+        "type": "object",
+        "properties": {key: {"type": kind} for key, kind in properties.items()},
+        "required": list(required),
+    }
+    return ToolDefinition(name, "", schema)
+
+
+TOOLS = (
+    tool("get_weather", "city", city="string", days="integer"),
+    tool("search", "query", query="string", limit="integer"),
+    tool("math.gcd", "a", "b", a="integer", b="integer"),
+    tool("send_email", "to", "subject", to="string", subject="string"),
+    tool("get_time", zone="string"),
+)
+_VALUES: Mapping[str, tuple[Json, ...]] = MappingProxyType(
+    {
+        "city": ("Oslo", "São Paulo", "New York, NY"),
+        "days": (1, 2),
+        "query": ("weather in Oslo", "who's there?", "a (b) c"),
+        "limit": (5,),
+        "a": (12,),
+        "b": (18,),
+        "to": ("a@b.c",),
+        "subject": ("Hi", "Let's meet\nat 10"),
+        "zone": ("UTC",),
+    }
+)
+_BEFORE = ("", "Sure, I can help.\n", "Let me look that up.\n\n", "I'll use the tool: ")
+_BEHIND = ("", "\n", "\n\nThis will give the result.", "\nLet me know if you need more.")
+
+
+def made_up_call(seed: random.Random) -> tuple[str, Arguments]:
+    """A call of one of the tools with all of its arguments."""
+    chosen = seed.choice(TOOLS)
+    parameters = chosen.parameters
+    assert isinstance(parameters, dict)
+    properties = parameters["properties"]
+    assert isinstance(properties, dict)
+    return chosen.name, {key: seed.choice(_VALUES[key]) for key in properties}
+
+
+def python(name: str, arguments: Arguments) -> str:
+    return f"{name}({', '.join(f'{key}={value!r}' for key, value in arguments.items())})"
+
+
+def _escaped(name: str, arguments: Arguments) -> str:
+    return f"[{python(name, arguments)}]".replace("_", "\\_")
+
+
+def _positional(name: str, arguments: Arguments) -> str:
+    return f"[{name}({', '.join(map(repr, arguments.values()))})]"
+
+
+def _tags(name: str, arguments: Arguments) -> str:
+    inner = "".join(f"<{key}>{value}</{key}>\n" for key, value in arguments.items())
+    return f"<{name}>\n{inner}</{name}>"
+
+
+def _json(key: str) -> Shape:
+    return lambda name, arguments: json.dumps({"name": name, key: arguments})
+
+
+SHAPES: Mapping[str, Shape] = MappingProxyType(
+    {
+        "fence": lambda name, arguments: f"```python\n{python(name, arguments)}\n```",
+        "fence without a language": lambda name, arguments: f"```\n[{python(name, arguments)}]\n```",
+        "inline fence": lambda name, arguments: f"```[{python(name, arguments)}]```",
+        "indented fence": lambda name, arguments: f"1. First:\n   ```python\n   {python(name, arguments)}\n   ```",
+        "own line": lambda name, arguments: f"\n{python(name, arguments)}\n",
+        "label": lambda name, arguments: f"tools call: [{python(name, arguments)}]",
+        "sentence": lambda name, arguments: f"I will call {python(name, arguments)} now.",
+        "backticks": lambda name, arguments: f"`{python(name, arguments)}`",
+        "string": lambda name, arguments: json.dumps([python(name, arguments)]),
+        "Python's string": lambda name, arguments: repr([python(name, arguments)]),
+        "escapes": _escaped,
+        "dropped namespace": lambda name, arguments: f"[{python(name.split('.')[-1], arguments)}]",
+        "other namespace": lambda name, arguments: f"[{python(f'functions.{name}', arguments)}]",
+        "dashes": lambda name, arguments: f"```\n{python(name.replace('_', '-'), arguments)}\n```",
+        "arguments": _json("arguments"),
+        "parameters": _json("parameters"),
+        "args": _json("args"),
+        "input": _json("input"),
+        "name as key": lambda name, arguments: json.dumps({name: arguments}),
+        "pair": lambda name, arguments: json.dumps([name, arguments]),
+        "beside the name": lambda name, arguments: json.dumps({"name": name, **arguments}),
+        "Python's quotes": lambda name, arguments: repr([{"name": name, "arguments": arguments}]),
+        "declaration": lambda name, arguments: f"<?xml version='1.0'?>\n{_json('arguments')(name, arguments)}",
+        "header token": lambda name, arguments: f"<|end_header_id|>\n{_json('arguments')(name, arguments)}",
+        "other opener": lambda name, arguments: f"<tool>\n{_json('arguments')(name, arguments)}\n</tool>",
+        "positional": _positional,
+        "dictionary": lambda name, arguments: f"{name}({arguments!r})",
+        "placeholder": lambda name, arguments: f"[{name}({', '.join(f'{key}=<{key}>' for key in arguments)})]",
+        "print": lambda name, arguments: f"```python\nprint({python(name, arguments)})\n```",
+        "assignment": lambda name, arguments: f"```python\nfound = {python(name, arguments)}\nprint(found)\n```",
+        "tags": _tags,
+        "ReAct": lambda name, arguments: f"\nAction: {name}\nAction Input: {json.dumps(arguments)}",
+    }
+)
+
+
+def in_other_formats(name: str, arguments: Arguments) -> Iterator[str]:
+    """The call as each format writes it."""
+    call = ToolCall(name, arguments, "", valid=True, range=Range(0, 0))
+    yield from (one.write_calls([call]) for one in formats() if one.expresses(call))
+
+
+def in_prose(seed: random.Random, written: str) -> str:
+    """A call between words of an answer."""
+    return f"{seed.choice(_BEFORE)}{written}{seed.choice(_BEHIND)}"

@@ -1,0 +1,208 @@
+"""Calls that a format does not read: found in every shape and format, never in prose, in linear time."""
+
+import random
+import sys
+from itertools import pairwise
+from pathlib import Path
+from types import FrameType
+
+import pytest
+
+from inspector.chain.steps import Status, StepOutcome
+from inspector.diagnostics import apply_fixes
+from inspector.formats.registry import formats
+from inspector.inspection import Inspection, inspect_trace
+from inspector.model import Generation, Part, Role, Trace, Turn
+from inspector.segmentation import Segmenter, segment
+from tests.checks.attempted.shapes import SHAPES, TOOLS, in_other_formats, in_prose, made_up_call, tool
+
+NAMES = [one.name for one in formats() if one.name not in ("openai", "claude", "gemini")]
+ROOT = Path(__file__).parents[3]
+COMMON = (
+    tool("search", "query", query="string", limit="integer"),
+    tool("Read", "file_path", file_path="string"),
+    tool("read", "path", path="string"),
+    tool("Bash", "command", command="string"),
+    tool("list", path="string"),
+    tool("open", "path", path="string", mode="string"),
+    tool("run", "command", command="string"),
+    tool("find", "name", name="string"),
+    tool("get_forecast", "city", city="string"),
+    tool("format", "value", value="string"),
+    tool("db.query", "sql", sql="string"),
+)
+TALK = (
+    "I used {name} to look at the file, then ran it again.",
+    "The `{name}` tool takes its arguments from you; `{name}()` alone does nothing.",
+    "Call `{name}(path)` or {name}(query, limit) as you like.",
+    '| tool | does |\n| --- | --- |\n| `{name}` | looks |\n| `{name}(query="x")` | looks for x |',
+    '```python\ndef {name}(query):\n    return query\n\n\nprint({name}(query="x"))\n```',
+    '```python\nfor line in lines:\n    if re.{name}("x", line):\n        results.append({name}(line))\n```',
+    '```js\nconst found = {name}({{query: "x"}});\n```',
+    "The signature is `{name}(query: str, limit: int = 5) -> list[str]`.",
+    '> {name}(query="x")\n\nThat is what you wrote.',
+    '>>> {name}(query="x")\n[]',
+    '```json\n{{"name": "{name}", "description": "Looks", "parameters": {{"properties": {{}}}}}}\n```',
+    '{{"name": "{name}", "content": "4 results", "status": "ok"}}',
+    'self.{name}(query="x") calls obj.{name}(path="y").',
+)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_shape_is_told_in_every_format_with_the_call_that_it_means(shape: str) -> None:
+    seed = random.Random(shape)
+    for name in NAMES:
+        tool_name, arguments = made_up_call(seed)
+        text = in_prose(seed, SHAPES[shape](tool_name, arguments))
+        found = segment(text, name, tools=TOOLS)
+        attempts = [one.fault.call for one in found.diagnostics if one.fault.call is not None]
+        assert attempts or found.calls, (name, text)
+        assert all(one.name == tool_name for one in attempts), (name, text)
+        if attempts and shape != "placeholder":
+            assert [one.arguments for one in attempts] == [arguments], (name, text)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_call_in_another_formats_syntax_is_told(name: str) -> None:
+    seed = random.Random(name)
+    for written in in_other_formats("send_email", {"to": "a@b.c", "subject": "Hi"}):
+        found = segment(f"Let me look.\n{written}{seed.choice(('', ' '))}", name, tools=TOOLS)
+        attempts = [one for one in found.diagnostics if one.fault.call is not None]
+        assert attempts or found.calls or found.diagnostics, (name, written)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_fix_writes_what_the_format_reads(name: str) -> None:
+    seed = random.Random(name)
+    for shape, write in SHAPES.items():
+        tool_name, arguments = made_up_call(seed)
+        text = in_prose(seed, write(tool_name, arguments))
+        attempts = [one for one in segment(text, name, tools=TOOLS).diagnostics if one.fault.call is not None]
+        wanted = [(one.fault.call.name, one.fault.call.arguments) for one in attempts if one.fault.call is not None]
+        fixed = apply_fixes(text, (one.fault for one in attempts), only_safe=False)
+        read = [(call.name, call.arguments) for call in segment(fixed, name, tools=TOOLS).calls]
+        assert all(one in read for one in wanted), (shape, text, fixed)
+        if shape in ("positional", "placeholder", "beside the name"):
+            fixes = [one.fault.fix for one in attempts if one.rule.code == "F317"]
+            assert not any(fix is not None and fix.safe for fix in fixes), (shape, text)
+
+
+def test_one_place_has_one_diagnostic_and_places_do_not_overlap() -> None:
+    seed = random.Random(3)
+    for name in NAMES:
+        for write in SHAPES.values():
+            text = in_prose(seed, write(*made_up_call(seed)))
+            found = segment(text, name, tools=TOOLS).diagnostics
+            places = sorted(one.range for one in found if one.rule.code in ("F305", "F309", "F314", "F317"))
+            assert all(one.end <= other.start for one, other in pairwise(places)), (name, text)
+
+
+def test_prose_that_calls_nothing_gives_no_alarm() -> None:
+    seed = random.Random(4)
+    for number in range(2_000):
+        words = (seed.choice(TALK).format(name=seed.choice(COMMON).name) for _ in range(seed.randrange(1, 5)))
+        text = "\n\n".join(words)
+        found = segment(text, NAMES[number % len(NAMES)], tools=COMMON).diagnostics
+        assert not [one for one in found if one.rule.code in ("F309", "F317")], text
+
+
+def test_the_projects_own_code_quoted_in_an_answer_gives_no_alarm() -> None:
+    seed = random.Random(5)
+    for path in sorted((ROOT / "inspector").rglob("*.py")):
+        lines = path.read_text(encoding="utf-8").split("\n")
+        first = seed.randrange(len(lines))
+        quoted = "\n".join(lines[first : first + seed.randrange(3, 40)])
+        text = f"I changed `search` and the code that calls Read:\n\n```python\n{quoted}\n```\n"
+        found = segment(text, "hermes", tools=COMMON).diagnostics
+        assert not [one for one in found if one.rule.code == "F317"], text
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_pieces_change_nothing(size: int) -> None:
+    seed = random.Random(6)
+    for shape, write in SHAPES.items():
+        text = in_prose(seed, write(*made_up_call(seed)))
+        name = seed.choice(NAMES)
+        segmenter = Segmenter(name, tools=TOOLS)
+        for start in range(0, len(text), size):
+            segmenter.feed(text[start : start + size])
+        segmenter.close()
+        assert segmenter.segmentation(text) == segment(text, name, tools=TOOLS), (shape, name, text)
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "search(",
+        "search(query='x') ",
+        "search(query='x",
+        '{"name": "search", ',
+        '["search", ',
+        "[[[[",
+        '{"',
+        "```\nsearch(query='a')\n",
+        "<search><query>a</query>",
+        "search(query='a'),\n",
+        '{"name":"search","arguments":{"query":"a"',
+        "call: [search(query=1)] ",
+        "math.math.gcd(",
+        "def search(query):\n search(query=1)\n",
+        "search(query=1)" + " " * 50,
+    ],
+)
+def test_hostile_text_takes_linear_time(unit: str) -> None:
+    assert _calls_made(unit * 1_600) < 3 * _calls_made(unit * 800)
+
+
+def _calls_made(text: str) -> int:
+    """How many functions run while a text is read: a measure of time that no other program changes."""
+    count = 0
+
+    def profile(_frame: FrameType, event: str, _argument: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(profile)
+    try:
+        segment(text, "pythonic", tools=TOOLS)
+    finally:
+        sys.setprofile(before)
+    return count
+
+
+def _inspected(*replies: str) -> Inspection:
+    """A trace in which the model gives these replies, each to the user."""
+    turns = []
+    for reply in replies:
+        turns.append(Turn(Role.USER, (Part("text", "What does `search(query='x')` find?"),)))
+        turns.append(Turn(Role.ASSISTANT, (Part("text", reply),), generation=Generation(tools=TOOLS)))
+    return inspect_trace(Trace(tuple(turns)), format="hermes")
+
+
+def test_an_attempted_call_is_a_malformed_step_that_breaks_the_chain() -> None:
+    chain = _inspected("I will look.\n```python\nget_weather(city='Oslo')\n```").chain
+    assert [(step.call.name, step.call.arguments, step.outcome) for step in chain.steps] == [
+        ("get_weather", {"city": "Oslo"}, StepOutcome.MALFORMED)
+    ]
+    assert chain.status is Status.BROKEN
+    assert chain.broken is not None
+    assert (chain.broken.tool, chain.broken.code) == ("get_weather", "F317")
+
+
+def test_the_same_call_made_properly_later_recovers_it_and_is_no_second_fault() -> None:
+    proper = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo"}}\n</tool_call>'
+    inspection = _inspected(f"I call get_weather(city='Oslo') now.\n{proper}")
+    assert [step.call.valid for step in inspection.chain.steps] == [True]
+    assert not [one for one in inspection.diagnostics if one.fault.call is not None]
+
+
+def test_words_of_the_user_that_an_answer_quotes_are_no_step() -> None:
+    inspection = _inspected("Well, search(query='x') finds whatever is named x.")
+    assert not inspection.chain.steps
+
+
+def test_a_call_in_reasoning_is_a_draft_and_no_step() -> None:
+    inspection = _inspected("<think>I should call get_weather(city='Oslo').</think>It is cold.")
+    assert [one.rule.code for one in inspection.diagnostics] == ["F305"]
+    assert not inspection.chain.steps
