@@ -32,7 +32,7 @@ STRAY_END_MARKER = Rule(
     bad="<think>2+2</think>The answer is 4.</think>",
     good="<think>2+2</think>The answer is 4.",
 )
-OPENED_BY_PROMPT = Rule(
+REASONING_OPENED_BY_PROMPT = Rule(
     "F319",
     "reasoning-opened-by-prompt",
     Severity.INFO,
@@ -269,5 +269,5 @@ RULES = (
     UNTERMINATED_WRAPPER,
     ATTEMPTED_CALL,
     TEXT_AROUND_CALLS,
-    OPENED_BY_PROMPT,
+    REASONING_OPENED_BY_PROMPT,
 )

@@ -93,7 +93,7 @@ def marker_fault(rule: Rule, marker: str, place: Range, wanted: str) -> Fault:
 def opened_by_prompt(marker: str, at: int) -> Fault:
     """The fault of a closer at `at` that ends reasoning which the prompt must have opened."""
     return Fault(
-        markers.OPENED_BY_PROMPT,
+        markers.REASONING_OPENED_BY_PROMPT,
         Range(at, at + len(marker)),
         f"`{marker}` closes reasoning that the prompt opened; the text before it is read as reasoning.",
         "Pass the prompt's last lines as the prompt, so that nothing has to be guessed.",
