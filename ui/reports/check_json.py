@@ -7,7 +7,7 @@ from inspector.json_text import write_json
 from inspector.rules.rule import Severity
 from ui.reports.check_report import CheckedFile, CheckedTrace, Finding, Totals
 from ui.reports.json_array import JsonArray
-from ui.views.segment_json import JsonObject, diagnostic_object
+from ui.views.segment_json import JsonObject, diagnostic_object, with_related
 
 
 class CheckJson:
@@ -42,14 +42,14 @@ def finding_object(finding: Finding) -> JsonObject:
     """
     said = _placed_object(finding, finding.shown)
     more = (_placed_object(one, one.diagnostic) for one in finding.more)
-    related = said.pop("related")
+    related = said.pop("related", [])
     assert isinstance(related, list)
     return {
         "path": finding.path,
         "record": finding.record,
         "trace": finding.trace,
         **said,
-        "related": [*related, *more],
+        **with_related([*related, *more]),
     }
 
 

@@ -69,8 +69,13 @@ def diagnostic_object(diagnostic: Diagnostic, lines: LineIndex) -> JsonObject:
         "hint": fault.hint,
         "fix": _fix_object(fault.fix) if fault.fix else None,
         "path": fault.path,
-        "related": [_related_object(one, lines) for one in fault.related],
+        **with_related([_related_object(one, lines) for one in fault.related]),
     }
+
+
+def with_related(related: list[Json]) -> JsonObject:
+    """The member `related` of a diagnostic, which is there where the diagnostic has other places alone."""
+    return {"related": related} if related else {}
 
 
 def _related_object(related: Related, lines: LineIndex) -> JsonObject:

@@ -14,7 +14,7 @@ from inspector.rules.rule import Severity
 from inspector.text import LineIndex
 from storage import TraceSummary
 from ui.views.open_turn import OpenTurn
-from ui.views.segment_json import JsonObject, call_object, diagnostic_object, span_object
+from ui.views.segment_json import JsonObject, call_object, diagnostic_object, span_object, with_related
 from ui.views.trace import model_of
 
 
@@ -252,9 +252,9 @@ def _diagnostic_objects(trace: Trace, inspection: Inspection) -> list[Json]:
     found: list[Json] = []
     for group in grouped(inspection.diagnostics, inspection.chain):
         said = objects.of(group.shown)
-        related = said["related"]
+        related = said.get("related", [])
         assert isinstance(related, list)
-        found.append({**said, "related": [*related, *map(objects.of, group.more)]})
+        found.append({**said, **with_related([*related, *map(objects.of, group.more)])})
     return found
 
 
