@@ -38,15 +38,15 @@ def summary_object(summary: TraceSummary) -> JsonObject:
         "errors": summary.errors,
         "warnings": summary.warnings,
         "status": summary.status.value,
-        "outcome": outcome_object(summary.outcome),
         "break": _break_object(summary.broken),
-        "project": summary.project,
-        "branch": summary.branch,
-        "parent": parent_object(summary.parent),
         "marked": summary.marked,
         "note": summary.note,
         "running": summary.running,
         "open_turns": summary.open_turns,
+        "outcome": outcome_object(summary.outcome),
+        "project": summary.project,
+        "branch": summary.branch,
+        "parent": parent_object(summary.parent),
     }
 
 
