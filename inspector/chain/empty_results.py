@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from inspector.chain.data_flow import DataFlow, Flow
@@ -39,7 +39,7 @@ class EmptyResult:
 def tools_usually_empty(steps: Iterable[Step]) -> frozenset[str]:
     """The tools that answer nothing in most of their `ok` calls, of which there are two or more: it is their contract.
 
-    Names are as `bare_name` gives them. Takes the steps of one trace or of a whole log.
+    Names are as `bare_name` gives them.
     """
     answered, empty = Counter[str](), Counter[str]()
     for step in steps:
@@ -50,15 +50,12 @@ def tools_usually_empty(steps: Iterable[Step]) -> frozenset[str]:
     return frozenset(name for name, count in empty.items() if answered[name] >= _FEWEST and 2 * count > answered[name])
 
 
-def empty_results(steps: Sequence[Step], flow: DataFlow, quiet: Collection[str] = ()) -> Iterator[EmptyResult]:
-    """The empty results of `ok` calls that are not what their tool is expected to answer, in order.
-
-    `quiet` are the tools that usually answer nothing in the trace's whole log.
-    """
+def empty_results(steps: Sequence[Step], flow: DataFlow) -> Iterator[EmptyResult]:
+    """The empty results of `ok` calls that are not what their tool is expected to answer, in order."""
     empty = [step for step in steps if _is_unexpected(step)]
     if not empty:
         return
-    known = tools_usually_empty(steps).union(quiet)
+    known = tools_usually_empty(steps)
     next_values = _NextValues(steps, flow)
     for step in empty:
         if bare_name(step.call.name or "") in known:

@@ -1,6 +1,6 @@
 """What is wrong with a chain's calls and results, place by place: T402 to T408."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -22,19 +22,14 @@ _KNOWN_ALREADY = "Go on with the result that is there already."
 _ENDINGS = MappingProxyType({1: "st", 2: "nd", 3: "rd"})
 
 
-def chain_diagnostics(
-    trace: Trace, pairing: Pairing, chain: Chain, flow: DataFlow, quiet_tools: Collection[str] = ()
-) -> Iterator[Diagnostic]:
-    """The faults between calls and results; which of them broke the chain, the chain itself says.
-
-    `quiet_tools` are those that usually answer nothing in the trace's whole log, as `tools_usually_empty` finds them.
-    """
+def chain_diagnostics(trace: Trace, pairing: Pairing, chain: Chain, flow: DataFlow) -> Iterator[Diagnostic]:
+    """The faults between calls and results; which of them broke the chain, the chain itself says."""
     yield from _pairing_faults(pairing)
     made = [step for step in chain.steps if step.location not in pairing.attempts]
     yield from _missing_results(made, last_words(trace))
     yield from _out_of_order(chain.steps)
     yield from _error_results(chain.steps)
-    yield from _empty_results(chain.steps, flow, quiet_tools)
+    yield from _empty_results(chain.steps, flow)
     yield from _loops(chain.steps)
 
 
@@ -87,8 +82,8 @@ def _error_results(steps: Sequence[Step]) -> Iterator[Diagnostic]:
             yield _at(place, rules.ERROR_RESULT, message)
 
 
-def _empty_results(steps: Sequence[Step], flow: DataFlow, quiet_tools: Collection[str]) -> Iterator[Diagnostic]:
-    for empty in empty_results(steps, flow, quiet_tools):
+def _empty_results(steps: Sequence[Step], flow: DataFlow) -> Iterator[Diagnostic]:
+    for empty in empty_results(steps, flow):
         said = empty.content
         shown = f"nothing but {quoted(said)}" if said else "nothing, neither a value nor an error"
         used = f"; the next call uses {quoted(empty.made_up)}, which was not found earlier" if empty.made_up else ""

@@ -184,15 +184,15 @@ class _Session:
         turns = tuple(turn.turn() if isinstance(turn, Answer) else turn for turn in self.turns)
         models = [turn.generation.answered_model for turn in turns if turn.generation]
         ours = self.uuids | {ids[0].value} if len(ids) == 1 else self.uuids
+        title = next((title for leaf, title in reversed(titles) if leaf in ours), "")
+        session = ids[0]
         return Trace(
             turns=turns,
-            name=next((title for leaf, title in reversed(titles) if leaf in ours), "")
-            or (agent if len(ids) > 1 else "")
-            or first_words(turns),
+            name=title or (agent if len(ids) > 1 else "") or first_words(turns),
             model=next((model for model in models if model), ""),
             started=self.started,
             external_ids=ids,
-            recognised_by=RecognisedBy.FIELD if ids[0].name == "sessionId" else RecognisedBy.FILE,
+            recognised_by=RecognisedBy.FIELD if session.name == "sessionId" else RecognisedBy.FILE,
             parent=self._parent(ids),
             provenance=Provenance(source_version=self.version, record=self.first.record, warnings=tuple(self.warnings)),
             project=project_of(self.folder),

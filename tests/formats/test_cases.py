@@ -28,8 +28,9 @@ def answer(name: str | Format, row: dict[str, Any], size: int) -> dict[str, Any]
     assert "".join(span.range.of(text) for span in segmentation.spans) == text, "the spans do not tile"
     found: dict[str, Any] = json.loads(write_json(segmentation_object(segmentation, row["id"])))
     for diagnostic in found["diagnostics"]:
-        if diagnostic["call"] is None:  # the cases name a call only where there is one
-            del diagnostic["call"]
+        for key in ("call", "related"):  # the cases name them only where there are such
+            if not diagnostic[key]:
+                del diagnostic[key]
     return found
 
 

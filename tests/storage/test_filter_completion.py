@@ -36,7 +36,10 @@ def _offered(store: Store, text: str) -> list[str]:
         ("Oslo (not sess", ["Oslo (not session:"]),
         ("-mar", ["-marked:"]),
         ("an", ["and"]),
-        ("status:", [f"status:{one}" for one in ("broken", "aborted", "recovered", "ok", "running", "idle")]),
+        (
+            "status:",
+            [f"status:{one}" for one in ("broken", "aborted", "recovered", "unknown", "ok", "running", "idle")],
+        ),
         ("status:ok,R", ["status:ok,recovered", "status:ok,running"]),
         ("model:", ["model:hermes-4", 'model:"a model, large"', 'model:"qwen\x00 3"']),
         ('model:"a mo', ['model:"a model, large"']),

@@ -90,7 +90,7 @@ def test_filters(filled: Store, wanted: str, names: list[str]) -> None:
         ('status:ok "open', 10, "quote does not close"),
         ('model:"open', 6, "quote does not close"),
         ('ab"c', 2, "stands within a word"),
-        ("status:bad", 7, "broken, aborted, recovered, ok"),
+        ("status:bad", 7, "broken, aborted, recovered, unknown, ok"),
     ],
 )
 def test_what_is_no_filter_says_where(store: Store, wanted: str, position: int, words: str) -> None:

@@ -42,7 +42,7 @@ def finding_object(finding: Finding) -> JsonObject:
     """
     said = _placed_object(finding, finding.shown)
     more = (_placed_object(one, one.diagnostic) for one in finding.more)
-    related = said.pop("related")
+    related = said.pop("related", [])
     assert isinstance(related, list)
     return {
         "path": finding.path,

@@ -38,16 +38,16 @@ def summary_object(summary: TraceSummary) -> JsonObject:
         "errors": summary.errors,
         "warnings": summary.warnings,
         "status": summary.status.value,
-        "outcome": outcome_object(summary.outcome),
         "break": _break_object(summary.broken),
-        "project": summary.project,
-        "branch": summary.branch,
-        "parent": parent_object(summary.parent),
         "marked": summary.marked,
         "note": summary.note,
         "running": summary.liveness is Liveness.RUNNING,
         "idle": summary.liveness is Liveness.IDLE,
         "open_turns": summary.open_turns,
+        "outcome": outcome_object(summary.outcome),
+        "project": summary.project,
+        "branch": summary.branch,
+        "parent": parent_object(summary.parent),
     }
 
 
@@ -254,7 +254,7 @@ def _diagnostic_objects(trace: Trace, inspection: Inspection) -> list[Json]:
     found: list[Json] = []
     for group in grouped(inspection.diagnostics, inspection.chain):
         said = objects.of(group.shown)
-        related = said["related"]
+        related = said.get("related", [])
         assert isinstance(related, list)
         found.append({**said, "related": [*related, *map(objects.of, group.more)]})
     return found

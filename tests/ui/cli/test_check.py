@@ -202,3 +202,31 @@ def _peak_kib(folder: Path, name: str) -> int:
     done = subprocess.run(words, capture_output=True, cwd=folder, env=environment(folder), check=False)
     assert done.returncode == 1
     return int(done.stderr)
+
+
+def test_faults_of_one_cause_are_one_finding_with_the_others_in_related(weaklink: Run, tmp_path: Path) -> None:
+    def said(role: str, text: str) -> dict[str, str]:
+        return {"from": role, "value": text}
+
+    call = '<tool_call>\n{"name": "get", "arguments": {"n": 1}}\n</tool_call>'
+    failed = [said("gpt", call), said("tool", "<tool_response>\nError: no\n</tool_response>")]
+    row = {"conversations": [said("human", "Try."), *(failed * 5), said("gpt", "It is done.")]}
+    (tmp_path / "loop.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+    found = checked(weaklink, "loop.jsonl", code=1)
+    errors = [one for one in found["diagnostics"] if one["code"] == "T406"]
+    assert [len(one["related"]) for one in errors] == [4]
+    assert errors[0]["message"].endswith("(and 4 more of this kind)")
+    assert [one["turn"] for one in errors[0]["related"]] == [5, 7, 9, 11]
+    assert {one["code"] for one in errors[0]["related"]} == {"T406"}
+    assert found["totals"]["diagnostics"]["T406"] == 5
+    text = weaklink("check", "loop.jsonl").stdout.decode()
+    assert text.count("error-result:") == 1
+    weaklink("check", "loop.jsonl", "--write-baseline", "known.json")
+    row["conversations"][-1:-1] = failed
+    (tmp_path / "loop.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+    (new,) = [
+        one
+        for one in checked(weaklink, "loop.jsonl", "--baseline", "known.json", code=0)["diagnostics"]
+        if one["code"] == "T406"
+    ]
+    assert "related" not in new

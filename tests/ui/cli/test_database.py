@@ -66,7 +66,7 @@ def test_stats_have_every_key(weaklink: Run, database: Path) -> None:
         *("tools", "not_indexed", "outdated"),
     ]
     assert (found["traces"], found["not_indexed"], found["outdated"]) == (3, 3, 0)
-    assert found["by_status"] == {"broken": 1, "aborted": 0, "recovered": 0, "ok": 2}
+    assert found["by_status"] == {"broken": 1, "aborted": 0, "recovered": 0, "unknown": 0, "ok": 2}
 
 
 def test_stats_for_people_say_what_is_to_be_done(weaklink: Run, database: Path) -> None:

@@ -69,7 +69,7 @@ def test_a_day_has_a_row_for_each_status_that_it_saw_and_old_days_are_left_out()
     days = [_group(f"2026-{month:02}-{day:02}", traces=2, broken=1) for month in (1, 2, 3) for day in range(1, 29)]
     rows = day_rows(days)
     assert len(rows) == 2 * 60
-    assert rows[-1] == {"day": "2026-03-28", "status": "ok", "traces": 1, "rank": 3}
+    assert rows[-1] == {"day": "2026-03-28", "status": "ok", "traces": 1, "rank": 4}
 
 
 def test_breaks_add_up_down_the_list_also_where_it_is_cut() -> None:
