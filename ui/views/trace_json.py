@@ -40,10 +40,10 @@ def summary_object(summary: TraceSummary) -> JsonObject:
         "break": _break_object(summary.broken),
         "marked": summary.marked,
         "note": summary.note,
+        "parent": _parent_object(summary.parent),
         "running": summary.liveness is Liveness.RUNNING,
         "idle": summary.liveness is Liveness.IDLE,
         "open_turns": summary.open_turns,
-        "parent": _parent_object(summary.parent),
     }
 
 
@@ -80,9 +80,9 @@ def trace_object(
         "turns": _turn_objects(trace, inspection),
         "chain": _chain_objects(chain),
         "diagnostics": _diagnostic_objects(trace, inspection.diagnostics),
+        "parent": _parent_object(trace.parent),
         "running": liveness is Liveness.RUNNING,
         "idle": liveness is Liveness.IDLE,
-        "parent": _parent_object(trace.parent),
         "open_turns": [_turn_object(one.turn, one.number, list(one.parts)) for one in open_turns],
     }
 

@@ -24,19 +24,8 @@ BROKEN = [
 ]
 LIST_KEYS = [
     *("id", "name", "source", "file", "record", "external_ids", "model", "format", "started_at", "turns"),
-    *(
-        "tool_calls",
-        "errors",
-        "warnings",
-        "status",
-        "break",
-        "marked",
-        "note",
-        "running",
-        "idle",
-        "open_turns",
-        "parent",
-    ),
+    *("tool_calls", "errors", "warnings", "status", "break", "marked", "note"),
+    *("parent", "running", "idle", "open_turns"),
 ]
 
 
