@@ -39,12 +39,17 @@ def traces_of(exchanges: Iterable[Exchange], *, max_sessions: int = 10_000) -> I
     """
     with ExchangeShelf() as shelf:
         waiting: list[_Waiting] = []
+        ends_s: dict[bytes, float | None] = {}
         for number, exchange in enumerate(exchanges, 1):
             record = exchange.record or f"exchange {number}"
             if isinstance(one := _read(exchange, record), SkippedExchange):
                 yield one
-            else:
-                waiting.append(_Waiting(shelf.put(exchange), record, exchange.head.at_s, exchange.ended_s))
+                continue
+            at_s, ended_s = exchange.head.at_s, exchange.ended_s
+            if (same := _digest(exchange)) in ends_s:
+                at_s = ended_s = ends_s[same]  # a log that was written twice has no exchange at the same time as itself
+            ends_s[same] = ended_s
+            waiting.append(_Waiting(shelf.put(exchange), record, at_s, ended_s))
         gathering = _Gathering(max_sessions)
         answering: dict[int, _Asked] = {}
         for at, has_ended in _in_order(waiting):
@@ -195,6 +200,17 @@ def _read(exchange: Exchange, record: str) -> _Asked | SkippedExchange:
     json = parse_request(body)
     request = request_of(exchange.head, json)
     return SkippedExchange(record, _NO_MODEL) if request is None else _Asked(exchange, record, body, json, request)
+
+
+def _digest(exchange: Exchange) -> bytes:
+    """What is the same for an exchange that stands in a log twice."""
+    facts = repr((exchange.head, exchange.status, exchange.ended_s))
+    digest = sha256(facts.encode("utf-8", "surrogatepass"))
+    digest.update(exchange.body or b"")
+    for at_s, raw in exchange.answer or ():
+        digest.update(b"%a" % at_s)
+        digest.update(raw)
+    return digest.digest()
 
 
 def _in_order(waiting: Sequence[_Waiting]) -> Iterator[tuple[int, bool]]:

@@ -89,6 +89,12 @@ def test_a_log_without_times_does_not_say_what_overlapped() -> None:
     assert attempts == [1, 2]
 
 
+def test_an_exchange_that_stands_in_a_log_twice_does_not_overlap_itself() -> None:
+    first = case("siblings")[0]
+    (trace,) = traces([replace(first, record="1"), replace(first, record="2")])
+    assert [turn.generation.attempt for turn in trace.turns if turn.generation is not None] == [1, 2]
+
+
 def test_what_begins_in_the_moment_in_which_another_ended_does_not_overlap_it() -> None:
     first, second = case("siblings")[:2]
     later = replace(second, head=replace(second.head, at_s=first.ended_s), ended_s=None)

@@ -4,10 +4,9 @@ aiohttp 3.14 writes headers as UTF-8 and leaves out what cannot be written so (`
 Latin-1 `Zürich` would arrive as `Zrich`. Such a head is written here again, before any of it is sent.
 """
 
-from typing import Any
-
 import aiohttp
 from aiohttp.abc import AbstractStreamWriter
+from aiohttp.connector import Connection
 
 from inspector.sessions.exchange import Headers
 
@@ -23,7 +22,9 @@ class RawRequest(aiohttp.ClientRequest):
     Such a request must have a body, if an empty one: only then is the head still unsent when `write_bytes` is called.
     """
 
-    async def write_bytes(self, writer: AbstractStreamWriter, *rest: Any) -> None:
+    async def write_bytes(
+        self, writer: AbstractStreamWriter, conn: Connection, content_length: int | None = None
+    ) -> None:
         """Send head and body."""
         written: bytes | None = getattr(writer, "_headers_buf", None)  # aiohttp has checked it for control characters
         headers = tuple(self.headers.items())
@@ -32,7 +33,7 @@ class RawRequest(aiohttp.ClientRequest):
                 f"{name}: {value}".encode("utf-8", "surrogateescape") for name, value in headers if self._is_sent(name)
             ]
             writer._headers_buf = b"\r\n".join([written.partition(b"\r\n")[0], *lines, b"", b""])  # type: ignore[attr-defined]  # noqa: SLF001  # no public way
-        await super().write_bytes(writer, *rest)
+        await super().write_bytes(writer, conn, content_length)
 
     def _is_sent(self, name: str) -> bool:
         """All but the length of the empty body that a request without one was given."""

@@ -126,7 +126,7 @@ def _tree(dissection: Dissection, place: Location) -> None:
 def _words(dissection: Dissection, place: Location) -> None:
     step = step_at(dissection, place)
     place_line(dissection, place, None, step)
-    trace_line(dissection, place, running=False)
+    trace_line(dissection, place)
     assert Link("1", step=3).find(dissection) is not None
     assert Link("1", place=place).find(dissection) == place
 
