@@ -12,7 +12,7 @@ REPEATED ?= 1000
 # The interpreters that `make test-pythons` takes: every one of a supported version that this machine has.
 PYTHONS ?= $(shell for p in /usr/bin/python3.1[1-9] $${PYENV_ROOT:-$$HOME/.pyenv}/versions/3.1[1-9]*/bin/python \
 	$$HOME/.local/share/uv/python/cpython-3.1[1-9]*/bin/python; do \
-	$$p -c 'import sys, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p; done)
+	$$p -c 'import sys, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p; done; true)
 # What `make test-pythons` and `make test-lowest` run: the reading of streams, whose patterns meet every interpreter.
 CORE ?= tests/json_scanner tests/segmenter tests/formats tests/checks tests/chain tests/wire tests/test_patterns.py tests/test_sample_traces.py
 # What those tests need beside weaklink itself.

@@ -11,6 +11,7 @@ from pathlib import Path
 from random import Random
 from re import _compiler, _constants, _parser  # type: ignore[attr-defined]  # missing in typeshed
 from types import FrameType
+from typing import Any
 
 import pytest
 
@@ -23,7 +24,7 @@ SOURCES = [path for package in PACKAGES for path in sorted((ROOT / package).rglo
 _WRITTEN = re.compile(r"(?<!\\)\)(?:[*+?]|\{[\d,]*\})\+|\(\?>")
 
 
-def wrong(parsed: object) -> Iterator[str]:
+def wrong(parsed: Any) -> Iterator[str]:
     """What a parsed pattern holds that is not safe: a possessive repeat of more than one character, an atomic group."""
     if isinstance(parsed, tuple | list | _parser.SubPattern):
         if isinstance(parsed, tuple) and parsed and parsed[0] is _constants.ATOMIC_GROUP:
