@@ -22,7 +22,7 @@ AXE_INSTALL := install --silent --no-audit --no-fund --ignore-scripts --prefix b
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check lint types fuzz rule-pages pictures bench bench-store bench-tui bench-web bench-import bench-proxy wheel constraints clean install dev system-packages
+.PHONY: help demo test test-slow check lint types fuzz rule-pages pictures bench bench-store bench-tui bench-web bench-import bench-proxy wheel constraints clean install dev system-packages
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,6 +32,9 @@ demo: install ## Import the sample traces and print what broke, and where
 
 test: dev system-packages build/axe/installed ## Set up all that the tests need and run them
 	$(BIN)/python -m pytest --numprocesses auto $(ARGS)
+
+test-slow: dev system-packages build/axe/installed ## Run the campaigns that take minutes
+	$(BIN)/python -m pytest --numprocesses auto -m slow $(ARGS)
 
 check: lint types test ## All that must hold before a change lands
 

@@ -58,7 +58,14 @@ class Detector:
 _BACKSLASHES = r"\\{1,64}"
 _ESCAPED_QUOTE = rf"&quot;|&\#0?3[49];|&\#x2[27];|&apos;|%2[27]|{_BACKSLASHES}u002[27]"
 _QUOTE = rf"(?:\\{{0,64}}[\"'`]|{_ESCAPED_QUOTE})"
-_OPEN = rf"[rbf]?(?:\\{{0,64}}(?:\"(?:\"\")?|'(?:'')?|`)|{_ESCAPED_QUOTE})"
+
+
+def _open(name: str) -> str:
+    """An opening quote; one of three signs has the same backslashes before each. `name` is for a group."""
+    three = "|".join(f"{one}(?:(?P={name}){one}(?P={name}){one})?" for one in "\"'")
+    return rf"[rbf]?(?:(?P<{name}>\\{{0,64}})(?:{three}|`)|{_ESCAPED_QUOTE})"
+
+
 _BLANK = rf"(?:\s|{_BACKSLASHES}[nrt]){{0,12}}"
 _IS = rf"(?:={{1,3}}|:=|=>|->|:|%3[ad]|{_BACKSLASHES}u003[ad]|&\#(?:61|58|x3[ad]);)"
 _TYPE = r"(?::\s?&?(?:str|string|text|secretstr|optional\[str\])(?:\s?\|\s?none)?\s{0,2})?"
@@ -66,11 +73,11 @@ _NAMED = re.compile(
     rf"""(?P<sign>pass(?:w(?:or)?d|phrase|code)?|pwd|secret(?:string)?|token|key|credentials?|cookie|authorization|auth
         |session|sig(?:nature)?|code|jwt)
     (?:[_-]?(?:[0-9]{{1,2}}|confirm(?:ation)?|value)|(?P<id>[_-]?id))?
-    (?: (?P<quote>{_QUOTE})?\]?(?P<gap>{_BLANK}{_TYPE}{_IS}{_BLANK})(?P<open>{_OPEN}|<\|"\|>|<escape>)?
-      | {_QUOTE}\s{{0,4}},\s{{0,8}}{_QUOTE}value{_QUOTE}\s{{0,4}}:\s{{0,4}}(?P<pair>{_OPEN})
+    (?: (?P<quote>{_QUOTE})?\]?(?P<gap>{_BLANK}{_TYPE}{_IS}{_BLANK})(?P<open>{_open("b1")}|<\|\\{{0,64}}"\|>|<escape>)?
+      | {_QUOTE}\s{{0,4}},\s{{0,8}}{_QUOTE}value{_QUOTE}\s{{0,4}}:\s{{0,4}}(?P<pair>{_open("b2")})
       | {_QUOTE}?(?:\s[^<>]{{0,100}})?(?P<tag>>|&gt;|{_BACKSLASHES}u003e){_BLANK}
       | <\\{{0,64}}/(?:arg_key|key|name)>{_BLANK}<(?P<arg>arg_value|value|string)>{_BLANK}
-      | (?P<option>{_QUOTE}\s{{0,4}},{_BLANK}(?P<listed>{_OPEN})|[ \t]{{1,4}}(?P<shell>{_OPEN})?)
+      | (?P<option>{_QUOTE}\s{{0,4}},{_BLANK}(?P<listed>{_open("b3")})|[ \t]{{1,4}}(?P<shell>{_open("b4")})?)
     )""",
     re.VERBOSE,
 )
@@ -102,21 +109,25 @@ def _judge_named(place: Place) -> Verdict:
         return None
     if found["tag"] is not None or found["arg"] is not None:
         return _judge_element(text, start, sureness, is_final=is_final) if _is_tag(text, found, name_at) else None
+    if sign in {"authorization", "cookie"} and found["option"] is None:
+        return _judge_header(text, start, sign, found["open"] or found["pair"], sureness, is_final=is_final)
+    return _judge_value(place, name_at, sureness)
+
+
+def _judge_value(place: Place, name_at: int, sureness: Sureness) -> Verdict:
+    """What follows a name that is no tag and no header: the value of a member, a variable or an option."""
+    text, found, is_final = place.text, place.found, place.is_final
+    sign, start, gap = found["sign"], found.end(), found["gap"] or "="
+    opened = found["open"] or found["pair"]
     if found["option"] is not None:
         if not text.startswith("-", name_at):
             return None
-        opened = found["listed"] or found["shell"]
-        return (
-            _judge_quoted(text, start, opened, sureness, is_final=is_final)
-            if opened
-            else _judge_bare(text, start, sureness, name=sign, gap=" ", is_final=is_final)
-        )
-    opened = found["open"] or found["pair"]
-    if sign in {"authorization", "cookie"}:
-        return _judge_header(text, start, sign, opened, sureness, is_final=is_final)
-    if opened is not None:
+        opened, gap = found["listed"] or found["shell"], " "
+    elif found["open"] is not None and found["quote"] is None and _closes(text, name_at, found["open"]):
+        return None
+    if opened:
         return _judge_quoted(text, start, opened, sureness, is_final=is_final)
-    return _judge_bare(text, start, sureness, name=sign, gap=found["gap"] or "=", is_final=is_final)
+    return _judge_bare(text, start, sureness, name=sign, gap=gap, is_final=is_final)
 
 
 def _name_start(text: str, at: int) -> int:
@@ -143,13 +154,23 @@ def _may_begin(text: str, at: int, sign: str) -> bool:
     return sign.startswith(("passw", "passp", "secret", "key", "token"))  # `apikey`: the word before decides
 
 
+_QUOTED_WORDS = re.compile(r"(\\{0,64}[\"'`])[\w .,:-]{0,40}\Z")
+
+
+def _closes(text: str, name_at: int, quote: str) -> bool:
+    """Whether a quote behind a name closes the text in which the name stands, a prompt for instance."""
+    found = _QUOTED_WORDS.search(text, max(name_at - 64, 0), name_at)
+    return found is not None and found[1] == quote
+
+
+_TAG_BEGIN = re.compile(r"(?:<|&lt;|u003c)[^\s<>/]{0,48}(?:\s[^<>]{0,48}=\s?[^\s<>]{0,8})?\Z", re.IGNORECASE)
+
+
 def _is_tag(text: str, found: re.Match[str], name_at: int) -> bool:
     """Whether the name stands in an opening tag, or is the text of one that names an argument."""
-    before = text[max(name_at - 64, 0) : name_at].lower()
-    opened = max(before.rfind("<"), before.rfind("&lt;"), before.rfind("u003c"))
     if found["arg"] is not None:
-        return opened >= 0
-    return opened >= 0 and ">" not in before[opened:] and "/" not in before[opened : opened + 3]
+        return text.rfind("<", max(name_at - 64, 0), name_at) >= 0
+    return _TAG_BEGIN.search(text, max(name_at - 112, 0), name_at) is not None
 
 
 _CLOSING = re.compile(r"(?:<|&lt;|\\{1,64}u003c)\\{0,64}/", re.IGNORECASE)
