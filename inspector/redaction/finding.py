@@ -155,7 +155,8 @@ class Finder:
             self._free_at = secret.end
         self.certain, self._undecided_at = len(text), len(text)
         if scan.undecided is not None:
-            self.certain, self._undecided_at = scan.undecided.start, scan.undecided_at
+            self.certain = max(scan.undecided.start, self.released)
+            self._undecided_at = scan.undecided_at
 
     def _stay_in(self, start: int, found: list[Secret]) -> None:
         """A secret that began at `start` goes on: what its ending does not look at any more is certain."""

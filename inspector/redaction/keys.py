@@ -84,11 +84,11 @@ class KeyPlaces:
 def judge_key(text: str, at: int, *, free_at: int, is_final: bool) -> Verdict:
     """The key that begins at that place, if one does."""
     begins = begins_word(text, at, free_at)
-    for key in _by_first()[text[at]]:
-        if text.startswith(key.prefix, at) and (begins or key.is_free):
-            verdict = _judge(key, text, at + len(key.prefix), is_final=is_final)
-            if verdict is not None:
-                return verdict
+    keys = [one for one in _by_first()[text[at]] if text.startswith(one.prefix, at) and (begins or one.is_free)]
+    verdicts = [_judge(key, text, at + len(key.prefix), is_final=is_final) for key in keys]
+    possible = [one for one in verdicts if one is not None]
+    if possible:  # where the longest prefix is undecided, a shorter one may count in the end
+        return possible[0] if isinstance(possible[0], Secret) else Undecided(min(one.start for one in possible))
     if not begins:
         return None
     if text.startswith("eyJ", at):
