@@ -37,7 +37,7 @@ AXE_INSTALL := install --silent --no-audit --no-fund --ignore-scripts --prefix b
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-pythons test-lowest check lint types fuzz rule-pages pictures bench bench-store bench-tui bench-web bench-import bench-proxy wheel constraints clean install dev system-packages
+.PHONY: help demo test test-pythons test-lowest test-slow check lint types fuzz rule-pages pictures bench bench-store bench-tui bench-web bench-import bench-proxy wheel constraints clean install dev system-packages
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -64,6 +64,9 @@ test-lowest: dev ## Run the core tests with the lowest Python and versions that 
 		--no-emit-index-url --extra postgres pyproject.toml > build/lowest/requirements.txt
 	$(UV) pip install --quiet --python build/lowest/bin/python -r build/lowest/requirements.txt $(CORE_TOOLS) -e .
 	build/lowest/bin/python -m pytest --numprocesses auto $(CORE) $(ARGS)
+
+test-slow: dev system-packages build/axe/installed ## Run the campaigns that take minutes
+	$(BIN)/python -m pytest --numprocesses auto -m slow $(ARGS)
 
 check: lint types test ## All that must hold before a change lands
 

@@ -7,7 +7,6 @@ beyond `SPOOL_BYTES`; in memory are some hundred bytes a span, and the spans of 
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from tempfile import SpooledTemporaryFile
 from typing import Any, Self
 
 import msgspec
@@ -15,6 +14,7 @@ import msgspec
 from inspector.importers.otlp_span import OtlpEvent, OtlpSpan
 from inspector.importers.rows import parse_json
 from inspector.model import ExternalId, Json
+from inspector.sealed_spool import Place, SealedSpool
 
 SPOOL_BYTES = 32 << 20
 """How much of the spans' texts is kept in memory."""
@@ -41,7 +41,7 @@ class _ShelvedTrace:
     """Where the spans of one trace lie, and its session by the earliest span that names one."""
 
     id: str
-    places: list[tuple[int, int]] = field(default_factory=list)
+    places: list[Place] = field(default_factory=list)
     session: ExternalId | None = None
     session_s: float = _NO_TIME
 
@@ -53,21 +53,20 @@ class SpanShelf:
     """
 
     def __init__(self, *, spool_bytes: int = SPOOL_BYTES) -> None:
-        self._file = SpooledTemporaryFile(max_size=spool_bytes)  # noqa: SIM115 - closed with the shelf
+        self._spool = SealedSpool(spool_bytes)
         self._traces: dict[str, _ShelvedTrace] = {}
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._file.close()
+        self._spool.close()
 
     def put(self, span: OtlpSpan) -> None:
         """Put a span aside; RecursionError where it is nested too deeply."""
         packed = _packed(span)
         trace = self._traces.setdefault(span.trace_id, _ShelvedTrace(span.trace_id))
-        trace.places.append((self._file.tell(), len(packed)))
-        self._file.write(packed)
+        trace.places.append(self._spool.put(packed))
         start_s = _NO_TIME if span.start_s is None else span.start_s
         session = session_of(span)
         if session is not None and (trace.session is None or start_s < trace.session_s):
@@ -85,9 +84,8 @@ class SpanShelf:
             yield id_, self._taken(traces)
 
     def _taken(self, traces: list[_ShelvedTrace]) -> Iterator[OtlpSpan]:
-        for place, size in sorted(place for trace in traces for place in trace.places):
-            self._file.seek(place)
-            yield _unpacked(self._file.read(size))
+        for place in sorted(place for trace in traces for place in trace.places):
+            yield _unpacked(self._spool.take(place))
 
 
 def session_of(span: OtlpSpan) -> ExternalId | None:

@@ -7,7 +7,6 @@ one session that is read.
 
 import json
 from collections.abc import Callable, Iterator
-from tempfile import SpooledTemporaryFile
 from typing import Self
 
 import msgspec
@@ -15,6 +14,7 @@ import msgspec
 from inspector.importers.rows import parse_json
 from inspector.importers.source import JsonObject
 from inspector.model import ExternalId
+from inspector.sealed_spool import Place, SealedSpool
 
 SPOOL_BYTES = 32 << 20
 """How much of the rows' texts is kept in memory."""
@@ -34,8 +34,8 @@ class RowShelf:
 
     def __init__(self, trace_of: Callable[[JsonObject], str], session_of: Callable[[JsonObject], str]) -> None:
         self._trace_of, self._session_of = trace_of, session_of
-        self._file = SpooledTemporaryFile(max_size=SPOOL_BYTES)  # noqa: SIM115 - closed with the shelf
-        self._places: dict[str, list[tuple[int, int]]] = {}
+        self._spool = SealedSpool(SPOOL_BYTES)
+        self._places: dict[str, list[Place]] = {}
         self._traces: dict[str, str] = {}
         self._sessions: dict[str, str] = {}
 
@@ -43,13 +43,11 @@ class RowShelf:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._file.close()
+        self._spool.close()
 
     def put(self, span: str, row: JsonObject) -> None:
         """Put a row aside that tells of the span with this key; ValueError where it is nested too deeply for that."""
-        packed = _packed(row)
-        self._places.setdefault(span, []).append((self._file.tell(), len(packed)))
-        self._file.write(packed)
+        self._places.setdefault(span, []).append(self._spool.put(_packed(row)))
         if trace := self._trace_of(row):
             self._traces.setdefault(span, trace)
         if session := self._session_of(row):
@@ -73,9 +71,8 @@ class RowShelf:
 
     def _taken(self, span: str) -> JsonObject:
         taken: JsonObject = {}
-        for place, size in self._places[span]:
-            self._file.seek(place)
-            row = parse_json(self._file.read(size))
+        for place in self._places[span]:
+            row = parse_json(self._spool.take(place))
             assert isinstance(row, dict), "only objects were put here"
             taken.update((key, value) for key, value in row.items() if value is not None or key not in taken)
         return taken

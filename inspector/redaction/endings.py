@@ -106,7 +106,7 @@ ELEMENT = Run(re.compile(r"(?:[^<&\\]|&(?!lt;)|\\(?!\\{0,56}u003c))*", re.IGNORE
 """The text of an XML element, also where the markup is escaped for HTML or JSON."""
 
 PEM = Run(
-    re.compile(r"(?:[A-Za-z0-9+/=\s:,.%;#*]|&(?=#)|\\(?=[\\nrtu/])|-(?!-))*"),
+    re.compile(r"(?:[A-Za-z0-9+/=\s:,.%;#]|&(?=#)|\\{1,63}(?=[nrtu/])|-(?!-))*"),
     "&\\-",
 )
 """The body of a PEM block, with its headers, in one line or many, with line ends escaped at any level."""

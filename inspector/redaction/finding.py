@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 from inspector.redaction.endings import AHEAD, Ending
 from inspector.redaction.introductions import DETECTORS, LONGEST_INTRODUCTION, Detector, Place
-from inspector.redaction.keys import has_long_run, has_prefix, judge_key, key_places, runs_of
+from inspector.redaction.keys import KeyPlaces, has_long_run, has_prefix, runs_of
 from inspector.redaction.verdicts import Secret, Undecided, Verdict
 
 CONTEXT = LONGEST_INTRODUCTION + 128
@@ -155,7 +155,8 @@ class Finder:
             self._free_at = secret.end
         self.certain, self._undecided_at = len(text), len(text)
         if scan.undecided is not None:
-            self.certain, self._undecided_at = scan.undecided.start, scan.undecided_at
+            self.certain = max(scan.undecided.start, self.released)
+            self._undecided_at = scan.undecided_at
 
     def _stay_in(self, start: int, found: list[Secret]) -> None:
         """A secret that began at `start` goes on: what its ending does not look at any more is certain."""
@@ -195,23 +196,6 @@ class _Places:
         return self._detector.judge(Place(self._text, self._found, free_at, is_final))
 
 
-class _KeyPlaces:
-    """The places at which a prefix of a key stands."""
-
-    def __init__(self, text: str, runs: bytes) -> None:
-        self._text, self._runs = text, runs
-        self.at = -1
-
-    def go_to(self, at: int) -> bool:
-        """Go to the first place from `at` on; False where there is none."""
-        self.at = next(key_places(self._text, self._runs, at), -1)
-        return self.at >= 0
-
-    def judge(self, free_at: int, *, is_final: bool) -> Verdict:
-        """The key that begins at the place."""
-        return judge_key(self._text, self.at, free_at=free_at, is_final=is_final)
-
-
 def _scan(text: str, at: int, *, free_at: int, is_final: bool) -> _Scan:
     """Everything from `at` on; `free_at` is where a secret ended before, so that a word begins there."""
     found: list[Secret] = []
@@ -233,16 +217,16 @@ def _scan(text: str, at: int, *, free_at: int, is_final: bool) -> _Scan:
     return _Scan(found)
 
 
-def _where(places: "_Places | _KeyPlaces") -> int:
+def _where(places: "_Places | KeyPlaces") -> int:
     return places.at
 
 
-def _all_places(text: str, at: int, *, is_final: bool) -> Iterator["_Places | _KeyPlaces"]:
+def _all_places(text: str, at: int, *, is_final: bool) -> Iterator["_Places | KeyPlaces"]:
     """The detectors of which a sign is in the text, from `at` on."""
     plain = text.encode("ascii", "replace")
     runs = runs_of(plain, is_final=is_final)
     if has_long_run(runs):
-        yield _KeyPlaces(text, runs)
+        yield KeyPlaces(text, runs)
     lowered = plain.lower()
     found = [sign for sign in _BY_SIGN if sign in lowered]
     if found:

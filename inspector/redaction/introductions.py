@@ -58,19 +58,32 @@ class Detector:
 _BACKSLASHES = r"\\{1,64}"
 _ESCAPED_QUOTE = rf"&quot;|&\#0?3[49];|&\#x2[27];|&apos;|%2[27]|{_BACKSLASHES}u002[27]"
 _QUOTE = rf"(?:\\{{0,64}}[\"'`]|{_ESCAPED_QUOTE})"
-_OPEN = rf"[rbf]?(?:\\{{0,64}}(?:\"(?:\"\")?|'(?:'')?|`)|{_ESCAPED_QUOTE})"
+
+
+def _open(name: str) -> str:
+    """An opening quote; one of three signs has the same backslashes before each. `name` is for a group."""
+    three = "|".join(f"{one}(?:(?P={name}){one}(?P={name}){one})?" for one in "\"'")
+    return rf"[rbf]?(?:(?P<{name}>\\{{0,64}})(?:{three}|`)|{_ESCAPED_QUOTE})"
+
+
 _BLANK = rf"(?:\s|{_BACKSLASHES}[nrt]){{0,12}}"
 _IS = rf"(?:={{1,3}}|:=|=>|->|:|%3[ad]|{_BACKSLASHES}u003[ad]|&\#(?:61|58|x3[ad]);)"
 _TYPE = r"(?::\s?&?(?:str|string|text|secretstr|optional\[str\])(?:\s?\|\s?none)?\s{0,2})?"
+_NAME = r"""(?P<sign>pass(?:w(?:or)?d|phrase|code)?|pwd|secret(?:string)?|token|key|credentials?|cookie
+        |auth(?:orization)?|session|sig(?:nature)?|code|jwt)
+    (?:[_-]?(?:[0-9]{1,2}|confirm(?:ation)?|value)|(?P<id>[_-]?id))?"""
 _NAMED = re.compile(
-    rf"""(?P<sign>pass(?:w(?:or)?d|phrase|code)?|pwd|secret(?:string)?|token|key|credentials?|cookie|authorization|auth
-        |session|sig(?:nature)?|code|jwt)
-    (?:[_-]?(?:[0-9]{{1,2}}|confirm(?:ation)?|value)|(?P<id>[_-]?id))?
-    (?: (?P<quote>{_QUOTE})?\]?(?P<gap>{_BLANK}{_TYPE}{_IS}{_BLANK})(?P<open>{_OPEN}|<\|"\|>|<escape>)?
-      | {_QUOTE}\s{{0,4}},\s{{0,8}}{_QUOTE}value{_QUOTE}\s{{0,4}}:\s{{0,4}}(?P<pair>{_OPEN})
-      | {_QUOTE}?(?:\s[^<>]{{0,100}})?(?P<tag>>|&gt;|{_BACKSLASHES}u003e){_BLANK}
+    rf"""{_NAME}
+    (?: (?P<quote>{_QUOTE})?\]?(?P<gap>{_BLANK}{_TYPE}{_IS}{_BLANK})(?P<open>{_open("b1")}|<\|\\{{0,64}}"\|>|<escape>)?
+      | {_QUOTE}\s{{0,4}},\s{{0,8}}{_QUOTE}value{_QUOTE}\s{{0,4}}:\s{{0,4}}(?P<pair>{_open("b2")})
+      | (?P<option>{_QUOTE}\s{{0,4}},{_BLANK}(?P<listed>{_open("b3")})|[ \t]{{1,4}}(?P<shell>{_open("b4")})?)
+    )""",
+    re.VERBOSE,
+)
+_TAGGED = re.compile(
+    rf"""{_NAME}
+    (?: {_QUOTE}?(?:\s[^<>]{{0,100}})?(?P<tag>>|&gt;|{_BACKSLASHES}u003e){_BLANK}
       | <\\{{0,64}}/(?:arg_key|key|name)>{_BLANK}<(?P<arg>arg_value|value|string)>{_BLANK}
-      | (?P<option>{_QUOTE}\s{{0,4}},{_BLANK}(?P<listed>{_OPEN})|[ \t]{{1,4}}(?P<shell>{_OPEN})?)
     )""",
     re.VERBOSE,
 )
@@ -86,41 +99,60 @@ _ESCAPED_CODE = re.compile(r"(?:25)*[0-9A-Fa-f]{2}")
 
 def _judge_named(place: Place) -> Verdict:
     text, found, is_final = place.text, place.found, place.is_final
+    name_at = _name_start(place)
+    sureness = _sureness(place, name_at)
+    if sureness is None or _ends_line(found):
+        return None
     sign, start = found["sign"], found.end()
-    at = found.start()
-    name_at = max(_name_start(text, at), place.free_at)
-    before = text[name_at:at]
-    is_query = found["gap"] is not None and found["quote"] is None and _IN_QUERY.search(text, max(at - 48, 0), at)
-    if not (at == name_at or place.begins or _may_begin(text, at, sign)):
+    if sign in {"authorization", "cookie"} and found["option"] is None:
+        return _judge_header(text, start, sign, found["open"] or found["pair"], sureness, is_final=is_final)
+    return _judge_value(place, name_at, sureness)
+
+
+def _judge_tagged(place: Place) -> Verdict:
+    text, found = place.text, place.found
+    name_at = _name_start(place)
+    sureness = _sureness(place, name_at)
+    if sureness is None or not _is_tag(text, found, name_at):
         return None
-    if found["id"] is not None and sign != "key":
+    return _judge_element(text, found.end(), sureness, is_final=place.is_final)
+
+
+def _sureness(place: Place, name_at: int) -> Sureness | None:
+    """What the name that begins at `name_at` says of its value."""
+    text, found = place.text, place.found
+    sign, at = found["sign"], found.start()
+    if (found["id"] is not None and sign != "key") or not (place.begins or at == name_at or _may_begin(text, at, sign)):
         return None
-    if found["gap"] is not None and "\n" in found["gap"] and found["quote"] is None:
-        return None  # a heading, or the end of a line of code
-    sureness = sureness_of(sign, before, is_query=bool(is_query), is_shouted=text[at : at + len(sign)].isupper())
-    if sureness is None:
-        return None
-    if found["tag"] is not None or found["arg"] is not None:
-        return _judge_element(text, start, sureness, is_final=is_final) if _is_tag(text, found, name_at) else None
+    is_query = _IN_QUERY.search(text, max(at - 48, 0), at) is not None
+    is_shouted = text[at : at + len(sign)].isupper()
+    return sureness_of(sign, text[name_at:at], is_query=is_query, is_shouted=is_shouted)
+
+
+def _ends_line(found: re.Match[str]) -> bool:
+    """Whether a heading or a line of code ends behind a name that no quote ends."""
+    return found["gap"] is not None and "\n" in found["gap"] and found["quote"] is None
+
+
+def _judge_value(place: Place, name_at: int, sureness: Sureness) -> Verdict:
+    """What follows a name that is no tag and no header: the value of a member, a variable or an option."""
+    text, found, is_final = place.text, place.found, place.is_final
+    sign, start, gap = found["sign"], found.end(), found["gap"] or "="
+    opened = found["open"] or found["pair"]
     if found["option"] is not None:
         if not text.startswith("-", name_at):
             return None
-        opened = found["listed"] or found["shell"]
-        return (
-            _judge_quoted(text, start, opened, sureness, is_final=is_final)
-            if opened
-            else _judge_bare(text, start, sureness, name=sign, gap=" ", is_final=is_final)
-        )
-    opened = found["open"] or found["pair"]
-    if sign in {"authorization", "cookie"}:
-        return _judge_header(text, start, sign, opened, sureness, is_final=is_final)
-    if opened is not None:
+        opened, gap = found["listed"] or found["shell"], " "
+    elif found["open"] is not None and found["quote"] is None and _closes(text, name_at, found["open"]):
+        return None
+    if opened:
         return _judge_quoted(text, start, opened, sureness, is_final=is_final)
-    return _judge_bare(text, start, sureness, name=sign, gap=found["gap"] or "=", is_final=is_final)
+    return _judge_bare(text, start, sureness, name=sign, gap=gap, is_final=is_final)
 
 
-def _name_start(text: str, at: int) -> int:
-    """Where the name begins whose last word is at `at`: an escape before it is no part of it."""
+def _name_start(place: Place) -> int:
+    """Where the name begins whose last word was found: an escape or a secret before it is no part of it."""
+    text, at = place.text, place.found.start()
     found = _NAME_END.search(text, max(at - _LONGEST_NAME, 0), at)
     if found is None:
         return at
@@ -130,7 +162,7 @@ def _name_start(text: str, at: int) -> int:
         escape = _ESCAPED_LETTER.match(text, start, at)
     elif start and text[start - 1] == "%":
         escape = _ESCAPED_CODE.match(text, start, at)
-    return escape.end() if escape else start
+    return max(escape.end() if escape else start, place.free_at)
 
 
 def _may_begin(text: str, at: int, sign: str) -> bool:
@@ -143,13 +175,23 @@ def _may_begin(text: str, at: int, sign: str) -> bool:
     return sign.startswith(("passw", "passp", "secret", "key", "token"))  # `apikey`: the word before decides
 
 
+_QUOTED_WORDS = re.compile(r"(\\{0,64}[\"'`])[\w .,:-]{0,40}\Z")
+
+
+def _closes(text: str, name_at: int, quote: str) -> bool:
+    """Whether a quote behind a name closes the text in which the name stands, a prompt for instance."""
+    found = _QUOTED_WORDS.search(text, max(name_at - 64, 0), name_at)
+    return found is not None and found[1] == quote
+
+
+_TAG_BEGIN = re.compile(r"(?:<|&lt;|u003c)[^\s<>/]{0,48}(?:\s[^<>]{0,48}=\s?[^\s<>]{0,8})?\Z", re.IGNORECASE)
+
+
 def _is_tag(text: str, found: re.Match[str], name_at: int) -> bool:
     """Whether the name stands in an opening tag, or is the text of one that names an argument."""
-    before = text[max(name_at - 64, 0) : name_at].lower()
-    opened = max(before.rfind("<"), before.rfind("&lt;"), before.rfind("u003c"))
     if found["arg"] is not None:
-        return opened >= 0
-    return opened >= 0 and ">" not in before[opened:] and "/" not in before[opened : opened + 3]
+        return text.rfind("<", max(name_at - 64, 0), name_at) >= 0
+    return _TAG_BEGIN.search(text, max(name_at - 112, 0), name_at) is not None
 
 
 _CLOSING = re.compile(r"(?:<|&lt;|\\{1,64}u003c)\\{0,64}/", re.IGNORECASE)
@@ -317,13 +359,10 @@ def _judge_option(place: Place) -> Verdict:
 
 
 _COMMAND_QUOTE = r"(?P<open>\\{0,64}[\"'])?"
+_NAME_SIGNS = ("pass", "pwd", "secret", "token", "key", "cred", "cookie", "auth", "sess", "sig", "code", "jwt")
 DETECTORS = (
-    Detector(
-        "named",
-        ("pass", "pwd", "secret", "token", "key", "cred", "cookie", "auth", "sess", "sig", "code", "jwt"),
-        _NAMED,
-        _judge_named,
-    ),
+    Detector("named", _NAME_SIGNS, _NAMED, _judge_named),
+    Detector("tagged", _NAME_SIGNS, _TAGGED, _judge_tagged),
     Detector("address", ("://", ":\\"), re.compile(r":(?:\\{0,64}/){2}"), _judge_address),
     Detector(
         "PEM private key",

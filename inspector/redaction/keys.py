@@ -6,7 +6,6 @@ terminal. Within a long run of key characters a dash begins no word, since such 
 """
 
 import re
-from collections.abc import Iterator
 from functools import cache
 
 from inspector.redaction.endings import Run
@@ -19,7 +18,7 @@ _RUNS = bytes(97 if byte in RUN_CHARACTERS else 32 for byte in range(256))
 _RUN = b"a" * SHORTEST_KEY
 
 _LOOK = 64
-_LONGEST_TOKEN_PART = 2_048
+_LONGEST_TOKEN_PART = 1_024
 _ESCAPE_END = re.compile(
     r"""(?:\\[nrtbfvae0] | \\u[0-9a-f]{4} | \\U[0-9a-f]{8} | \\x[0-9a-f]{2} | \\[0-7]{1,3} | %(?:25)*[0-9a-f]{2}
     | =(?:3D|0A|0D|20|22) | \[[0-9;]{0,8}m)\Z""",
@@ -54,26 +53,42 @@ def begins_word(text: str, at: int, free_at: int = -1) -> bool:
     return before not in "_-" or _BLOB.search(text, max(at - 40, free_at, 0), at) is None
 
 
-def key_places(text: str, runs: bytes, at: int) -> Iterator[int]:
-    """Where a prefix of a key stands in a run that is long enough for one, from `at` on."""
-    at = runs.find(_RUN, at)
-    while at >= 0:
-        end = runs.find(b" ", at)
-        end = len(runs) if end < 0 else end
-        while (found := _prefixes().search(text, at, min(end, len(text)))) is not None:
-            yield found.start()
-            at = found.start() + 1
-        at = runs.find(_RUN, end)
+class KeyPlaces:
+    """The places at which a prefix of a key stands in a run that is long enough for one."""
+
+    def __init__(self, text: str, runs: bytes) -> None:
+        self._text, self._runs = text, runs
+        self._run_end = 0
+        self.at = -1
+
+    def go_to(self, at: int) -> bool:
+        """Go to the first place from `at` on, which never lies before the last one; False where there is none."""
+        while True:
+            if at >= self._run_end:
+                at = self._runs.find(_RUN, at)
+                if at < 0:
+                    return False
+                end = self._runs.find(b" ", at)
+                self._run_end = len(self._runs) if end < 0 else end
+            found = _prefixes().search(self._text, at, min(self._run_end, len(self._text)))
+            if found is not None:
+                self.at = found.start()
+                return True
+            at = self._run_end
+
+    def judge(self, free_at: int, *, is_final: bool) -> Verdict:
+        """The key that begins at the place."""
+        return judge_key(self._text, self.at, free_at=free_at, is_final=is_final)
 
 
 def judge_key(text: str, at: int, *, free_at: int, is_final: bool) -> Verdict:
     """The key that begins at that place, if one does."""
     begins = begins_word(text, at, free_at)
-    for key in _by_first()[text[at]]:
-        if text.startswith(key.prefix, at) and (begins or key.is_free):
-            verdict = _judge(key, text, at + len(key.prefix), is_final=is_final)
-            if verdict is not None:
-                return verdict
+    keys = [one for one in _by_first()[text[at]] if text.startswith(one.prefix, at) and (begins or one.is_free)]
+    verdicts = [_judge(key, text, at + len(key.prefix), is_final=is_final) for key in keys]
+    possible = [one for one in verdicts if one is not None]
+    if possible:  # where the longest prefix is undecided, a shorter one may count in the end
+        return possible[0] if isinstance(possible[0], Secret) else Undecided(min(one.start for one in possible))
     if not begins:
         return None
     if text.startswith("eyJ", at):

@@ -42,7 +42,7 @@ KEYS: tuple[Key, ...] = (
     Key("OpenAI project", "gitleaks openai-api-key", "sk-proj-"),
     Key("OpenAI service account", "gitleaks openai-api-key", "sk-svcacct-"),
     Key("OpenAI admin", "gitleaks openai-api-key", "sk-admin-"),
-    Key("OpenRouter", "trufflehog openrouter", "sk-or-"),
+    Key("OpenRouter", "trufflehog openrouter", "sk-or-v1-"),
     Key("Langfuse", "trufflehog langfuse", "sk-lf-"),
     Key("Helicone", "github helicone", "sk-helicone-"),
     Key("OpenAI, DeepSeek, Moonshot and others of this shape", "trufflehog deepseek", "sk-", 18),

@@ -153,7 +153,9 @@ def can_be_bare_secret(value: str, sureness: Sureness, *, name: str, gap: str, a
 
     `gap` is what separates it from its name, `after` some characters that follow it.
     """
-    if not value or value[0] in "{[(<,;)]}|&:=*!?" or value.startswith("--") or _is_no_value(value.rstrip(".,;:!?")):
+    if not value or value[0] in "{[(<,;)]}|&:=*!?" or value.startswith("--") or _is_no_value(value):
+        return False
+    if _is_no_value(value.rstrip(".,;:!?")):
         return False
     if sureness in {Sureness.LIKELY, Sureness.UNLIKELY}:
         return _is_likely(value, sureness) and _DIGIT.search(value) is not None and not _is_code(value)

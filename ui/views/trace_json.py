@@ -41,7 +41,6 @@ def summary_object(summary: TraceSummary) -> JsonObject:
         "break": _break_object(summary.broken),
         "marked": summary.marked,
         "note": summary.note,
-        "parent": _parent_object(summary.parent),
         "running": summary.liveness is Liveness.RUNNING,
         "idle": summary.liveness is Liveness.IDLE,
         "open_turns": summary.open_turns,

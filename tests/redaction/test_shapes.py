@@ -1,0 +1,161 @@
+"""Every shape goes, behind every escape, at every level of escaping and however it is cut; what is none stays."""
+
+import json
+import random
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from inspector.redaction.redactor import Redactor
+from inspector.redaction.shapes import KEYS
+from inspector.redaction.streams import SecretStream
+from tests.redaction.planted import ALL, CONTEXTS, KEY_SHAPES, NAMED, Planted
+
+_KEPT = [json.loads(line) for line in Path("tests/cases/redaction/kept.jsonl").read_text("utf-8").splitlines()]
+_ESCAPES = (
+    *("\\n", "\\t", "\\r", '\\"', "\\\\", "\\/", "\\b", "\\f", "\\u000a", "\\u003c", "\\u00e9", "\\x0a", "\\012"),
+    *("%0A", "%20", "%22", "%3D", "%250A", "&quot;", "&#34;", "&#x22;", "&amp;", "&lt;", "\x1b[31m", "\\u001b[1;32m"),
+    *("\n", "\t", '"', "'", "`", "(", "[", "{", "<", ">", "=", ":", ",", ";", "|", "/", "@", "é", "—", "日", "*", "_"),
+)
+
+
+def _is_gone(planted: Planted, redacted: str) -> bool:
+    """No six characters of the secret in a row are left, but what line ends it has."""
+    secret = planted.secret
+    return not any(secret[at : at + 6] in redacted for at in range(max(1, len(secret) - 5)))
+
+
+@pytest.mark.parametrize("planted", ALL, ids=lambda one: one.name)
+def test_every_shape_goes_and_nothing_else(planted: Planted) -> None:
+    redacted = Redactor().text(planted.text)
+    assert _is_gone(planted, redacted)
+    assert len(redacted) == len(planted.text)
+    assert redacted.startswith(planted.before)
+    assert redacted.endswith(planted.after)
+    assert Redactor().text(redacted) == redacted
+
+
+@pytest.mark.parametrize("planted", KEY_SHAPES, ids=lambda one: one.name)
+def test_a_key_goes_behind_every_escape(planted: Planted) -> None:
+    for escape in _ESCAPES:
+        text = f"my keys{escape}{planted.text} and on"
+        redacted = Redactor().text(text)
+        assert _is_gone(planted, redacted), (escape, redacted)
+        assert redacted.startswith(f"my keys{escape}")
+        assert redacted.endswith(" and on")
+
+
+@pytest.mark.parametrize("planted", ALL, ids=lambda one: one.name)
+def test_every_shape_goes_in_json_in_json_and_leaves_json(planted: Planted) -> None:
+    whole: object = {"stdout": f'total 1\n"{planted.name}"\t{planted.text}\nend', "code": 0}
+    for level in range(1, 5):
+        text = json.dumps(whole)
+        redacted = Redactor().text(text)
+        assert _is_gone(planted, redacted), level
+        inner: Any = redacted
+        for _ in range(level):
+            inner = json.loads(inner)
+        assert inner["code"] == 0
+        whole = text
+
+
+@pytest.mark.parametrize("planted", [*NAMED, *CONTEXTS], ids=lambda one: one.name)
+def test_cut_anywhere_gives_the_same(planted: Planted) -> None:
+    text = f"Look: {planted.text} and on."
+    whole = Redactor().text(text)
+    for cut in range(len(text) + 1):
+        assert _streamed(text[:cut], text[cut:]) == whole
+    assert _streamed(*text) == whole
+
+
+def test_shapes_joined_at_random_and_cut_at_random_give_the_same() -> None:
+    _join_and_cut(random.Random(1), times=150)
+
+
+@pytest.mark.slow
+def test_many_shapes_joined_at_random_and_cut_at_random_give_the_same() -> None:
+    for seed in range(2, 12):
+        _join_and_cut(random.Random(seed), times=5_000)
+
+
+def _join_and_cut(source: random.Random, *, times: int) -> None:
+    bits = [*(one.text for one in ALL), *(one.before for one in ALL), *_ESCAPES, *_KEPT]
+    for _ in range(times):
+        text = "".join(source.choice(bits) for _ in range(source.randint(1, 6)))
+        whole = Redactor().text(text)
+        assert Redactor().text(whole) == whole, text
+        for most in (1, 3, 40):
+            pieces, at = [], 0
+            while at < len(text):
+                pieces.append(text[at : at + source.randint(1, most)])
+                at += len(pieces[-1])
+            assert _streamed(*pieces) == whole, (text, pieces)
+
+
+@pytest.mark.parametrize("text", _KEPT)
+def test_what_only_looks_like_a_secret_stays(text: str) -> None:
+    assert Redactor().text(text) == text
+    assert _streamed(*text) == text
+    quoted = json.dumps({"content": text})
+    assert Redactor().text(quoted) == quoted
+
+
+def test_there_are_a_hundred_texts_that_stay() -> None:
+    assert len(set(_KEPT)) >= 100
+
+
+def test_every_line_of_the_table_cites_its_source() -> None:
+    assert len({key.prefix for key in KEYS}) == len(KEYS)
+    assert all(re.fullmatch(r"(?:gitleaks|trufflehog|detect-secrets|github) [a-z0-9._ -]+", key.source) for key in KEYS)
+
+
+_HOSTILE = (
+    *("password", "password=", 'password="', "password: '", '"password":"a ', "token=", "key=", '\\"password\\":\\"'),
+    *("sk-", "sk-a1", "hf_", "eyJ", "eyJa.", "eyJ-", "MTIzNDU2Nzg5MDEyMzQ1Njc4.", "AKIA", "ghp_a", "_", "-", "a1"),
+    *("://", "://a", "://a:", "://a:b@", "Bearer ", "Bearer a1", "basic ", "-----BEGIN PRIVATE KEY-----", "\\", "\\n"),
+    *("-----BEGIN PRIVATE KEY-----a", "<password>", "<password", "<token>a", "--password ", "--password", "mysql -p"),
+    *("mysql ", "mysql a ", "sshpass ", "-u a:", "Cookie: a=", "Authorization: ", "&quot;password&quot;:&quot;"),
+    *(
+        "?key=",
+        "&key=",
+        "123456:A",
+        "a8Q~",
+        "hooks.slack.com/services/",
+        "%22password%22%3A%22",
+        "secret\\\\\\",
+        '"',
+        "'",
+    ),
+    *('{"name": "password", "value": "', "password</arg_key><arg_value>", "a b ", "the password is ", "pass\nword: "),
+)
+
+
+@pytest.mark.parametrize("unit", _HOSTILE)
+def test_time_is_linear(unit: str) -> None:
+    """Four times the text takes about four times as long, and not sixteen times."""
+    small, large = (unit * (size // len(unit)) for size in (4_000, 16_000))
+    assert _seconds(large) < 9 * max(_seconds(small), 0.002)
+    assert _streamed_seconds(large) < 9 * max(_streamed_seconds(small), 0.004)
+
+
+def _seconds(text: str) -> float:
+    return min(_timed(lambda: Redactor().text(text)) for _ in range(2))
+
+
+def _streamed_seconds(text: str) -> float:
+    return min(_timed(lambda: _streamed(*(text[at : at + 50] for at in range(0, len(text), 50)))) for _ in range(2))
+
+
+def _timed(work: Callable[[], object]) -> float:
+    began_s = time.thread_time()
+    work()
+    return time.thread_time() - began_s
+
+
+def _streamed(*pieces: str) -> str:
+    stream = SecretStream()
+    return "".join([*map(stream.feed, pieces), stream.close()])
