@@ -8,6 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from inspector.chain.steps import Break, Reaction, Status, StepOutcome
+from inspector.chain.verdict import OUTCOME_RULES
 from storage import tables
 from storage.groups import in_groups
 from storage.marks import Mark, read_marks
@@ -121,7 +122,7 @@ def _break(step: int | None, turn: int, *said: Any) -> Break | None:
         turn,
         _unescaped(tool),
         StepOutcome(outcome),
-        _unescaped(code),
+        _unescaped(code) or OUTCOME_RULES[StepOutcome(outcome)].code,
         unescaped(message),
         Reaction(reaction) if reaction else None,
     )
