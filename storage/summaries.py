@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from inspector.chain.endings import task_outcome
 from inspector.chain.steps import Break, Reaction, Status, StepOutcome
+from inspector.chain.verdict import OUTCOME_RULES
 from inspector.model import Liveness, Outcome, ParentTrace, TaskOutcome
 from storage import tables
 from storage.groups import in_groups
@@ -153,7 +154,7 @@ def _break(step: int | None, turn: int, *said: Any) -> Break | None:
         turn,
         _unescaped(tool),
         StepOutcome(outcome),
-        _unescaped(code),
+        _unescaped(code) or OUTCOME_RULES[StepOutcome(outcome)].code,
         unescaped(message),
         Reaction(reaction) if reaction else None,
     )

@@ -158,7 +158,7 @@ def aspect_of(figures: TraceFigures, aspect: Aspect) -> str | None:
         return None
     return {
         Aspect.STEP: str(broken.step),
-        Aspect.CODE: broken.code or broken.outcome.value,
+        Aspect.CODE: broken.code,
         Aspect.TOOL: broken.tool or "",
         Aspect.OUTCOME: broken.outcome.value,
         Aspect.REACTION: broken.reaction.value if broken.reaction else "",

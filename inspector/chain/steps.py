@@ -99,14 +99,14 @@ class Step:
 class Break:
     """The first step whose fault the agent did not recover from.
 
-    `code` is the rule of the diagnostic that says why, None where the outcome says all; `message` is one sentence.
+    `code` is the rule of the diagnostic that says why; `message` is one sentence.
     """
 
     step: int
     turn: int
     tool: str | None
     outcome: StepOutcome
-    code: str | None
+    code: str
     message: str
     reaction: Reaction | None = None
 

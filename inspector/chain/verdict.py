@@ -10,8 +10,19 @@ from inspector.chain.retries import run_lengths
 from inspector.chain.steps import Break, Certainty, Reaction, Step, StepOutcome
 from inspector.diagnostics import Diagnostic
 from inspector.model import Role, Trace
+from inspector.rules.conversation import CALL_WITHOUT_RESULT, ERROR_RESULT, UNKNOWN_TOOL
+from inspector.rules.json_syntax import MALFORMED_JSON
+from inspector.rules.schema import CONSTRAINT_VIOLATED
 
-_PREFIX = {StepOutcome.MALFORMED: "", StepOutcome.UNKNOWN_TOOL: "T401", StepOutcome.INVALID: "S2"}
+_PREFIX = {StepOutcome.UNKNOWN_TOOL: UNKNOWN_TOOL.code, StepOutcome.INVALID: "S2"}
+OUTCOME_RULES = {
+    StepOutcome.MALFORMED: MALFORMED_JSON,
+    StepOutcome.UNKNOWN_TOOL: UNKNOWN_TOOL,
+    StepOutcome.INVALID: CONSTRAINT_VIOLATED,
+    StepOutcome.ERROR_RESULT: ERROR_RESULT,
+    StepOutcome.UNANSWERED: CALL_WITHOUT_RESULT,
+}
+"""The rule that a failed step breaks by its outcome, where no diagnostic on its call names a more exact one."""
 
 
 def broken_step(steps: Sequence[Step]) -> Step | None:
@@ -23,8 +34,7 @@ def broken_step(steps: Sequence[Step]) -> Step | None:
 
 def verdict(step: Step, steps: Sequence[Step], trace: Trace, faults: CallFaults, aftermath: Aftermath) -> Break:
     """The break at `step`."""
-    prefix = _PREFIX.get(step.outcome)
-    cause = None if prefix is None else faults.cause(step.location, prefix)
+    cause = _cause(step, faults)
     reaction = aftermath.reaction(step)
     said = _said(step, run_lengths(steps), trace, cause)
     invented = aftermath.invented_as_written(step) if reaction is Reaction.CONCEALED else None
@@ -35,10 +45,18 @@ def verdict(step: Step, steps: Sequence[Step], trace: Trace, faults: CallFaults,
         step.location.turn,
         step.call.name,
         step.outcome,
-        cause.rule.code if cause else None,
+        (cause.rule if cause else OUTCOME_RULES[step.outcome]).code,
         said,
         reaction,
     )
+
+
+def _cause(step: Step, faults: CallFaults) -> Diagnostic | None:
+    """The diagnostic that says why a call failed; None where its result, or the lack of one, says it."""
+    if step.outcome is StepOutcome.MALFORMED:
+        return faults.cause_of_malformed(step.location)
+    prefix = _PREFIX.get(step.outcome)
+    return faults.cause(step.location, prefix) if prefix is not None else None
 
 
 def _said(step: Step, runs: Mapping[int, int], trace: Trace, cause: Diagnostic | None) -> str:

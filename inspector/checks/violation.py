@@ -1,6 +1,7 @@
 """One way in which a value breaks its schema, as a value; and what the schema library says of it, read into one."""
 
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from inspector.checks.schema_problems import Path
@@ -40,12 +41,15 @@ def violation_of(error: Any, root: Json) -> Violation:
 
 
 def _limit(keyword: str, facts: dict[str, Any], schema: Json, schema_path: list[str | int]) -> Json:
+    word = schema_path[-1] if schema_path else keyword
+    written = schema.get(str(word)) if isinstance(schema, dict) else None
+    if "limit" in facts and isinstance(written, int | float | Decimal) and not isinstance(written, bool):
+        return written  # the validator bounds lengths to 64 bits
     for key in ("property", "unexpected", "types", "options", "expected_value", "limit", "multiple_of", "format"):
         if key in facts:
             found: Json = facts[key]
             return found
-    word = schema_path[-1] if schema_path else keyword
-    return schema.get(str(word)) if isinstance(schema, dict) else None
+    return written
 
 
 def _subschema(root: Json, path: list[str | int]) -> Json:

@@ -12,6 +12,8 @@ from inspector.chain.quiet_commands import may_be_silent
 from inspector.chain.steps import Step, StepOutcome
 from inspector.chain.terminal_tools import is_terminal
 from inspector.chain.tool_kinds import ToolKind, kind_of, subjects_of
+from inspector.chain.verdict import OUTCOME_RULES
+from inspector.diagnostics import Diagnostic
 from inspector.json_text import write_json
 from inspector.model import ToolResult
 from inspector.rules import conversation as rules
@@ -65,9 +67,11 @@ def condition_of(step: Step, faults: CallFaults) -> Condition | None:
         return None
     match step.outcome:
         case StepOutcome.MALFORMED:
-            return _by_rule(ConditionKind.MALFORMED_CALL, f"{tool}.call", step, faults, "")
+            cause = faults.cause_of_malformed(step.location)
+            return _by_rule(ConditionKind.MALFORMED_CALL, f"{tool}.call", step, cause)
         case StepOutcome.INVALID:
-            return _by_rule(ConditionKind.SCHEMA_MISMATCH, f"{tool}.arguments", step, faults, "S2")
+            cause = faults.cause(step.location, "S2")
+            return _by_rule(ConditionKind.SCHEMA_MISMATCH, f"{tool}.arguments", step, cause)
         case StepOutcome.UNKNOWN_TOOL:
             return Condition(ConditionKind.UNKNOWN_TOOL, f"{tool} not in tools", rules.UNKNOWN_TOOL.code)
         case StepOutcome.UNANSWERED:
@@ -84,10 +88,9 @@ def _was_taken(step: Step) -> bool:
     return step.result is not None and find_error(step.result) is None and not is_empty(step.result)
 
 
-def _by_rule(kind: ConditionKind, what: str, step: Step, faults: CallFaults, prefix: str) -> Condition:
-    cause = faults.cause(step.location, prefix)
+def _by_rule(kind: ConditionKind, what: str, step: Step, cause: Diagnostic | None) -> Condition:
     if cause is None:
-        return Condition(kind, f'{what} == "{step.outcome.value}"')
+        return Condition(kind, f'{what} == "{step.outcome.value}"', OUTCOME_RULES[step.outcome].code)
     path = f" {cause.fault.path}" if cause.fault.path else ""
     return Condition(kind, f"{what} == {_quoted(cause.rule.name + path)}", cause.rule.code)
 

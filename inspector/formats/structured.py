@@ -6,6 +6,7 @@ from inspector.diagnostics import Fault
 from inspector.formats.strict_call import strict_object
 from inspector.json_scanner import JsonKind, read_json
 from inspector.model import CallHeader, Json, Part, Span, SpanKind, ToolCall, Turn
+from inspector.rules.call_shape import NOT_A_CALL
 from inspector.text import Range
 from inspector.wire.events import WIRE_PREFIX
 
@@ -45,13 +46,13 @@ def _read_call(text: str, header: CallHeader) -> StructuredReading:
     spans = (Span(SpanKind.TOOL_CALL, whole, whole, label=header.part),) if text else ()
     if not text.strip():
         call = ToolCall(header.name, {}, text, bool(header.name), whole, id=header.id, arguments_range=whole)
-        return StructuredReading(spans, (call,))
+        return StructuredReading(spans, (call,), _nameless(header, whole))
     plain: Json = strict_object(text)
     if header.custom or (plain is None and header.name in CODE_TOOLS and not text.lstrip().startswith("{")):
         plain = text
     if plain is not None:
         call = ToolCall(header.name, plain, text, bool(header.name), whole, id=header.id, arguments_range=whole)
-        return StructuredReading(spans, (call,))
+        return StructuredReading(spans, (call,), _nameless(header, whole))
     reading = read_json(text)
     node = reading.nodes[0] if reading.nodes else None
     valid = reading.strict and bool(header.name)
@@ -66,4 +67,11 @@ def _read_call(text: str, header: CallHeader) -> StructuredReading:
         recovered=readable and not valid and bool(header.name),
         arguments_range=whole,
     )
-    return StructuredReading(spans, (call,), reading.faults)
+    return StructuredReading(spans, (call,), (*_nameless(header, whole), *reading.faults))
+
+
+def _nameless(header: CallHeader, whole: Range) -> tuple[Fault, ...]:
+    """The fault of a call that names no tool."""
+    if header.name:
+        return ()
+    return (Fault(NOT_A_CALL, whole, "The call has no name: nobody knows which tool it means."),)

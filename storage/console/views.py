@@ -77,7 +77,7 @@ VIEWS: tuple[View, ...] = (
             ("break_turn", "its turn, or null"),
             ("break_tool", "its tool, or null"),
             ("break_outcome", "what became of it, or null"),
-            ("break_code", "the rule, or null"),
+            ("break_code", "the rule, null where there is no break"),
             ("break_message", "the verdict, or null"),
         ),
     ),

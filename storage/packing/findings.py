@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from inspector.chain.steps import Break, Certainty, Reaction, Recovery, Step, StepOutcome
+from inspector.chain.verdict import OUTCOME_RULES
 from inspector.diagnostics import AttemptedCall, Diagnostic, Edit, Fault, Fix, Location, Related
 from inspector.errors import UnknownRuleError
 from inspector.model import ToolCall, ToolResult
@@ -77,7 +78,9 @@ def break_from(facts: list[Any] | None) -> Break | None:
     if facts is None:
         return None
     step, turn, tool, outcome, code, message, reaction = facts
-    return Break(step, turn, tool, StepOutcome(outcome), code, message, Reaction(reaction) if reaction else None)
+    kind = StepOutcome(outcome)
+    rule = code or OUTCOME_RULES[kind].code  # an inspection of an earlier version may name none
+    return Break(step, turn, tool, kind, rule, message, Reaction(reaction) if reaction else None)
 
 
 def diagnostic_facts(diagnostic: Diagnostic) -> list[Any]:

@@ -65,10 +65,10 @@ def test_breaks_are_told_by_step_code_and_tool() -> None:
         assert slices.all() == [Slice(("a",), value, 1)], aspect
 
 
-def test_a_break_whose_outcome_says_all_is_told_by_it() -> None:
+def test_a_break_without_a_result_is_counted_by_its_rule() -> None:
     slices = Slices(Aspect.CODE)
     slices.add(HERE, figures("user: Go.", "call a: one {}", "user: And?", "say: No."))
-    assert [one.value for one in slices.all()] == ["unanswered"]
+    assert [one.value for one in slices.all()] == ["T404"]
 
 
 def test_what_cannot_be_grouped_at_once_is_refused() -> None:

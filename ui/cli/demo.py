@@ -97,5 +97,5 @@ def _short(place: str) -> str:
 
 def _telling(broken: Sequence[TraceSummary]) -> tuple[int, str]:
     """The trace to look at first, and its code: one whose JSON is broken, where there is one."""
-    coded = [(one.id, one.broken.code) for one in broken if one.broken and one.broken.code]
+    coded = [(one.id, one.broken.code) for one in broken if one.broken]
     return next((pair for pair in coded if pair[1] == _FIRST), (coded or [(1, _FIRST)])[0])

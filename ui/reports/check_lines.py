@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from inspector.chain.steps import Break
+from inspector.chain.steps import Break, StepOutcome
 from inspector.importers.source import Skipped
 from inspector.rules.catalogue import find_rule
 from inspector.rules.rule import Severity
@@ -56,7 +56,9 @@ def trace_lines(trace: CheckedTrace, width: int) -> Iterator[Line]:
 def _verdict(trace: CheckedTrace, broken: Break) -> str:
     """The break's sentence; only call and outcome where a finding below says why."""
     found = (one.diagnostic for one in trace.findings)
-    if not any(one.location.turn == broken.turn and one.rule.code == broken.code for one in found):
+    if broken.outcome in (StepOutcome.ERROR_RESULT, StepOutcome.UNANSWERED) or not any(
+        one.location.turn == broken.turn and one.rule.code == broken.code for one in found
+    ):
         return broken.message
     return f"the call of {f'`{broken.tool}`' if broken.tool else 'a tool without a name'} is {broken.outcome.value}"
 

@@ -63,7 +63,7 @@ def worst_chains(store: Store, wanted: str, most: int) -> list[TraceSummary]:
     met: dict[str, int] = {}
     ranked: list[tuple[int, int, TraceSummary]] = []
     for index, one in enumerate(listed):
-        why = (one.summary.broken.code or one.summary.broken.outcome.value) if one.summary.broken else ""
+        why = one.summary.broken.code if one.summary.broken else ""
         met[why] = met.get(why, 0) + 1
         ranked.append((met[why], index, one.summary))
     return [summary for _, _, summary in sorted(ranked, key=lambda rank: rank[:2])[:most]]

@@ -42,7 +42,6 @@ _REACTIONS = {
     Reaction.CONCEALED: "The agent went on with values that it invented",
     None: "The trace ends before the agent says what it made of it",
 }
-_CODES = {StepOutcome.ERROR_RESULT: "T406", StepOutcome.UNANSWERED: "T404"}
 _LONGEST = 160
 _NEAR = 64  # diagnostics before a step that are looked at for one that reaches into it
 _MOST = 2_000  # the first in a part, where none does
@@ -94,16 +93,15 @@ def _is_last(trace: Trace, turn: int) -> bool:
 
 def cause_of(broken: Break, step: Step, inspection: Inspection) -> Diagnostic | None:
     """The diagnostic that says why the chain broke; None where its rule was not asked for."""
-    code = broken.code or _CODES.get(broken.outcome)
     place = step.result_location if broken.outcome is StepOutcome.ERROR_RESULT else step.location
-    if code is None or place is None:
+    if place is None:
         return None
     found, here = inspection.diagnostics, _faults_in(inspection, place)
     first = bisect_left(found, place.range.start, here.start, here.stop, key=_start)
     near = range(max(first - _NEAR, here.start), here.stop)
     reaching = takewhile(lambda one: one.range.start <= place.range.end, map(found.__getitem__, near))
-    on_it = (one for one in reaching if place.range.start <= one.range.end and _is(one, code, place))
-    beside = (one for one in map(found.__getitem__, here[:_MOST]) if _is(one, code, place))
+    on_it = (one for one in reaching if place.range.start <= one.range.end and _is(one, broken.code, place))
+    beside = (one for one in map(found.__getitem__, here[:_MOST]) if _is(one, broken.code, place))
     return next(on_it, None) or next(beside, None)
 
 

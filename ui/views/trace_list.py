@@ -62,12 +62,10 @@ def placed(project: str, branch: str) -> str:
 
 def break_words(broken: Break) -> Line:
     """A break in short: `#2 J104 trailing-comma`."""
-    what = broken.outcome.value
-    if broken.code is not None:
-        try:
-            what = str(find_rule(broken.code))
-        except UnknownRuleError:
-            what = broken.code
+    try:
+        what = str(find_rule(broken.code))
+    except UnknownRuleError:
+        what = broken.code
     tool = visible_line(broken.tool) if broken.tool else UNNAMED
     return (Run(f"#{broken.step} "), Run(what, Style.ERROR), Run(f" {tool}", Style.DIM))
 

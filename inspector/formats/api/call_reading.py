@@ -250,7 +250,7 @@ def _empty_arguments(decoded: Decoded, call: GrowingCall) -> Fault:
     place = decoded.range
     return Fault(
         EMPTY_ARGUMENTS,
-        Range(place.start - 1, place.end + 1),
+        Range(max(place.start - 1, call.start), min(place.end + 1, call.end)),  # its quotes, where the text has them
         f"The arguments of `{call.name}` are an empty string; strict clients fail to decode it and lose the call.",
         "Write `{}` for no arguments.",
     )

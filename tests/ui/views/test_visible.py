@@ -1,5 +1,6 @@
 """Hostile text: nothing that a view gives can be obeyed by a terminal."""
 
+import sys
 import unicodedata
 from collections.abc import Iterable
 
@@ -19,11 +20,13 @@ from ui.views.segmented import segmented_lines
 from ui.views.trace import trace_lines
 from ui.views.visible import visible, visible_line, visible_runs
 
-HARMLESS = ("\u200c", "\u200d")
+INVISIBLE = ("Cc", "Cf", "Cs", "Cn", "Zl", "Zp")
+EVERY_CODE_POINT = "".join(map(chr, range(sys.maxunicode + 1)))
+SELECTORS = (*range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))
 
 
 def is_harmless(text: str) -> bool:
-    return all(one in HARMLESS or unicodedata.category(one) not in ("Cc", "Cf", "Cs", "Cn", "Zl", "Zp") for one in text)
+    return all(unicodedata.category(one) not in INVISIBLE and ord(one) not in SELECTORS for one in text)
 
 
 @pytest.mark.parametrize(
@@ -37,11 +40,22 @@ def is_harmless(text: str) -> bool:
         ("\u200b\ufeff\u2028\u00ad", "\\u200b\\ufeff\\u2028\\u00ad"),
         ("\udcff\ud83d", "\\xff\\ud83d"),
         ("\U000e0041", "\\U000e0041"),
-        ("👩\u200d🚀", "👩\u200d🚀"),
+        ("👩\u200d🚀", "👩\\u200d🚀"),
+        ("❤\ufe0f\U000e0100", "❤\\ufe0f\\U000e0100"),
+        ("\u3164\u115f\u034f\u2800", "\\u3164\\u115f\\u034f\\u2800"),
+        ("می\u200cخواهم", "می\\u200cخواهم"),
     ],
 )
 def test_what_cannot_be_seen_is_written_out(raw: str, shown: str) -> None:
     assert visible(raw) == visible_line(raw) == plain(visible_runs(raw)) == shown
+
+
+def test_no_character_of_an_invisible_class_is_left() -> None:
+    for start in range(0, len(EVERY_CODE_POINT), 4096):
+        block = EVERY_CODE_POINT[start : start + 4096]
+        assert is_harmless(visible(block).replace("\n", "").replace("\t", ""))
+        assert is_harmless(visible_line(block))
+        assert is_harmless(plain(visible_runs(block)))
 
 
 def test_line_feeds_and_tabs_stay_or_become_glyphs_on_one_line() -> None:

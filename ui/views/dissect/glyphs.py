@@ -13,9 +13,7 @@ from ui.views.visible import LINE_FEED, TAB, visible_line, visible_runs
 OPEN, CLOSE = "⟨", "⟩"
 """What stands around a marker: they are no characters of the stream."""
 
-_UNSEEN = "\u200c\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef"  # joiners and variation selectors: no cell of their own
-_BLANKS = re.compile(rf"[\s{_UNSEEN}]+")
-_JOINING = re.compile(rf"[{_UNSEEN}]")
+_BLANKS = re.compile(r"\s+")
 _TAB_BLANK = " " * len(TAB)
 
 
@@ -30,8 +28,6 @@ def glyph(character: str, *, white_space: bool) -> str:
     shown = visible_line(character)
     if white_space and shown == character and character.isspace():
         return "⍽" + " " * (cell_width(character) - 1)
-    if white_space and _JOINING.match(character):
-        return f"\\u{ord(character):04x}"
     return shown
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from inspector.chain.steps import Chain, Status
+from inspector.chain.steps import Chain, Status, StepOutcome
 from inspector.diagnostics import Location
 from inspector.inspection import Inspection
 from inspector.model import Liveness
@@ -63,9 +63,9 @@ def landing(inspection: Inspection, gist: Gist | None = None) -> Location | None
     broken, found = inspection.chain.broken, inspection.diagnostics
     if broken is not None:
         step = inspection.chain.steps[broken.step - 1]
-        if broken.code is None:
-            return step.result_location or step.location
         cause = cause_of(broken, step, inspection)
+        if cause is None and broken.outcome is StepOutcome.ERROR_RESULT:
+            return step.result_location or step.location
         return cause.location if cause is not None else step.location
     if gist is not None:
         first = gist.first_error

@@ -1,0 +1,93 @@
+"""A break always has a rule and a reason: one diagnostic of that rule, at or beside the call or its result."""
+
+import contextlib
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+
+from inspector.chain.steps import StepOutcome
+from inspector.errors import UnreadableFileError
+from inspector.importers import read_source
+from inspector.inspection import Inspection, inspect_trace
+from inspector.model import Generation, Json, Part, Role, ToolDefinition, Trace, Turn
+from inspector.rules.catalogue import find_rule
+from tests.chain.known_chains import Story, stories
+from tests.chain.telling import told
+from tests.examples import in_the_gate
+from tests.mutations import mutated_texts
+from tests.strategies import traces
+from ui.views.trace_list import break_words
+
+ROOT = Path(__file__).parents[2]
+FILES = sorted(
+    path
+    for path in [*(ROOT / "sample_traces").iterdir(), *(ROOT / "tests" / "cases" / "importers").glob("*/*")]
+    if path.suffix not in (".expected", ".md", ".py") and path.is_file()
+)
+FAMILIES: dict[StepOutcome, str | tuple[str, ...]] = {
+    StepOutcome.MALFORMED: ("J", "F"),
+    StepOutcome.UNKNOWN_TOOL: "T401",
+    StepOutcome.INVALID: "S2",
+    StepOutcome.ERROR_RESULT: "T406",
+    StepOutcome.UNANSWERED: "T404",
+}
+
+
+def check(inspection: Inspection) -> StepOutcome | None:
+    """The outcome of the broken step, whose break names a rule that was reported in the same turn or for its result."""
+    broken = inspection.chain.broken
+    if broken is None:
+        return None
+    step = inspection.chain.steps[broken.step - 1]
+    places = {place.turn for place in (step.location, step.result_location) if place is not None}
+    found = {one.rule.code for one in inspection.diagnostics if one.location.turn in places}
+    assert broken.code.startswith(FAMILIES[broken.outcome])
+    assert broken.code in found
+    assert broken.message.strip()
+    assert find_rule(broken.code).name in "".join(run.text for run in break_words(broken))
+    return broken.outcome
+
+
+def test_every_failing_outcome_has_a_family_of_rules() -> None:
+    assert set(FAMILIES) == {outcome for outcome in StepOutcome if outcome.failed}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_breaks_of_recorded_traces(path: Path) -> None:
+    with contextlib.suppress(UnreadableFileError):
+        for record in read_source(path).records:
+            if isinstance(record, Trace):
+                check(inspect_trace(record))
+
+
+@in_the_gate(60)
+@given(story=stories())
+def test_breaks_of_made_up_chains(story: Story) -> None:
+    check(inspect_trace(told(story)))
+
+
+@in_the_gate(60)
+@given(trace=traces())
+def test_breaks_of_made_up_traces(trace: Trace) -> None:
+    check(inspect_trace(trace, format="hermes"))
+
+
+SCHEMA: Json = {"type": "object", "required": ["city"]}
+TOOLS = (ToolDefinition("get_time", "", SCHEMA, "", None),)
+
+
+def conversations(seed: int, count: int) -> Iterable[tuple[Trace, str]]:
+    """Conversations in which the model says a damaged text, and goes on; the request offers a tool."""
+    for one in mutated_texts(seed, count):
+        said = Turn(Role.ASSISTANT, (Part("text", one.text),), generation=Generation(tools=TOOLS))
+        result = Turn(Role.TOOL, (Part("text", "Error: no such thing"),))
+        end = Turn(Role.ASSISTANT, (Part("text", "Well."),))
+        yield Trace((Turn(Role.USER, (Part("text", "Go."),)), said, result, end)), one.format
+
+
+def test_breaks_of_damaged_calls() -> None:
+    met = Counter(check(inspect_trace(trace, format=name)) for trace, name in conversations(1, 500))
+    assert {StepOutcome.MALFORMED, StepOutcome.UNKNOWN_TOOL, StepOutcome.INVALID} <= set(met)

@@ -1,0 +1,93 @@
+"""Every range that a reading reports lies within its text."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from inspector.diagnostics import Fault
+from inspector.facade import make_call
+from inspector.formats.registry import find_format
+from inspector.inspection import inspect_trace
+from inspector.json_scanner import read_json
+from inspector.json_text import write_json
+from inspector.model import Generation, Json, Part, Role, Span, ToolDefinition, Trace, Turn
+from inspector.segmentation import segment
+from inspector.text import Range
+from tests.mutations import mutated_texts
+from ui.cli.inputs import tool_definitions
+
+SCHEMA: Json = {
+    "type": "object",
+    "properties": {"city": {"type": "string", "minLength": 99}, "days": {"type": "integer", "maximum": -1}},
+    "required": ["country"],
+    "additionalProperties": False,
+}
+TOOLS = tuple(ToolDefinition(name, "", SCHEMA) for name in ("get_weather", "get_weather1", "f", "post"))
+
+
+def ranges_of(fault: Fault) -> Iterator[Range]:
+    yield fault.range
+    yield from (edit.range for edit in fault.fix.edits) if fault.fix is not None else ()
+    yield from (one.range for one in fault.related)
+
+
+def span_ranges(span: Span) -> Iterator[Range]:
+    yield from (span.range, span.inner)
+    for child in span.children:
+        yield from span_ranges(child)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_ranges_lie_within_their_text(seed: int) -> None:
+    for one in mutated_texts(seed, 500):
+        found = segment(one.text, one.format, prompt=one.prompt, tools=(*TOOLS, *tool_definitions(list(one.tools))))
+        places = [place for each in found.diagnostics for place in ranges_of(each.fault)]
+        places += [place for span in found.spans for place in span_ranges(span)]
+        for call in found.calls:
+            places += [place for place in (call.range, call.name_range, call.arguments_range) if place is not None]
+        places += [result.range for result in found.results]
+        assert all(0 <= place.start <= place.end <= len(one.text) for place in places), one
+
+
+@pytest.mark.parametrize("name", ["openai", "claude", "gemini", "hermes", "mistral"])
+def test_ranges_lie_within_a_text_that_is_cut_anywhere(name: str) -> None:
+    call = find_format(name).write_calls([make_call("f", {})]).replace('"{}"', '""')
+    for end in range(len(call)):
+        for each in segment(call[:end], name).diagnostics:
+            assert all(0 <= place.start <= place.end <= end for place in ranges_of(each.fault)), (call[:end], each)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_ranges_of_a_trace_lie_within_their_parts(seed: int) -> None:
+    for one in mutated_texts(seed, 200):
+        said = Turn(Role.ASSISTANT, (Part("text", one.text),), generation=Generation(tools=TOOLS))
+        trace = Trace((said, Turn(Role.TOOL, (Part("text", "Error: no"),)), Turn(Role.USER, (Part("text", "Well?"),))))
+        for each in inspect_trace(trace, format=one.format).diagnostics:
+            part = trace.turns[each.location.turn - 1].part(each.location.part)
+            size = len(part.text) if part is not None else 0
+            places = (each.location.range, *ranges_of(each.fault))
+            assert all(0 <= place.start <= place.end <= size for place in places), (one, each)
+
+
+@pytest.mark.parametrize(
+    ("keyword", "value"),
+    [
+        *((keyword, "ab") for keyword in ("minLength", "minItems", "minProperties")),
+        *((keyword, 7) for keyword in ("minimum", "exclusiveMinimum", "multipleOf", "const")),
+    ],
+)
+@pytest.mark.parametrize("limit", ["1" + "0" * 400, "1" + "0" * 5_000, "18446744073709551616", "9007199254740993"])
+def test_a_huge_limit_is_quoted_as_it_is_written(keyword: str, value: Any, limit: str) -> None:
+    held = {"minItems": [value], "minProperties": {"a": 1}}.get(keyword, value)
+    schema = f'{{"properties": {{"a": {{"{keyword}": {limit}}}}}}}'
+    tool = ToolDefinition("f", "", read_json(schema).nodes[0].value())
+    found = segment(
+        f'<tool_call>{{"name": "f", "arguments": {{"a": {write_json(held)}}}}}</tool_call>', "hermes", tools=[tool]
+    )
+    told = [one for one in found.diagnostics if one.rule.code in ("S204", "S205")]
+    unchecked = [one for one in found.diagnostics if one.rule.code == "S210"]
+    assert told or unchecked
+    for one in told:
+        assert f"`{limit[:59]}" in one.fault.message or "a very long number" in one.fault.message
+        assert str(2**64 - 1) not in one.fault.message
