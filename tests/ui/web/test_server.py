@@ -146,7 +146,7 @@ def test_nothing_is_answered_without_the_token(public: Dashboard) -> None:
     own = f"http://127.0.0.1:{public.port}"
     upgrade = {"Origin": own, **_UPGRADE}
     assert _ask(public, "/_stcore/stream", headers=upgrade)[0] == 403
-    cookie = {"Cookie": f"weaklink_token={_TOKEN}"}
+    cookie = {"Cookie": f"weaklink_token_{public.port}={_TOKEN}"}
     assert _ask(public, "/_stcore/stream", headers=upgrade | cookie)[0] == 101
     assert _ask(public, "/", headers={"Host": f"evil.example:{public.port}", **cookie})[0] == 421
 
@@ -157,7 +157,7 @@ def test_the_token_leaves_the_address_and_stays_in_a_cookie(browser: Browser, pu
         page.goto(f"http://127.0.0.1:{public.port}/traces?token={_TOKEN}&filter=status:broken")
         settled(page)
         assert page.url == f"http://127.0.0.1:{public.port}/traces?filter=status%3Abroken"
-        kept = [one for one in page.context.cookies() if one.get("name") == "weaklink_token"]
+        kept = [one for one in page.context.cookies() if one.get("name") == f"weaklink_token_{public.port}"]
         assert [(one.get("value"), one.get("httpOnly"), one.get("sameSite")) for one in kept] == [
             (_TOKEN, True, "Strict")
         ]

@@ -68,7 +68,7 @@ def test_the_statement_of_the_address_waits_until_it_is_run(served: Place) -> No
 
 def test_an_example_runs_when_it_is_chosen(served: Place) -> None:
     page = _page(_sql, sql="select 1")
-    page.button_group[0].set_value(["Rules by traces"]).run()
+    page.button_group[0].select("Rules by traces").run()
     assert page.text_area[0].value == _EXAMPLES["Rules by traces"]
     assert list(page.dataframe[0].value.columns) == ["code", "traces", "times"]
 
