@@ -121,6 +121,13 @@ def blob_pieces(connection: sa.Connection, column: sa.Column[bytes], *where: sa.
         at += _PIECE
 
 
+def blob_begin(connection: sa.Connection, column: sa.Column[bytes], size: int, *where: sa.ColumnElement[bool]) -> bytes:
+    """The first bytes of one row's column, so many or as many as there are, without a look at the rest."""
+    if connection.dialect.name == "sqlite":
+        return next(blob_pieces(connection, column, *where), b"")[:size]
+    return bytes(connection.scalar(sa.select(sa.func.substr(column, 1, size)).where(*where)) or b"")
+
+
 def vacuum(engine: sa.Engine) -> None:
     """Give back the room of what was deleted, and let the database look at its indexes again."""
     _refuse_reader(engine)

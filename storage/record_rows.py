@@ -1,12 +1,13 @@
 """Traces as rows, all but the ids that only the database can give."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 
 from inspector.model import Generation, Part, ToolDefinition, Trace
+from storage.checksums import record_checksum, turn_checksum
 from storage.identity import Extent, identity_of
 from storage.offered import packed_tools
-from storage.packing.blobs import text_to_bytes, to_blob
+from storage.packing.blobs import checksum_of, text_to_bytes, to_blob
 from storage.packing.chunks import pack_chunks
 from storage.packing.escapes import escaped, key
 from storage.packing.records import provenance_facts, trace_facts, turn_facts
@@ -48,18 +49,22 @@ def record_rows(trace: Trace, *, behind: Totals = NOTHING) -> RecordRows:
     turns: list[Row] = []
     parts: list[Row] = []
     toolsets = _Toolsets()
+    checksum = 0
     for number, turn in enumerate(trace.turns, behind.turns + 1):
         toolset = toolsets.hash_of(turn.generation.tools) if turn.generation else None
         facts = pack(turn_facts(turn))
         fingerprint.update(pack([turn.role.value, toolset, facts, len(turn.parts)]))
         columns = {"number": number, "role": turn.role.value, "toolset": toolset, "facts": to_blob(facts)}
+        own: list[Row] = []
         turns.append(columns | _generation_columns(turn.generation or Generation()))
         for at, part in enumerate(turn.parts):
             text, chunks = text_to_bytes(part.text), None if part.chunks is None else pack_chunks(part.chunks)
             fingerprint.update(pack([part.name, len(text), chunks]))
             fingerprint.update(text)
-            parts.append({"turn": number, "number": at} | _part_columns(part, text, chunks))
-    totals = behind + totals_of(trace.turns)
+            own.append({"turn": number, "number": at} | _part_columns(part, text, chunks))
+        parts += own
+        checksum += _turn_checksum(columns, own)
+    totals = behind + replace(totals_of(trace.turns), checksum=checksum)
     ids = enumerate(trace.external_ids)
     return RecordRows(
         identity=identity_of(trace).digest(),
@@ -87,9 +92,17 @@ class _Toolsets:
         return digest
 
 
+def _turn_checksum(turn: Row, parts: list[Row]) -> int:
+    sums = [
+        (part["number"], part["name"], checksum_of(part["text"]), part["chunks"] and checksum_of(part["chunks"]))
+        for part in parts
+    ]
+    return turn_checksum(turn["number"], turn["role"], turn["toolset"], checksum_of(turn["facts"]), sums)
+
+
 def _trace_columns(trace: Trace, totals: Totals) -> Row:
     said = trace.provenance
-    return {
+    columns = {
         "name": escaped(trace.name),
         "source": key(said.source),
         "file": escaped(said.file),
@@ -108,7 +121,9 @@ def _trace_columns(trace: Trace, totals: Totals) -> Row:
         "prompt_hash": totals.prompt_hash,
         "facts": to_blob(pack(trace_facts(trace))),
         "provenance": to_blob(pack(provenance_facts(said))),
+        "turns_checksum": totals.checksum,
     }
+    return columns | {"record_checksum": record_checksum(columns)}
 
 
 def _generation_columns(generation: Generation) -> Row:

@@ -1,16 +1,15 @@
-"""The version of a database's tables: made when it is new, refused when it is not ours, lifted when asked."""
+"""The version of a database's tables: made when it is new, refused when it is not ours, upgraded on request."""
 
 import sqlalchemy as sa
 
 from inspector.errors import StoreError
 from storage.engine import write_ahead, writing
 from storage.location import Place
-from storage.measuring import measure_all
 
 VERSION_TABLE = "weaklink_version"
-REVISIONS = ("v0001", "v0002", "v0003", "v0004", "v0005", "v0006")
+REVISIONS = ("v0006", "v0007")
 """Every version of the tables, oldest first; a new one comes with its script in `migrations/versions`."""
-_BEFORE_MEASURES = REVISIONS[: REVISIONS.index("v0005")]
+_NEVER_RELEASED = ("v0001", "v0002", "v0003", "v0004", "v0005")
 
 
 class NoDatabaseYetError(StoreError):
@@ -54,7 +53,7 @@ def ensure_current(engine: sa.Engine, place: Place, *, create: bool, read_only: 
 
 
 def upgrade(engine: sa.Engine, place: Place) -> bool:
-    """Lift the tables to the newest version, in one transaction; whether that changed them.
+    """Upgrade the tables to the newest version, in one transaction; whether that changed them.
 
     StoreError for a database that is not weaklink's, or is of a newer weaklink.
     """
@@ -65,14 +64,17 @@ def upgrade(engine: sa.Engine, place: Place) -> bool:
         state = _state(connection)
         _refuse_foreign(state, place)
         migrate(connection, REVISIONS[-1])
-        if state in _BEFORE_MEASURES:
-            measure_all(connection, place)
     return state != REVISIONS[-1]
 
 
 def _refuse_foreign(state: str | None, place: Place) -> None:
     if state is None:
         raise StoreError(f"{place}: this is a database, but not one of weaklink's")
+    if state in _NEVER_RELEASED:
+        raise StoreError(
+            f"{place}: the database was made by a weaklink from before the first release, which this one does not "
+            "read; move it away and import again"
+        )
     if state and state not in REVISIONS:
         raise StoreError(f"{place}: the database was made by a newer weaklink; upgrade weaklink to read it")
 

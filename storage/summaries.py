@@ -6,9 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy import exc
 
 from inspector.chain.steps import Break, Reaction, Status, StepOutcome
 from storage import tables
+from storage.checksums import DERIVED_COLUMNS, RECORD_COLUMNS, check_row
+from storage.failures import DAMAGED
 from storage.groups import in_groups
 from storage.marks import Mark, read_marks
 from storage.packing.blobs import from_blob
@@ -34,7 +37,9 @@ class TraceSummary:
     the list goes on behind this trace. `running` says that it is still being recorded: all else is what it has come to,
     and what was found in its last turns, when those were long to read, is counted some seconds later.
     `open_turns` of its turns, which the other counts leave out, have begun and not ended. `marked` says that the user
-    marked it, or a turn or step of it; `note` is the newest note that a mark bears.
+    marked it, or a turn or step of it; `note` is the newest note that a mark has. `damaged` says that what
+    lists show of the trace is not as it was written: then only its id and its cursor are known, and all else is empty;
+    the trace itself may be whole.
     """
 
     id: int
@@ -64,17 +69,19 @@ class TraceSummary:
     open_turns: int = 0
     marked: bool = False
     note: str = ""
+    damaged: bool = False
 
 
-_AS_THEY_ARE = (
-    *("id", "started_at_s", "imported_at_s", "duration_s", "turns", "characters", "chunks"),
-    *("input_tokens", "output_tokens", "tool_calls", "errors", "warnings"),
-)
+_COUNTS = ("turns", "characters", "chunks", "tool_calls", "errors", "warnings")
+_UNKNOWN = ("started_at_s", "duration_s", "input_tokens", "output_tokens")
+_AS_THEY_ARE = ("id", "imported_at_s", *_UNKNOWN, *_COUNTS)
 _TEXTS = ("name", "source", "file", "record", "model", "format")
 _BREAK = ("break_step", "break_turn", "break_tool", "break_outcome", "break_code", "break_message", "break_reaction")
-_COLUMNS = [
-    tables.trace.c[name] for name in (*_AS_THEY_ARE, *_TEXTS, *_BREAK, "status", "abort_reason", "sort_at_s", "facts")
-]
+_CHECKSUMS = ("record_checksum", "derived_checksum")
+_NAMES = dict.fromkeys(("id", "imported_at_s", "sort_at_s", *RECORD_COLUMNS, *DERIVED_COLUMNS, *_CHECKSUMS))
+_ROWS = sa.select(*(tables.trace.c[name] for name in _NAMES), tables.inspection.c.digest).select_from(
+    tables.trace.outerjoin(tables.inspection)
+)
 
 
 def summaries(connection: sa.Connection, ids: Sequence[int]) -> list[TraceSummary]:
@@ -86,13 +93,56 @@ def summaries(connection: sa.Connection, ids: Sequence[int]) -> list[TraceSummar
         begun = sa.select(piece.trace_id).where(piece.trace_id.in_(running), piece.number == 0)
         still_open = Counter(connection.scalars(begun) if running else ())
         marks = read_marks(connection, group)
-        for row in connection.execute(sa.select(*_COLUMNS).where(tables.trace.c.id.in_(group))).mappings():
-            id_ = row["id"]
-            found[id_] = _summary(row, running=id_ in running, open_turns=still_open[id_], marks=marks.get(id_, ()))
+        for id_, row in _rows(connection, group):
+            found[id_] = _summary(
+                id_, row, running=id_ in running, open_turns=still_open[id_], marks=marks.get(id_, ())
+            )
     return [found[id_] for id_ in ids if id_ in found]
 
 
-def _summary(row: sa.RowMapping, *, running: bool, open_turns: int, marks: Sequence[Mark]) -> TraceSummary:
+def _rows(connection: sa.Connection, ids: Sequence[int]) -> list[tuple[int, sa.RowMapping | None]]:
+    """The rows of these traces by id; None for one of which the database cannot even give the columns."""
+    try:
+        rows = connection.execute(_ROWS.where(tables.trace.c.id.in_(ids))).mappings().all()
+    except exc.OperationalError as error:
+        if "decode" not in str(error.orig):  # a damaged text that is no UTF-8 any more
+            raise
+        if len(ids) == 1:
+            return [(ids[0], None)]
+        return [row for id_ in ids for row in _rows(connection, [id_])]
+    return [(row["id"], row) for row in rows]
+
+
+def _summary(
+    id_: int, row: sa.RowMapping | None, *, running: bool, open_turns: int, marks: Sequence[Mark]
+) -> TraceSummary:
+    try:
+        if row is None:
+            return _damaged(id_, 0.0)
+        check_row(row)
+        return _whole(row, running=running, open_turns=open_turns, marks=marks)
+    except DAMAGED:
+        sort_at_s = row["sort_at_s"] if row is not None else None
+        return _damaged(id_, sort_at_s if isinstance(sort_at_s, float) else 0.0)
+
+
+def _damaged(id_: int, sort_at_s: float) -> TraceSummary:
+    """What lists show in the place of a trace of which they cannot trust what they know."""
+    empty: dict[str, Any] = dict.fromkeys(_TEXTS, "") | dict.fromkeys(_COUNTS, 0) | dict.fromkeys(_UNKNOWN)
+    return TraceSummary(
+        **empty,
+        id=id_,
+        imported_at_s=sort_at_s,
+        external_ids={},
+        status=Status.ABORTED,
+        abort_reason="what the database holds of this trace is damaged",
+        broken=None,
+        cursor=Cursor(sort_at_s, id_),
+        damaged=True,
+    )
+
+
+def _whole(row: sa.RowMapping, *, running: bool, open_turns: int, marks: Sequence[Mark]) -> TraceSummary:
     ids: list[tuple[str, str]] = unpack(from_blob(row["facts"])).get("external_ids", [])
     return TraceSummary(
         **_plain(row),

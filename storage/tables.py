@@ -18,6 +18,7 @@ While a trace is recorded it has a row in `live`, with its recorder and when tha
 of its open turns lies in `live_piece`, in the order it arrived. Both go when it ends.
 
 Text columns hold escaped text (`packing.escapes`), those with an index its bounded key; blobs hold the exact values.
+The checksums in a trace's row say whether it is as it was written: see `storage.checksums`.
 `sort_at_s` is when a trace started, or was imported where no start is known; lists go from the newest down.
 """
 
@@ -62,7 +63,10 @@ trace = sa.Table(
     text("prompt_hash"),
     blob("facts"),
     blob("provenance"),
+    count("turns_checksum", nullable=True),
+    count("record_checksum", nullable=True),
     # derived
+    count("derived_checksum", nullable=True),
     text("inspector_version"),
     text("format"),
     text("status"),

@@ -9,9 +9,9 @@ from inspector.model import ToolDefinition
 from storage import tables
 from storage.engine import insert_new
 from storage.groups import in_groups
-from storage.packing.blobs import from_blob, to_blob
+from storage.packing.blobs import DamagedBlobError, from_blob, to_blob
 from storage.packing.records import tool_from
-from storage.packing.values import unpack
+from storage.packing.values import pack, unpack
 from storage.rows import Toolset
 
 
@@ -37,10 +37,11 @@ def intern_toolsets(connection: sa.Connection, toolsets: Mapping[bytes, Toolset]
 
 
 def load_toolsets(connection: sa.Connection, ids: Collection[int]) -> dict[int, tuple[ToolDefinition, ...]]:
-    """The tools of the toolsets with these ids, in order."""
-    link, tool = tables.toolset_tool, tables.tool
-    found: dict[int, list[ToolDefinition]] = {id_: [] for id_ in ids}
-    unpacked: dict[int, ToolDefinition] = {}
+    """The tools of the toolsets with these ids, in order; DamagedBlobError where they are not those of their hash."""
+    link, tool, toolset = tables.toolset_tool, tables.tool, tables.toolset.c
+    found: dict[int, list[int]] = {id_: [] for id_ in ids}
+    bodies: dict[int, bytes] = {}
+    hashes: dict[int, bytes] = {}
     for group in in_groups(ids):
         wanted = (
             sa.select(link.c.toolset_id, tool.c.id, tool.c.body)
@@ -49,10 +50,15 @@ def load_toolsets(connection: sa.Connection, ids: Collection[int]) -> dict[int, 
             .order_by(link.c.toolset_id, link.c.number)
         )
         for toolset_id, tool_id, body in connection.execute(wanted):
-            if tool_id not in unpacked:
-                unpacked[tool_id] = tool_from(unpack(from_blob(body)))
-            found[toolset_id].append(unpacked[tool_id])
-    return {id_: tuple(tools) for id_, tools in found.items()}
+            if tool_id not in bodies:
+                bodies[tool_id] = from_blob(body)
+            found[toolset_id].append(tool_id)
+        hashes |= dict(connection.execute(sa.select(toolset.id, toolset.hash).where(toolset.id.in_(group))).all())
+    for id_, tools in found.items():
+        if hashes.get(id_) != sha256(pack([bodies[one] for one in tools])).digest():
+            raise DamagedBlobError("the tools that it was offered are not those that were written")
+    made = {tool_id: tool_from(unpack(body)) for tool_id, body in bodies.items()}
+    return {id_: tuple(made[one] for one in tools) for id_, tools in found.items()}
 
 
 def drop_unused_toolsets(connection: sa.Connection) -> None:

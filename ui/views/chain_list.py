@@ -8,7 +8,7 @@ from storage import TraceSummary
 from ui.views.amounts import short_count, short_duration, short_time
 from ui.views.palette import Style
 from ui.views.run import Line, Run, clipped, padded, right_aligned
-from ui.views.status import RUNNING, status_run
+from ui.views.status import listed_status
 from ui.views.trace_list import break_words, trace_title
 from ui.views.visible import visible_runs
 
@@ -86,8 +86,7 @@ def missing_row(width: int, why: str) -> Line:
 
 
 def _glyph(summary: TraceSummary) -> Run:
-    outcome = summary.broken.outcome if summary.broken else None
-    run = RUNNING if summary.running else status_run(Status(summary.status), outcome)
+    run = listed_status(summary)
     return Run(run.text[0], run.style)
 
 

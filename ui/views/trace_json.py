@@ -20,7 +20,8 @@ from ui.views.trace import model_of
 def summary_object(summary: TraceSummary) -> JsonObject:
     """A trace as `weaklink list --json` prints it; every key is always there.
 
-    `started_at` is ISO 8601 in UTC. While the trace is `running`, all else is what it has come to.
+    `started_at` is ISO 8601 in UTC. While the trace is `running`, all else is what it has come to. Of a trace
+    that is `damaged`, all else but its `id` is empty.
     """
     return {
         "id": summary.id,
@@ -42,6 +43,7 @@ def summary_object(summary: TraceSummary) -> JsonObject:
         "note": summary.note,
         "running": summary.running,
         "open_turns": summary.open_turns,
+        "damaged": summary.damaged,
     }
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from inspector.chain.steps import Break, Status
+from inspector.chain.steps import Break
 from inspector.errors import UnknownRuleError
 from inspector.rules.catalogue import find_rule
 from storage import TraceSummary
@@ -10,7 +10,7 @@ from ui.views.call import UNNAMED
 from ui.views.external_ids import PLACES
 from ui.views.palette import Style
 from ui.views.run import Line, Run, clipped, padded, right_aligned, width_of
-from ui.views.status import RUNNING, status_run
+from ui.views.status import listed_status
 from ui.views.visible import visible_line
 
 _ROOMY = 110
@@ -59,9 +59,8 @@ def _columns(width: int, *, with_map: bool) -> tuple[str, ...]:
 
 
 def _cells(summary: TraceSummary, minimap: Line) -> dict[str, Line]:
-    outcome = summary.broken.outcome if summary.broken else None
     return {
-        "status": (RUNNING if summary.running else status_run(Status(summary.status), outcome),),
+        "status": (listed_status(summary),),
         "id": (Run(str(summary.id), Style.STRONG),),
         "name": (Run(visible_line(trace_title(summary))),),
         "model": (Run(visible_line(summary.model or "-")),),

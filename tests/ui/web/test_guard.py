@@ -103,7 +103,9 @@ def test_a_change_without_our_origin_is_refused(method: str) -> None:
     assert _status(_asked(_LOCAL, ("host", "127.0.0.1:8789"), method=method)) == 403
 
 
-@pytest.mark.parametrize("cookie", ["", "weaklink_token_8789=wrong", "weaklink_token_8789=", 'a="', "weaklink_token_8789=\xe9"])
+@pytest.mark.parametrize(
+    "cookie", ["", "weaklink_token_8789=wrong", "weaklink_token_8789=", 'a="', "weaklink_token_8789=\xe9"]
+)
 def test_without_the_token_nothing_is_answered(cookie: str) -> None:
     headers = [("host", "192.0.2.7:8789"), *((("cookie", cookie),) if cookie else ())]
     sent = _asked(_TOLD, *headers)
