@@ -53,12 +53,12 @@ def turn_checksum(
 def record_checksum(row: Mapping[Any, Any]) -> int:
     """That of the columns of a trace's row that come from the record."""
     blobs = [checksum_of(row[name]) for name in _RECORD_BLOBS]
-    return crc32(pack([*(_canonical(name, row[name]) for name in RECORD_COLUMNS if name not in _RECORD_BLOBS), *blobs]))
+    return crc32(pack([*(canonical(name, row[name]) for name in RECORD_COLUMNS if name not in _RECORD_BLOBS), *blobs]))
 
 
 def derived_checksum(row: Mapping[Any, Any], digest: bytes | None) -> int:
     """That of the columns of a trace's row that come from its inspection, which has this digest."""
-    return crc32(pack([*(_canonical(name, row[name]) for name in DERIVED_COLUMNS), digest]))
+    return crc32(pack([*(canonical(name, row[name]) for name in DERIVED_COLUMNS), digest]))
 
 
 def check_row(row: Mapping[Any, Any]) -> None:
@@ -71,13 +71,13 @@ def check_row(row: Mapping[Any, Any]) -> None:
         raise DamagedBlobError("its row in the list of traces is not as it was written: a checksum does not match")
 
 
-def check_turns(stored: int | None, found: int) -> None:
+def check_turns(stored: int, found: int) -> None:
     """DamagedBlobError where turns whose checksums have this sum are not those that were written."""
-    if stored is not None and stored != found:
+    if stored != found:
         raise DamagedBlobError("its turns are not as they were written: their checksum does not match")
 
 
-def _canonical(name: str, value: Any) -> Any:
+def canonical(name: str, value: Any) -> Any:
     """A value as it is before it is stored and behind: databases keep no NaN, no -0.0, and no whole numbers here."""
     if value is None or not name.endswith("_s"):
         return value

@@ -21,7 +21,7 @@ _SQLITE = {
     ),
     sqlite3.SQLITE_FULL: "the disk is full; nothing of this batch was kept",
     sqlite3.SQLITE_IOERR: "the disk failed; nothing of this batch was kept",
-    sqlite3.SQLITE_CORRUPT: "the database is damaged: `weaklink db check` lists what; restore it from a copy, or import again",
+    sqlite3.SQLITE_CORRUPT: "the database is damaged (see `weaklink db check`); restore a copy of it, or import again",
     sqlite3.SQLITE_NOTADB: "the file is not a database",
     sqlite3.SQLITE_TOOBIG: "one value is larger than the database can hold",
 }
@@ -53,12 +53,13 @@ def sentences(place: Place) -> Iterator[None]:
 
 
 @contextmanager
-def reading(place: Place, what: str) -> Iterator[None]:
-    """Turns what unpacking raises for damaged bytes into StoreError."""
+def reading(place: Place, what: str, *, remedy: str = "") -> Iterator[None]:
+    """Turns what unpacking raises for damaged bytes into StoreError; `remedy` is the command that makes it again."""
     try:
         yield
     except DAMAGED as error:
-        raise StoreError(f"{place}: {what} is damaged: {_first_line(error)}") from error
+        hint = f"; {remedy} makes it again" if remedy else ""
+        raise StoreError(f"{place}: {what} is damaged: {_first_line(error)}{hint}") from error
 
 
 def _why(error: BaseException) -> str:

@@ -42,7 +42,7 @@ _CHUNK = 16  # what a chunk weighs
 def read_many_turns(connection: sa.Connection, id_: int, checksum: int | None) -> Column[Turn]:
     """The turns of a trace, as a column. What is damaged in them raises here, as it does where all are made at once.
 
-    `checksum` is the sum of those of all turns, as `storage.checksums` says.
+    `checksum` is what those of all turns sum up to (`storage.checksums`); None where they have none.
     """
     found = 0
     turns = _Turns()
@@ -60,10 +60,12 @@ def read_many_turns(connection: sa.Connection, id_: int, checksum: int | None) -
             if row.toolset_id is not None and row.toolset_id not in turns.offered:
                 turns.offered |= load_toolsets(connection, {row.toolset_id})
             its = list(its)
-            found += checksum_of_turn(connection, id_, row, its)
+            if checksum is not None:
+                found += checksum_of_turn(connection, id_, row, its)
             said = [turns.part(connection, id_, part) for part in its]
             recent(turns.add(row.role, row.facts, row.toolset_id, said))  # made once, damaged or not
-    check_turns(checksum, found)
+    if checksum is not None:
+        check_turns(checksum, found)
     return Made(range(len(turns)), recent)
 
 

@@ -79,9 +79,7 @@ def read_trace(connection: sa.Connection, id_: int, *, in_columns: bool = False)
     trace, turns, characters, checksum = _facts(connection, id_)
     if in_columns and (turns > MANY or characters > MUCH):
         return replace(trace, turns=read_many_turns(connection, id_, checksum))
-    found, of_found = _turns(connection, id_, 0)
-    check_turns(checksum, of_found)
-    return replace(trace, turns=found)
+    return replace(trace, turns=_turns(connection, id_, 0, checksum))
 
 
 def read_facts(connection: sa.Connection, id_: int) -> Trace:
@@ -99,24 +97,25 @@ def _facts(connection: sa.Connection, id_: int) -> tuple[Trace, int, int, int | 
 
 def read_turns(connection: sa.Connection, id_: int, *, after: int = 0) -> tuple[Turn, ...]:
     """The turns of a trace behind its first `after`."""
-    return _turns(connection, id_, after)[0]
+    return _turns(connection, id_, after, None)
 
 
-def _turns(connection: sa.Connection, id_: int, after: int) -> tuple[tuple[Turn, ...], int]:
-    """The same turns, and the sum of their checksums."""
+def _turns(connection: sa.Connection, id_: int, after: int, checksum: int | None) -> tuple[Turn, ...]:
+    """The same turns; DamagedBlobError where the sum of their checksums is to be another one."""
     turns = [TurnRow._make(row) for row in connection.execute(TURNS, {"id": id_, "after": after}).all()]
     toolsets = load_toolsets(connection, {one.toolset_id for one in turns if one.toolset_id is not None})
     rows: dict[int, list[PartRow]] = defaultdict(list)
     for part in connection.execute(PARTS, {"id": id_, "after": after, "long": LONG}).all():
         rows[part.turn].append(PartRow._make(part))
-    checksum = sum(checksum_of_turn(connection, id_, one, rows[one.number]) for one in turns)
+    if checksum is not None:
+        check_turns(checksum, sum(checksum_of_turn(connection, id_, one, rows[one.number]) for one in turns))
     spool = Spool()
 
     def part_of(row: PartRow) -> Part:
         words = text_from_pieces(text_pieces(connection, id_, row)) if row.text is None else _text(row.text)
         return Part(unescaped(row.name), words, read_chunks(connection, id_, row, spool))
 
-    return tuple(_turn(one, tuple(map(part_of, rows[one.number])), toolsets) for one in turns), checksum
+    return tuple(_turn(one, tuple(map(part_of, rows[one.number])), toolsets) for one in turns)
 
 
 def read_inspection(connection: sa.Connection, id_: int, trace: Trace, *, in_columns: bool = False) -> Inspection:

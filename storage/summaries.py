@@ -100,6 +100,11 @@ def summaries(connection: sa.Connection, ids: Sequence[int]) -> list[TraceSummar
     return [found[id_] for id_ in ids if id_ in found]
 
 
+def row_of(connection: sa.Connection, id_: int) -> sa.RowMapping:
+    """What is kept of one trace for lists, with its checksums."""
+    return connection.execute(_ROWS.where(tables.trace.c.id == id_)).mappings().one()
+
+
 def _rows(connection: sa.Connection, ids: Sequence[int]) -> list[tuple[int, sa.RowMapping | None]]:
     """The rows of these traces by id; None for one of which the database cannot even give the columns."""
     try:
