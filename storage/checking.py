@@ -12,7 +12,7 @@ from inspector.inspection import Inspection
 from inspector.model import Trace
 from inspector.version import __version__
 from storage import tables
-from storage.checksums import RECORD_COLUMNS, canonical, check_row
+from storage.checksums import CHECKED_COLUMNS, RECORD_COLUMNS, check_row
 from storage.derived_rows import DerivedRows, derived_rows
 from storage.failures import DAMAGED, reading
 from storage.location import Place
@@ -71,8 +71,8 @@ def _of_all(
         outdated += found.is_outdated
         turns += found.turns
         advance(1)
-    toolsets = list(connection.scalars(sa.select(tables.toolset.c.id)))
-    problems += chain.from_iterable(_of_toolset(connection, one) for one in toolsets)
+    toolsets = connection.execute(sa.select(tables.toolset.c.id, tables.toolset.c.hash)).all()
+    problems += chain.from_iterable(_of_toolset(connection, *one) for one in toolsets)
     problems += _of_rollups(connection)
     return CheckReport(tuple(problems), len(ids), turns, len(toolsets), without, outdated)
 
@@ -107,7 +107,7 @@ class _OfTrace:
         with reading(self._place, f"trace {self._id}"):
             row = row_of(self._connection, self._id)
             self.has_no_checksums = row["record_checksum"] is None
-            check_row(row)
+            check_row([*(row[name] for name in CHECKED_COLUMNS), row["digest"]])
             trace = read_trace(self._connection, self._id)
             self.turns = len(trace.turns)
             self._compare_record(trace)
@@ -128,7 +128,7 @@ class _OfTrace:
         if not self.has_no_checksums:
             kept = row_of(self._connection, self._id)
             names = [name for name in RECORD_COLUMNS if name not in ("facts", "provenance", "turns_checksum")]
-            if any(kept[name] != canonical(name, record.trace[name]) for name in names):
+            if any(kept[name] != record.trace[name] for name in names):
                 self.problems.append(f"trace {self._id}: what lists show of it is not what its record says")
 
     def _compare_derived(self, inspection: Inspection, trace: Trace) -> None:
@@ -153,9 +153,9 @@ class _OfTrace:
             )
 
 
-def _of_toolset(connection: sa.Connection, id_: int) -> Iterator[str]:
+def _of_toolset(connection: sa.Connection, id_: int, digest: bytes) -> Iterator[str]:
     try:
-        load_toolsets(connection, {id_})
+        load_toolsets(connection, {id_: digest})
     except DAMAGED as error:
         yield f"the set of tools {id_}: {error}"
 

@@ -13,7 +13,7 @@ was imported and where it is in lists, its identity and fingerprint, marks, and 
 (`call`, `argument`, ...): `storage.checking` compares those with the inspection.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import isnan
 from typing import Any
 from zlib import crc32
@@ -34,40 +34,49 @@ DERIVED_COLUMNS = (
     *("break_outcome", "break_code", "break_message", "break_reaction"),
 )
 """The columns of a trace's row that `derived_checksum` covers, besides the digest of its inspection."""
+CHECKED_COLUMNS = (*RECORD_COLUMNS, *DERIVED_COLUMNS, "record_checksum", "derived_checksum")
+"""What `check_row` reads of a trace's row, in this order."""
+_TURNS_AT = RECORD_COLUMNS.index("turns_checksum")
 
 
 def turn_checksum(
-    number: int,
-    role: str,
-    toolset: bytes | None,
-    facts: int,
-    parts: Iterable[Sequence[Any]],
+    number: int, role: str, toolset: bytes | None, facts: int, parts: list[list[int | str | None]]
 ) -> int:
     """That of a turn: `toolset` is the hash of its tools, `facts` the checksum of its packed column.
 
     Each of `parts` is a number, a name, the checksum of a text, and that of chunks or None.
     """
-    return crc32(pack([number, role, toolset, facts, [list(part) for part in parts]]))
+    return crc32(pack([number, role, toolset, facts, parts]))
 
 
 def record_checksum(row: Mapping[Any, Any]) -> int:
     """That of the columns of a trace's row that come from the record."""
-    blobs = [checksum_of(row[name]) for name in _RECORD_BLOBS]
-    return crc32(pack([*(canonical(name, row[name]) for name in RECORD_COLUMNS if name not in _RECORD_BLOBS), *blobs]))
+    return of_record([row[name] for name in RECORD_COLUMNS])
 
 
 def derived_checksum(row: Mapping[Any, Any], digest: bytes | None) -> int:
     """That of the columns of a trace's row that come from its inspection, which has this digest."""
-    return crc32(pack([*(canonical(name, row[name]) for name in DERIVED_COLUMNS), digest]))
+    return of_derived([row[name] for name in DERIVED_COLUMNS], digest)
 
 
-def check_row(row: Mapping[Any, Any]) -> None:
-    """DamagedBlobError where a trace's row, with all its columns and its inspection's `digest`, is not as written."""
-    stored = [row[name] for name in ("turns_checksum", "record_checksum", "derived_checksum")]
-    if stored == [None, None, None]:
+def of_record(values: Sequence[Any]) -> int:
+    """That of the values of RECORD_COLUMNS, in their order."""
+    *plain, facts, provenance = values
+    return crc32(pack([plain, checksum_of(facts), checksum_of(provenance)]))
+
+
+def of_derived(values: Sequence[Any], digest: bytes | None) -> int:
+    """That of the values of DERIVED_COLUMNS, in their order, of an inspection with this digest."""
+    return crc32(pack([values, digest]))
+
+
+def check_row(row: Sequence[Any]) -> None:
+    """DamagedBlobError where a trace's row is not as written: the values of CHECKED_COLUMNS, then a digest."""
+    of_turns, record, derived, digest = row[_TURNS_AT], *row[-3:]
+    if of_turns is record is derived is None:
         return
-    digest = None if row["digest"] is None else bytes(row["digest"])
-    if stored[1:] != [record_checksum(row), derived_checksum(row, digest)]:
+    found = of_record(row[: len(RECORD_COLUMNS)])
+    if record != found or derived != of_derived(row[len(RECORD_COLUMNS) : -3], digest and bytes(digest)):
         raise DamagedBlobError("its row in the list of traces is not as it was written: a checksum does not match")
 
 
@@ -77,9 +86,9 @@ def check_turns(stored: int, found: int) -> None:
         raise DamagedBlobError("its turns are not as they were written: their checksum does not match")
 
 
-def canonical(name: str, value: Any) -> Any:
-    """A value as it is before it is stored and behind: databases keep no NaN, no -0.0, and no whole numbers here."""
-    if value is None or not name.endswith("_s"):
-        return value
+def canonical(value: float | None) -> float | None:
+    """A number as every database gives it back: none of them keeps NaN, -0.0 or a whole number in such a column."""
+    if value is None:
+        return None
     number = float(value) + 0.0
     return None if isnan(number) else number

@@ -58,7 +58,7 @@ def read_many_turns(connection: sa.Connection, id_: int, checksum: int | None) -
                 number, own = next(by_turn, _NO_MORE)
             its = own if number == row.number else ()
             if row.toolset_id is not None and row.toolset_id not in turns.offered:
-                turns.offered |= load_toolsets(connection, {row.toolset_id})
+                turns.offered |= load_toolsets(connection, {row.toolset_id: row.toolset})
             its = list(its)
             if checksum is not None:
                 found += checksum_of_turn(connection, id_, row, its)

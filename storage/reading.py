@@ -103,7 +103,7 @@ def read_turns(connection: sa.Connection, id_: int, *, after: int = 0) -> tuple[
 def _turns(connection: sa.Connection, id_: int, after: int, checksum: int | None) -> tuple[Turn, ...]:
     """The same turns; DamagedBlobError where the sum of their checksums is to be another one."""
     turns = [TurnRow._make(row) for row in connection.execute(TURNS, {"id": id_, "after": after}).all()]
-    toolsets = load_toolsets(connection, {one.toolset_id for one in turns if one.toolset_id is not None})
+    toolsets = load_toolsets(connection, {one.toolset_id: one.toolset for one in turns if one.toolset_id is not None})
     rows: dict[int, list[PartRow]] = defaultdict(list)
     for part in connection.execute(PARTS, {"id": id_, "after": after, "long": LONG}).all():
         rows[part.turn].append(PartRow._make(part))

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 
 from inspector.model import Generation, Part, ToolDefinition, Trace
-from storage.checksums import record_checksum, turn_checksum
+from storage.checksums import canonical, record_checksum, turn_checksum
 from storage.identity import Extent, identity_of
 from storage.offered import packed_tools
 from storage.packing.blobs import checksum_of, text_to_bytes, to_blob
@@ -94,7 +94,7 @@ class _Toolsets:
 
 def _turn_checksum(turn: Row, parts: list[Row]) -> int:
     sums = [
-        (part["number"], part["name"], checksum_of(part["text"]), part["chunks"] and checksum_of(part["chunks"]))
+        [part["number"], part["name"], checksum_of(part["text"]), part["chunks"] and checksum_of(part["chunks"])]
         for part in parts
     ]
     return turn_checksum(turn["number"], turn["role"], turn["toolset"], checksum_of(turn["facts"]), sums)
@@ -108,16 +108,16 @@ def _trace_columns(trace: Trace, totals: Totals) -> Row:
         "file": escaped(said.file),
         "record": escaped(said.record),
         "model": key(trace.model or totals.model),
-        "started_at_s": at_s(trace.started),
-        "duration_s": totals.duration_s,
+        "started_at_s": canonical(at_s(trace.started)),
+        "duration_s": canonical(totals.duration_s),
         "turns": totals.turns,
         "characters": totals.characters,
         "chunks": totals.chunks,
         "input_tokens": sum_of((totals.input_tokens,)),
         "output_tokens": sum_of((totals.output_tokens,)),
         "tokens": sum_of((totals.input_tokens, totals.output_tokens)),
-        "first_token_s": totals.first_token_s,
-        "max_gap_s": totals.max_gap_s,
+        "first_token_s": canonical(totals.first_token_s),
+        "max_gap_s": canonical(totals.max_gap_s),
         "prompt_hash": totals.prompt_hash,
         "facts": to_blob(pack(trace_facts(trace))),
         "provenance": to_blob(pack(provenance_facts(said))),

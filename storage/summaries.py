@@ -1,7 +1,7 @@
 """What a list shows of a trace, without reading the trace."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ from sqlalchemy import exc
 
 from inspector.chain.steps import Break, Reaction, Status, StepOutcome
 from storage import tables
-from storage.checksums import DERIVED_COLUMNS, RECORD_COLUMNS, check_row
+from storage.checksums import CHECKED_COLUMNS, check_row
 from storage.failures import DAMAGED
 from storage.groups import in_groups
 from storage.marks import Mark, read_marks
@@ -77,8 +77,8 @@ _UNKNOWN = ("started_at_s", "duration_s", "input_tokens", "output_tokens")
 _AS_THEY_ARE = ("id", "imported_at_s", *_UNKNOWN, *_COUNTS)
 _TEXTS = ("name", "source", "file", "record", "model", "format")
 _BREAK = ("break_step", "break_turn", "break_tool", "break_outcome", "break_code", "break_message", "break_reaction")
-_CHECKSUMS = ("record_checksum", "derived_checksum")
-_NAMES = dict.fromkeys(("id", "imported_at_s", "sort_at_s", *RECORD_COLUMNS, *DERIVED_COLUMNS, *_CHECKSUMS))
+_PLACE = ("id", "imported_at_s", "sort_at_s")
+_NAMES = (*_PLACE, *CHECKED_COLUMNS)
 _ROWS = sa.select(*(tables.trace.c[name] for name in _NAMES), tables.inspection.c.digest).select_from(
     tables.trace.outerjoin(tables.inspection)
 )
@@ -105,29 +105,29 @@ def row_of(connection: sa.Connection, id_: int) -> sa.RowMapping:
     return connection.execute(_ROWS.where(tables.trace.c.id == id_)).mappings().one()
 
 
-def _rows(connection: sa.Connection, ids: Sequence[int]) -> list[tuple[int, sa.RowMapping | None]]:
+def _rows(connection: sa.Connection, ids: Sequence[int]) -> list[tuple[int, Sequence[Any] | None]]:
     """The rows of these traces by id; None for one of which the database cannot even give the columns."""
     try:
-        rows = connection.execute(_ROWS.where(tables.trace.c.id.in_(ids))).mappings().all()
+        rows = connection.execute(_ROWS.where(tables.trace.c.id.in_(ids))).all()
     except exc.OperationalError as error:
         if "decode" not in str(error.orig):  # a damaged text that is no UTF-8 any more
             raise
         if len(ids) == 1:
             return [(ids[0], None)]
         return [row for id_ in ids for row in _rows(connection, [id_])]
-    return [(row["id"], row) for row in rows]
+    return [(row[0], tuple(row)) for row in rows]
 
 
 def _summary(
-    id_: int, row: sa.RowMapping | None, *, running: bool, open_turns: int, marks: Sequence[Mark]
+    id_: int, row: Sequence[Any] | None, *, running: bool, open_turns: int, marks: Sequence[Mark]
 ) -> TraceSummary:
     try:
         if row is None:
             return _damaged(id_, 0.0)
-        check_row(row)
-        return _whole(row, running=running, open_turns=open_turns, marks=marks)
+        check_row(row[len(_PLACE) :])
+        return _whole(dict(zip(_NAMES, row, strict=False)), running=running, open_turns=open_turns, marks=marks)
     except DAMAGED:
-        sort_at_s = row["sort_at_s"] if row is not None else None
+        sort_at_s = row[_PLACE.index("sort_at_s")] if row is not None else None
         return _damaged(id_, sort_at_s if isinstance(sort_at_s, float) else 0.0)
 
 
@@ -147,7 +147,7 @@ def _damaged(id_: int, sort_at_s: float) -> TraceSummary:
     )
 
 
-def _whole(row: sa.RowMapping, *, running: bool, open_turns: int, marks: Sequence[Mark]) -> TraceSummary:
+def _whole(row: Mapping[str, Any], *, running: bool, open_turns: int, marks: Sequence[Mark]) -> TraceSummary:
     ids: list[tuple[str, str]] = unpack(from_blob(row["facts"])).get("external_ids", [])
     return TraceSummary(
         **_plain(row),
@@ -163,7 +163,7 @@ def _whole(row: sa.RowMapping, *, running: bool, open_turns: int, marks: Sequenc
     )
 
 
-def _plain(row: sa.RowMapping) -> dict[str, Any]:
+def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
     return {name: row[name] for name in _AS_THEY_ARE} | {name: unescaped(row[name]) for name in _TEXTS}
 
 

@@ -36,13 +36,14 @@ def intern_toolsets(connection: sa.Connection, toolsets: Mapping[bytes, Toolset]
     return known | added
 
 
-def load_toolsets(connection: sa.Connection, ids: Collection[int]) -> dict[int, tuple[ToolDefinition, ...]]:
-    """The tools of the toolsets with these ids, in order; DamagedBlobError where they are not those of their hash."""
-    link, tool, toolset = tables.toolset_tool, tables.tool, tables.toolset.c
-    found: dict[int, list[int]] = {id_: [] for id_ in ids}
+def load_toolsets(
+    connection: sa.Connection, hashes: Mapping[int, bytes | None]
+) -> dict[int, tuple[ToolDefinition, ...]]:
+    """The tools of toolsets, in order, by id; DamagedBlobError where they are not those of the hash that is given."""
+    link, tool = tables.toolset_tool, tables.tool
+    found: dict[int, list[int]] = {id_: [] for id_ in hashes}
     bodies: dict[int, bytes] = {}
-    hashes: dict[int, bytes] = {}
-    for group in in_groups(ids):
+    for group in in_groups(found):
         wanted = (
             sa.select(link.c.toolset_id, tool.c.id, tool.c.body)
             .join(tool, tool.c.id == link.c.tool_id)
@@ -53,9 +54,8 @@ def load_toolsets(connection: sa.Connection, ids: Collection[int]) -> dict[int, 
             if tool_id not in bodies:
                 bodies[tool_id] = from_blob(body)
             found[toolset_id].append(tool_id)
-        hashes |= dict(connection.execute(sa.select(toolset.id, toolset.hash).where(toolset.id.in_(group))).all())
     for id_, tools in found.items():
-        if hashes.get(id_) != sha256(pack([bodies[one] for one in tools])).digest():
+        if hashes[id_] != sha256(pack([bodies[one] for one in tools])).digest():
             raise DamagedBlobError("the tools that it was offered are not those that were written")
     made = {tool_id: tool_from(unpack(body)) for tool_id, body in bodies.items()}
     return {id_: tuple(made[one] for one in tools) for id_, tools in found.items()}

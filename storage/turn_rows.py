@@ -72,18 +72,13 @@ Blobs of more than `long` bytes are left out.
 
 def checksum_of_turn(connection: sa.Connection, id_: int, turn: TurnRow, parts: Iterable[PartRow]) -> int:
     """The checksum of a turn of a trace with these parts, out of those of its packed columns."""
-    part = tables.part.c
-
-    def of(row: PartRow, column: sa.Column[bytes], blob: bytes | None) -> int:
-        return checksum_of(_head(connection, id_, row, column) if blob is None else blob)
-
-    sums = [
-        (
-            *(row.number, row.name, of(row, part.text, row.text)),
-            None if row.chunks_size is None else of(row, part.chunks, row.chunks),
-        )
-        for row in parts
-    ]
+    sums: list[list[int | str | None]] = []
+    for row in parts:
+        text = row.text if row.text is not None else _head(connection, id_, row, tables.part.c.text)
+        chunks = row.chunks
+        if chunks is None and row.chunks_size is not None:
+            chunks = _head(connection, id_, row, tables.part.c.chunks)
+        sums.append([row.number, row.name, checksum_of(text), None if chunks is None else checksum_of(chunks)])
     toolset = None if turn.toolset is None else bytes(turn.toolset)
     return turn_checksum(turn.number, turn.role, toolset, checksum_of(turn.facts), sums)
 

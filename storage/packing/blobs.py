@@ -20,7 +20,7 @@ else:
 
 _PLAIN, _ZSTD = b"\x3c", b"\xc3"
 _BARE_PLAIN, _BARE_ZSTD = b"\0", b"\1"  # without a checksum
-_HEAD = Struct("<cI")
+_HEAD = Struct("<cI")  # a shelf begins so too
 _SMALL = 64  # below it a frame costs more than it saves
 _AT_ONCE = 1 << 18  # bytes that are unpacked at a time
 _GROWS, _SHARE = 1 << 20, 16  # a long text grows by so many bytes, and by a sixteenth, at a time
@@ -49,26 +49,24 @@ def checksum_of(head: bytes) -> int:
     """The checksum that a blob begins with, a shelf's too; DamagedBlobError where it ends before."""
     if len(head) < HEAD_BYTES:
         raise DamagedBlobError("a packed column ends before its checksum")
-    checksum: int = _HEAD.unpack_from(head)[1]
-    return checksum
+    return int.from_bytes(head[1:HEAD_BYTES], "little")
 
 
 def from_blob(blob: bytes) -> bytes:
     """The bytes that `to_blob` was given; DamagedBlobError for a blob that it never made."""
     mark = blob[:1]
-    if mark == _BARE_PLAIN:
-        return blob[1:]
-    start = 1
     if mark in (_PLAIN, _ZSTD):
-        start = HEAD_BYTES
-        if checksum_of(blob) != crc32(memoryview(blob)[start:]):
+        packed = blob[HEAD_BYTES:]
+        if checksum_of(blob) != crc32(packed):
             raise DamagedBlobError(_NOT_AS_WRITTEN)
-        if mark == _PLAIN:
-            return blob[start:]
-    elif mark != _BARE_ZSTD:
+    elif mark in (_BARE_PLAIN, _BARE_ZSTD):
+        packed = blob[1:]
+    else:
         raise DamagedBlobError("a packed column begins with an unknown mark")
+    if mark in (_PLAIN, _BARE_PLAIN):
+        return packed
     try:
-        return zstd.decompress(memoryview(blob)[start:])
+        return zstd.decompress(packed)
     except zstd.ZstdError as error:
         raise DamagedBlobError(f"a packed column cannot be unpacked: {error}") from error
 
