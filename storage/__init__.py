@@ -1,5 +1,6 @@
 """Traces and their inspections, kept in SQLite or PostgreSQL."""
 
+from storage.checking import CheckReport
 from storage.excerpts import SearchHit, SearchResults
 from storage.filter import Completion, FilterError, check_filter
 from storage.live import StoreSink
@@ -19,6 +20,7 @@ from storage.writing import Saved, Verdict
 
 __all__ = [
     "IDLE_AFTER_S",
+    "CheckReport",
     "Completion",
     "Cursor",
     "FilterError",

@@ -8,6 +8,7 @@ from inspector.inspection import Inspection
 from inspector.model import Role, Trace
 from inspector.rules.rule import Severity
 from storage.arguments import argument_rows
+from storage.checksums import derived_checksum
 from storage.figure_rows import figures_in, tool_rows, violation_rows
 from storage.measures import measure_columns
 from storage.packing.escapes import escaped, key
@@ -52,19 +53,20 @@ def derived_rows(inspection: Inspection, trace: Trace) -> DerivedRows:
     ]
     codes = Counter(one.rule.code for one in inspection.diagnostics)
     figures = figures_in(trace, inspection)
+    columns = {
+        "inspector_version": escaped(inspection.version),
+        "format": key(inspection.format),
+        "status": inspection.chain.status.value,
+        "abort_reason": _escaped(inspection.chain.abort_reason),
+        "tool_calls": len(calls),
+        "errors": severities[Severity.ERROR],
+        "warnings": severities[Severity.WARNING],
+        **_filter_columns(inspection, trace),
+        **_break_columns(inspection.chain.broken),
+    }
     return DerivedRows(
         digest=packed.digest,
-        trace={
-            "inspector_version": escaped(inspection.version),
-            "format": key(inspection.format),
-            "status": inspection.chain.status.value,
-            "abort_reason": _escaped(inspection.chain.abort_reason),
-            "tool_calls": len(calls),
-            "errors": severities[Severity.ERROR],
-            "warnings": severities[Severity.WARNING],
-        }
-        | filter_columns(inspection, trace)
-        | _break_columns(inspection.chain.broken),
+        trace=columns | {"derived_checksum": derived_checksum(columns, packed.digest)},
         inspection=packed._asdict(),
         calls=calls,
         diagnostics=diagnostics,
@@ -96,7 +98,7 @@ def call_rows(inspection: Inspection) -> list[Row]:
     ]
 
 
-def filter_columns(inspection: Inspection, trace: Trace) -> Row:
+def _filter_columns(inspection: Inspection, trace: Trace) -> Row:
     """The derived columns of the trace's row that are there for filters and figures."""
     assistant = [number for number, turn in enumerate(trace.turns, 1) if turn.role is Role.ASSISTANT]
     infos = sum(one.rule.severity is Severity.INFO for one in inspection.diagnostics)

@@ -3,7 +3,7 @@
 import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -121,6 +121,13 @@ def blob_pieces(connection: sa.Connection, column: sa.Column[bytes], *where: sa.
         at += _PIECE
 
 
+def blob_begin(connection: sa.Connection, column: sa.Column[bytes], size: int, *where: sa.ColumnElement[bool]) -> bytes:
+    """The first bytes of one row's column, so many or as many as there are, without a look at the rest."""
+    if connection.dialect.name == "sqlite":
+        return next(blob_pieces(connection, column, *where), b"")[:size]
+    return bytes(connection.scalar(sa.select(sa.func.substr(column, 1, size)).where(*where)) or b"")
+
+
 def vacuum(engine: sa.Engine) -> None:
     """Give back the room of what was deleted, and let the database look at its indexes again."""
     _refuse_reader(engine)
@@ -131,6 +138,35 @@ def vacuum(engine: sa.Engine) -> None:
     with engine.connect().execution_options(**{_BARE: True}) as connection:
         connection.exec_driver_sql("VACUUM")
         connection.exec_driver_sql("ANALYZE")
+
+
+def back_up(place: Place, file: Path, *, busy_timeout_s: float = _BUSY_TIMEOUT_S) -> None:
+    """Copy a database that is a file into a new one, as it is at one moment, while others read and write it.
+
+    The new file is for this user only. StoreError where there is one already, it cannot be written, or the database is
+    a server's.
+    """
+    if place.path is None:
+        raise StoreError(f"{place}: a server's own tool copies its database: `pg_dump --format=custom --file=FILE URL`")
+    if file.exists():
+        raise StoreError(f"{file}: there is a file already; name one that is not there")
+    part = file.with_name(f"{file.name}.part")
+    try:
+        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        try:
+            with (
+                closing(_open_sqlite(place.path, busy_timeout_s, read_only=True)) as source,
+                closing(sqlite3.connect(part)) as copy,
+            ):
+                source.backup(copy)
+                copy.execute("PRAGMA journal_mode = DELETE")  # one file, which can be moved alone
+            part.rename(file)
+        finally:
+            part.unlink(missing_ok=True)
+    except OSError as error:
+        raise StoreError(f"{file}: the copy cannot be written: {error.strerror}") from error
+    except sqlite3.Error as error:
+        raise StoreError(f"{place}: the copy cannot be made: {error}") from error
 
 
 def size_bytes(connection: sa.Connection) -> int:

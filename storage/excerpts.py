@@ -3,13 +3,14 @@
 import re
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import sqlalchemy as sa
 
 from inspector.diagnostics import Location
 from inspector.text import Range
 from storage import tables
+from storage.failures import DAMAGED
 from storage.filter import Filter, Words
 from storage.filter.trees import wanted_words
 from storage.packing.blobs import from_blob, text_from_bytes
@@ -49,6 +50,13 @@ def hit(connection: sa.Connection, trace: TraceSummary, words: Words | None) -> 
     pattern = _pattern(words) if words is not None else None
     if pattern is None:
         return SearchHit(trace)
+    try:
+        return _first_place(connection, trace, pattern)
+    except DAMAGED:
+        return SearchHit(replace(trace, damaged=True))
+
+
+def _first_place(connection: sa.Connection, trace: TraceSummary, pattern: re.Pattern[str]) -> SearchHit:
     part = tables.part.c
     wanted = sa.select(part.turn, part.name, part.text).where(part.trace_id == trace.id)
     for turn, name, blob in connection.execute(wanted.order_by(part.turn, part.number)):

@@ -21,12 +21,22 @@ _SQLITE = {
     ),
     sqlite3.SQLITE_FULL: "the disk is full; nothing of this batch was kept",
     sqlite3.SQLITE_IOERR: "the disk failed; nothing of this batch was kept",
-    sqlite3.SQLITE_CORRUPT: "the database is damaged; restore it from a copy, or move it away and import again",
+    sqlite3.SQLITE_CORRUPT: "the database is damaged (see `weaklink db check`); restore a copy of it, or import again",
     sqlite3.SQLITE_NOTADB: "the file is not a database",
     sqlite3.SQLITE_TOOBIG: "one value is larger than the database can hold",
 }
 _LOCK_NOT_AVAILABLE = "55P03"  # what PostgreSQL says when a lock was not given within `lock_timeout`
-_DAMAGED = (DamagedBlobError, msgspec.MsgspecError, ValueError, TypeError, LookupError)
+DAMAGED = (
+    DamagedBlobError,
+    msgspec.MsgspecError,
+    ValueError,
+    TypeError,
+    LookupError,
+    ArithmeticError,
+    AttributeError,
+    AssertionError,
+)
+"""What reading damaged bytes may raise."""
 
 
 @contextmanager
@@ -36,17 +46,20 @@ def sentences(place: Place) -> Iterator[None]:
         yield
     except exc.StatementError as error:  # what the driver raises, and what cannot be handed to it
         raise StoreError(f"{place}: {_why(error.orig or error)}") from error
+    except UnicodeDecodeError as error:  # what SQLite says of a schema that is no text any more
+        raise StoreError(f"{place}: {_SQLITE[sqlite3.SQLITE_CORRUPT]}") from error
     except exc.SQLAlchemyError as error:
         raise StoreError(f"{place}: {_first_line(error)}") from error
 
 
 @contextmanager
-def reading(place: Place, what: str) -> Iterator[None]:
-    """Turns what unpacking raises for damaged bytes into StoreError."""
+def reading(place: Place, what: str, *, remedy: str = "") -> Iterator[None]:
+    """Turns what unpacking raises for damaged bytes into StoreError; `remedy` is the command that makes it again."""
     try:
         yield
-    except _DAMAGED as error:
-        raise StoreError(f"{place}: {what} is damaged: {_first_line(error)}") from error
+    except DAMAGED as error:
+        hint = f"; {remedy} makes it again" if remedy else ""
+        raise StoreError(f"{place}: {what} is damaged: {_first_line(error)}{hint}") from error
 
 
 def _why(error: BaseException) -> str:

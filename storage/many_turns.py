@@ -16,6 +16,7 @@ import sqlalchemy as sa
 from inspector.model import Chunks, Part, ToolDefinition, Turn
 from inspector.model.columns import Column, Made
 from inspector.model.recent import Recent
+from storage.checksums import check_turns
 from storage.packing.blobs import from_blob, text_from_bytes, text_from_pieces, uncompressed
 from storage.packing.escapes import unescaped
 from storage.packing.records import turn_from
@@ -24,7 +25,7 @@ from storage.packing.spool import Read, Spool
 from storage.packing.values import pack, unpack
 from storage.packing.windows import chunks_from_blob, read_windows
 from storage.toolsets import load_toolsets
-from storage.turn_rows import PARTS, TURNS, PartRow, TurnRow, chunk_pieces, text_pieces
+from storage.turn_rows import PARTS, TURNS, PartRow, TurnRow, checksum_of_turn, chunk_pieces, text_pieces
 
 MANY, MUCH = 500, 4_000_000
 """A trace of so many turns, and of so many characters, and no more, is not worth a column."""
@@ -38,8 +39,12 @@ _LEAST = 1 << 10  # what the shortest turn weighs
 _CHUNK = 16  # what a chunk weighs
 
 
-def read_many_turns(connection: sa.Connection, id_: int) -> Column[Turn]:
-    """The turns of a trace, as a column. What is damaged in them raises here, as it does where all are made at once."""
+def read_many_turns(connection: sa.Connection, id_: int, checksum: int | None) -> Column[Turn]:
+    """The turns of a trace, as a column. What is damaged in them raises here, as it does where all are made at once.
+
+    `checksum` is what those of all turns sum up to (`storage.checksums`); None where they have none.
+    """
+    found = 0
     turns = _Turns()
     recent = Recent(turns.made, _weight, _ROOM)  # which `turns` does not hold: a circle would outlive the trace
     with (
@@ -53,9 +58,14 @@ def read_many_turns(connection: sa.Connection, id_: int) -> Column[Turn]:
                 number, own = next(by_turn, _NO_MORE)
             its = own if number == row.number else ()
             if row.toolset_id is not None and row.toolset_id not in turns.offered:
-                turns.offered |= load_toolsets(connection, {row.toolset_id})
+                turns.offered |= load_toolsets(connection, {row.toolset_id: row.toolset})
+            its = list(its)
+            if checksum is not None:
+                found += checksum_of_turn(connection, id_, row, its)
             said = [turns.part(connection, id_, part) for part in its]
             recent(turns.add(row.role, row.facts, row.toolset_id, said))  # made once, damaged or not
+    if checksum is not None:
+        check_turns(checksum, found)
     return Made(range(len(turns)), recent)
 
 

@@ -11,10 +11,12 @@ from inspector.inspection import Inspection, inspect_trace
 from inspector.model import Part, ToolDefinition, Trace, Turn
 from inspector.model.columns import Column
 from storage import tables
+from storage.checksums import DERIVED_COLUMNS, check_turns, derived_checksum
 from storage.engine import blob_pieces
 from storage.many_turns import MANY, MUCH, read_many_turns
-from storage.packing.blobs import from_blob, text_from_bytes, text_from_pieces
+from storage.packing.blobs import DamagedBlobError, from_blob, text_from_bytes, text_from_pieces
 from storage.packing.escapes import key, unescaped
+from storage.packing.findings import OtherLayoutError
 from storage.packing.inspections import unpack_inspection
 from storage.packing.records import trace_from, turn_from
 from storage.packing.shelf import in_spool
@@ -23,7 +25,17 @@ from storage.packing.texts import texts_of
 from storage.packing.values import unpack
 from storage.packing.wide_inspections import read_wide
 from storage.toolsets import load_toolsets
-from storage.turn_rows import LONG, PARTS, TURNS, PartRow, TurnRow, read_chunks, text_pieces, unless_long
+from storage.turn_rows import (
+    LONG,
+    PARTS,
+    TURNS,
+    PartRow,
+    TurnRow,
+    checksum_of_turn,
+    read_chunks,
+    text_pieces,
+    unless_long,
+)
 
 NOT_INSPECTED = "\x1a"
 """What stands for the inspector's version in a trace that is being recorded and has turns that were not inspected.
@@ -32,11 +44,16 @@ No version is kept so: see `storage.packing.escapes`.
 """
 
 _trace, _body = tables.trace.c, tables.inspection.c.body
-_FACTS = sa.select(_trace.facts, _trace.provenance, _trace.turns, _trace.characters).where(
-    _trace.id == sa.bindparam("id")
-)
+_FACTS = sa.select(
+    *(_trace.facts, _trace.provenance, _trace.turns, _trace.characters),
+    *(_trace.turns_checksum, _trace.record_checksum),
+).where(_trace.id == sa.bindparam("id"))
 _BODY = (
-    sa.select(_trace.inspector_version, unless_long(_body), sa.func.length(_body))
+    sa.select(
+        *(_trace.inspector_version, unless_long(_body).label("body"), sa.func.length(_body).label("size")),
+        *(tables.inspection.c.digest, _trace.derived_checksum),
+        *(_trace[name] for name in DERIVED_COLUMNS),
+    )
     .join(tables.inspection)
     .where(_trace.id == sa.bindparam("id"))
 )
@@ -59,9 +76,10 @@ def find_id(connection: sa.Connection, word: int | str) -> int:
 
 def read_trace(connection: sa.Connection, id_: int, *, in_columns: bool = False) -> Trace:
     """The trace with this id, which must be there; `in_columns` the turns of one with many, or with much text."""
-    trace, turns, characters = _facts(connection, id_)
-    is_column = in_columns and (turns > MANY or characters > MUCH)
-    return replace(trace, turns=read_many_turns(connection, id_) if is_column else read_turns(connection, id_))
+    trace, turns, characters, checksum = _facts(connection, id_)
+    if in_columns and (turns > MANY or characters > MUCH):
+        return replace(trace, turns=read_many_turns(connection, id_, checksum))
+    return replace(trace, turns=_turns(connection, id_, 0, checksum))
 
 
 def read_facts(connection: sa.Connection, id_: int) -> Trace:
@@ -69,18 +87,35 @@ def read_facts(connection: sa.Connection, id_: int) -> Trace:
     return _facts(connection, id_)[0]
 
 
-def _facts(connection: sa.Connection, id_: int) -> tuple[Trace, int, int]:
-    """A trace without its turns, how many those are, and how many characters they hold."""
-    facts, provenance, turns, characters = connection.execute(_FACTS, {"id": id_}).one()
-    return trace_from(unpack(from_blob(facts)), unpack(from_blob(provenance)), ()), turns, characters
+def _facts(connection: sa.Connection, id_: int) -> tuple[Trace, int, int, int | None]:
+    """A trace without its turns, how many those are, how many characters they hold, and their checksum."""
+    facts, provenance, turns, characters, checksum, row_checksum = connection.execute(_FACTS, {"id": id_}).one()
+    if checksum is None and row_checksum is not None:
+        raise DamagedBlobError("the checksum of its turns is missing")
+    return trace_from(unpack(from_blob(facts)), unpack(from_blob(provenance)), ()), turns, characters, checksum
 
 
 def read_turns(connection: sa.Connection, id_: int, *, after: int = 0) -> tuple[Turn, ...]:
     """The turns of a trace behind its first `after`."""
+    return _turns(connection, id_, after, None)
+
+
+def _turns(connection: sa.Connection, id_: int, after: int, checksum: int | None) -> tuple[Turn, ...]:
+    """The same turns; DamagedBlobError where the sum of their checksums is to be another one."""
     turns = [TurnRow._make(row) for row in connection.execute(TURNS, {"id": id_, "after": after}).all()]
-    toolsets = load_toolsets(connection, {one.toolset_id for one in turns if one.toolset_id is not None})
-    parts = _parts(connection, id_, after)
-    return tuple(_turn(row, tuple(parts[row.number]), toolsets) for row in turns)
+    toolsets = load_toolsets(connection, {one.toolset_id: one.toolset for one in turns if one.toolset_id is not None})
+    rows: dict[int, list[PartRow]] = defaultdict(list)
+    for part in connection.execute(PARTS, {"id": id_, "after": after, "long": LONG}).all():
+        rows[part.turn].append(PartRow._make(part))
+    if checksum is not None:
+        check_turns(checksum, sum(checksum_of_turn(connection, id_, one, rows[one.number]) for one in turns))
+    spool = Spool()
+
+    def part_of(row: PartRow) -> Part:
+        words = text_from_pieces(text_pieces(connection, id_, row)) if row.text is None else _text(row.text)
+        return Part(unescaped(row.name), words, read_chunks(connection, id_, row, spool))
+
+    return tuple(_turn(one, tuple(map(part_of, rows[one.number])), toolsets) for one in turns)
 
 
 def read_inspection(connection: sa.Connection, id_: int, trace: Trace, *, in_columns: bool = False) -> Inspection:
@@ -88,10 +123,24 @@ def read_inspection(connection: sa.Connection, id_: int, trace: Trace, *, in_col
 
     A trace that is being recorded may have more turns than those its recorder has inspected; it is inspected here then,
     but for a wide one that is wanted in columns: of that it is the inspection of as many turns as were inspected.
+    A trace whose inspection another weaklink packed otherwise is inspected here too.
     """
-    version, body, size = connection.execute(_BODY, {"id": id_, "long": LONG}).one()
-    if version == NOT_INSPECTED and not (in_columns and isinstance(trace.turns, Column)):
+    row = connection.execute(_BODY, {"id": id_, "long": LONG}).mappings().one_or_none()
+    if row is None:
+        raise DamagedBlobError("it is missing")
+    if row["derived_checksum"] not in (None, derived_checksum(row, bytes(row["digest"]))):
+        raise DamagedBlobError("it is not the one that was written with the trace: a checksum does not match")
+    if row["inspector_version"] == NOT_INSPECTED and not (in_columns and isinstance(trace.turns, Column)):
         return _inspect(trace)
+    try:
+        return _unpacked_inspection(connection, id_, trace, row["body"], row["size"], in_columns=in_columns)
+    except OtherLayoutError:
+        return _inspect(trace)
+
+
+def _unpacked_inspection(
+    connection: sa.Connection, id_: int, trace: Trace, body: bytes | None, size: int, *, in_columns: bool
+) -> Inspection:
     texts = texts_of(trace)
     if body is not None:
         return unpack_inspection(body, texts, in_columns=in_columns)
@@ -112,16 +161,6 @@ def _inspect(trace: Trace) -> Inspection:
 def _turn(row: TurnRow, parts: tuple[Part, ...], toolsets: Mapping[int, tuple[ToolDefinition, ...]]) -> Turn:
     tools = () if row.toolset_id is None else toolsets[row.toolset_id]
     return turn_from(row.role, unpack(from_blob(row.facts)), parts, tools)
-
-
-def _parts(connection: sa.Connection, id_: int, after: int) -> dict[int, list[Part]]:
-    found: dict[int, list[Part]] = defaultdict(list)
-    spool = Spool()
-    rows = connection.execute(PARTS, {"id": id_, "after": after, "long": LONG}).all()
-    for row in map(PartRow._make, rows):
-        words = text_from_pieces(text_pieces(connection, id_, row)) if row.text is None else _text(row.text)
-        found[row.turn].append(Part(unescaped(row.name), words, read_chunks(connection, id_, row, spool)))
-    return found
 
 
 def _text(blob: bytes) -> str:

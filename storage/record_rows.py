@@ -1,14 +1,15 @@
 """Traces as rows, all but the ids that only the database can give."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from math import isnan
 
 from inspector.chain.endings import task_outcome
 from inspector.model import Generation, Outcome, Part, ToolDefinition, Trace
+from storage.checksums import canonical, record_checksum, turn_checksum
 from storage.identity import Extent, identity_of
 from storage.offered import packed_tools
-from storage.packing.blobs import text_to_bytes, to_blob
+from storage.packing.blobs import checksum_of, text_to_bytes, to_blob
 from storage.packing.chunks import pack_chunks
 from storage.packing.escapes import escaped, key
 from storage.packing.records import provenance_facts, trace_facts, turn_facts
@@ -50,18 +51,22 @@ def record_rows(trace: Trace, *, behind: Totals = NOTHING) -> RecordRows:
     turns: list[Row] = []
     parts: list[Row] = []
     toolsets = _Toolsets()
+    checksum = 0
     for number, turn in enumerate(trace.turns, behind.turns + 1):
         toolset = toolsets.hash_of(turn.generation.tools) if turn.generation else None
         facts = pack(turn_facts(turn))
         fingerprint.update(pack([turn.role.value, toolset, facts, len(turn.parts)]))
         columns = {"number": number, "role": turn.role.value, "toolset": toolset, "facts": to_blob(facts)}
+        own: list[Row] = []
         turns.append(columns | _generation_columns(turn.generation or Generation()))
         for at, part in enumerate(turn.parts):
             text, chunks = text_to_bytes(part.text), None if part.chunks is None else pack_chunks(part.chunks)
             fingerprint.update(pack([part.name, len(text), chunks]))
             fingerprint.update(text)
-            parts.append({"turn": number, "number": at} | _part_columns(part, text, chunks))
-    totals = behind + totals_of(trace.turns)
+            own.append({"turn": number, "number": at} | _part_columns(part, text, chunks))
+        parts += own
+        checksum += _turn_checksum(columns, own)
+    totals = behind + replace(totals_of(trace.turns), checksum=checksum)
     ids = enumerate(trace.external_ids)
     return RecordRows(
         identity=identity_of(trace).digest(),
@@ -89,29 +94,39 @@ class _Toolsets:
         return digest
 
 
+def _turn_checksum(turn: Row, parts: list[Row]) -> int:
+    sums = [
+        [part["number"], part["name"], checksum_of(part["text"]), part["chunks"] and checksum_of(part["chunks"])]
+        for part in parts
+    ]
+    return turn_checksum(turn["number"], turn["role"], turn["toolset"], checksum_of(turn["facts"]), sums)
+
+
 def _trace_columns(trace: Trace, totals: Totals) -> Row:
     said = trace.provenance
-    return {
+    columns = {
         "name": escaped(trace.name),
         "source": key(said.source),
         "file": escaped(said.file),
         "record": escaped(said.record),
         "model": key(trace.model or totals.model),
-        "started_at_s": at_s(trace.started),
-        "duration_s": totals.duration_s,
+        "started_at_s": canonical(at_s(trace.started)),
+        "duration_s": canonical(totals.duration_s),
         "turns": totals.turns,
         "characters": totals.characters,
         "chunks": totals.chunks,
         "input_tokens": sum_of((totals.input_tokens,)),
         "output_tokens": sum_of((totals.output_tokens,)),
         "tokens": sum_of((totals.input_tokens, totals.output_tokens)),
-        "first_token_s": totals.first_token_s,
-        "max_gap_s": totals.max_gap_s,
+        "first_token_s": canonical(totals.first_token_s),
+        "max_gap_s": canonical(totals.max_gap_s),
         "prompt_hash": totals.prompt_hash,
         **outcome_columns(trace.outcome),
         "facts": to_blob(pack(trace_facts(trace))),
         "provenance": to_blob(pack(provenance_facts(said))),
+        "turns_checksum": totals.checksum,
     }
+    return columns | {"record_checksum": record_checksum(columns)}
 
 
 def outcome_columns(outcome: Outcome | None) -> Row:

@@ -1,17 +1,16 @@
-"""The version of a database's tables: made when it is new, refused when it is not ours, lifted when asked."""
+"""The version of a database's tables: made when it is new, refused when it is not ours, upgraded on request."""
 
 import sqlalchemy as sa
 
 from inspector.errors import StoreError
 from storage.engine import write_ahead, writing
 from storage.location import Place
-from storage.measuring import keep_outcomes, measure_all
 
 VERSION_TABLE = "weaklink_version"
-REVISIONS = ("v0001", "v0002", "v0003", "v0004", "v0005", "v0006", "v0007")
+REVISIONS = ("v0006", "v0007", "v0008")
 """Every version of the tables, oldest first; a new one comes with its script in `migrations/versions`."""
-_BEFORE_MEASURES = REVISIONS[: REVISIONS.index("v0005")]
-_BEFORE_OUTCOMES = REVISIONS[: REVISIONS.index("v0007")]
+_NEVER_RELEASED = ("v0001", "v0002", "v0003", "v0004", "v0005")
+_BEFORE_OUTCOMES = REVISIONS[: REVISIONS.index("v0008")]
 
 
 class NoDatabaseYetError(StoreError):
@@ -55,19 +54,18 @@ def ensure_current(engine: sa.Engine, place: Place, *, create: bool, read_only: 
 
 
 def upgrade(engine: sa.Engine, place: Place) -> bool:
-    """Lift the tables to the newest version, in one transaction; whether that changed them.
+    """Upgrade the tables to the newest version, in one transaction; whether that changed them.
 
     StoreError for a database that is not weaklink's, or is of a newer weaklink.
     """
     # Only here: Alembic takes 80 ms to load, and a database is upgraded once.
     from storage.migrating import migrate  # noqa: PLC0415
+    from storage.task_outcomes import keep_outcomes  # noqa: PLC0415  # it needs what Alembic has loaded, and the tables
 
     with writing(engine) as connection:
         state = _state(connection)
         _refuse_foreign(state, place)
         migrate(connection, REVISIONS[-1])
-        if state in _BEFORE_MEASURES:
-            measure_all(connection, place)
         if state in _BEFORE_OUTCOMES:
             keep_outcomes(connection)
     return state != REVISIONS[-1]
@@ -76,6 +74,11 @@ def upgrade(engine: sa.Engine, place: Place) -> bool:
 def _refuse_foreign(state: str | None, place: Place) -> None:
     if state is None:
         raise StoreError(f"{place}: this is a database, but not one of weaklink's")
+    if state in _NEVER_RELEASED:
+        raise StoreError(
+            f"{place}: the database was made by a weaklink from before the first release, which this one does not "
+            "read; move it away and import again"
+        )
     if state and state not in REVISIONS:
         raise StoreError(f"{place}: the database was made by a newer weaklink; upgrade weaklink to read it")
 

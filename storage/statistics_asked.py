@@ -70,7 +70,7 @@ class AsksStatistics:
         return self._answer(BrokenSchemas(), filter)[:limit]
 
     def uncounted(self, filter: str = "") -> int:  # noqa: A002  # as in `traces`
-        """How many traces no figure counts, since they were damaged when the database was lifted to this version."""
+        """How many traces no figure counts, since what is derived from them is missing."""
         return self._answer(Uncounted(), filter)
 
     def sum_pending(self, *, limit: int | None = None) -> int:

@@ -206,7 +206,7 @@ class Store(AsksStatistics, KeepsMarks, SearchesTexts, KeptUp):
             number = find_id(connection, id)
             with reading(self.place, f"trace {number}"):
                 trace = read_trace(connection, number, in_columns=in_columns)
-            with reading(self.place, f"the inspection of trace {number}"):
+            with reading(self.place, f"the inspection of trace {number}", remedy=f"`weaklink reinspect {number}`"):
                 return trace, read_inspection(connection, number, trace, in_columns=in_columns)
 
     def summary(self, id: int | str) -> TraceSummary:

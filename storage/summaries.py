@@ -2,17 +2,20 @@
 
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy import exc
 
 from inspector.chain.endings import task_outcome
 from inspector.chain.steps import Break, Reaction, Status, StepOutcome
 from inspector.chain.verdict import OUTCOME_RULES
 from inspector.model import Liveness, Outcome, ParentTrace, TaskOutcome
 from storage import tables
+from storage.checksums import CHECKED_COLUMNS, check_row
+from storage.failures import DAMAGED
 from storage.groups import in_groups
 from storage.liveness import liveness
 from storage.marks import Mark, read_marks
@@ -40,8 +43,10 @@ class TraceSummary:
     the list goes on behind this trace. `liveness` is there while the trace is recorded: all else is what it has come
     to, and what was found in its last turns, when those were long to read, is counted some seconds later.
     `open_turns` of its turns, which the other counts leave out, have begun and not ended. `marked` says that the user
-    marked it, or a turn or step of it; `note` is the newest note that a mark bears. `outcome` is the source's own;
+    marked it, or a turn or step of it; `note` is the newest note that a mark has. `outcome` is the source's own;
     `parent` is the trace that it is related to, by its external id, and how; `project` and `branch` are the trace's.
+    `damaged` says that what lists show of the trace is not as it was written: then only its id and its cursor are
+    known, and all else is empty; the trace itself may be whole.
     """
 
     id: int
@@ -75,6 +80,7 @@ class TraceSummary:
     parent: ParentTrace | None = None
     project: str = ""
     branch: str = ""
+    damaged: bool = False
 
     @property
     def task(self) -> TaskOutcome:
@@ -92,15 +98,16 @@ class TraceSummary:
         return self.liveness is not None
 
 
-_AS_THEY_ARE = (
-    *("id", "started_at_s", "imported_at_s", "duration_s", "turns", "characters", "chunks"),
-    *("input_tokens", "output_tokens", "tool_calls", "errors", "warnings"),
-)
+_COUNTS = ("turns", "characters", "chunks", "tool_calls", "errors", "warnings")
+_UNKNOWN = ("started_at_s", "duration_s", "input_tokens", "output_tokens")
+_AS_THEY_ARE = ("id", "imported_at_s", *_UNKNOWN, *_COUNTS)
 _TEXTS = ("name", "source", "file", "record", "model", "format")
 _BREAK = ("break_step", "break_turn", "break_tool", "break_outcome", "break_code", "break_message", "break_reaction")
-_COLUMNS = [
-    tables.trace.c[name] for name in (*_AS_THEY_ARE, *_TEXTS, *_BREAK, "status", "abort_reason", "sort_at_s", "facts")
-]
+_PLACE = ("id", "imported_at_s", "sort_at_s")
+_NAMES = (*_PLACE, *CHECKED_COLUMNS)
+_ROWS = sa.select(*(tables.trace.c[name] for name in _NAMES), tables.inspection.c.digest).select_from(
+    tables.trace.outerjoin(tables.inspection)
+)
 
 
 def summaries(connection: sa.Connection, ids: Sequence[int]) -> list[TraceSummary]:
@@ -113,13 +120,59 @@ def summaries(connection: sa.Connection, ids: Sequence[int]) -> list[TraceSummar
         begun = sa.select(piece.trace_id).where(piece.trace_id.in_(recorded), piece.number == 0)
         still_open = Counter(connection.scalars(begun) if recorded else ())
         marks = read_marks(connection, group)
-        for row in connection.execute(sa.select(*_COLUMNS).where(tables.trace.c.id.in_(group))).mappings():
-            id_ = row["id"]
-            found[id_] = _summary(row, states.get(id_), still_open[id_], marks.get(id_, ()))
+        for id_, row in _rows(connection, group):
+            found[id_] = _summary(id_, row, states.get(id_), open_turns=still_open[id_], marks=marks.get(id_, ()))
     return [found[id_] for id_ in ids if id_ in found]
 
 
-def _summary(row: sa.RowMapping, state: Liveness | None, open_turns: int, marks: Sequence[Mark]) -> TraceSummary:
+def row_of(connection: sa.Connection, id_: int) -> sa.RowMapping:
+    """What is kept of one trace for lists, with its checksums."""
+    return connection.execute(_ROWS.where(tables.trace.c.id == id_)).mappings().one()
+
+
+def _rows(connection: sa.Connection, ids: Sequence[int]) -> list[tuple[int, Sequence[Any] | None]]:
+    """The rows of these traces by id; None for one of which the database cannot even give the columns."""
+    try:
+        rows = connection.execute(_ROWS.where(tables.trace.c.id.in_(ids))).all()
+    except exc.OperationalError as error:
+        if "decode" not in str(error.orig):  # a damaged text that is no UTF-8 any more
+            raise
+        if len(ids) == 1:
+            return [(ids[0], None)]
+        return [row for id_ in ids for row in _rows(connection, [id_])]
+    return [(row[0], tuple(row)) for row in rows]
+
+
+def _summary(
+    id_: int, row: Sequence[Any] | None, state: Liveness | None, *, open_turns: int, marks: Sequence[Mark]
+) -> TraceSummary:
+    try:
+        if row is None:
+            return _damaged(id_, 0.0)
+        check_row(row[len(_PLACE) :])
+        return _whole(dict(zip(_NAMES, row, strict=False)), state, open_turns=open_turns, marks=marks)
+    except DAMAGED:
+        sort_at_s = row[_PLACE.index("sort_at_s")] if row is not None else None
+        return _damaged(id_, sort_at_s if isinstance(sort_at_s, float) else 0.0)
+
+
+def _damaged(id_: int, sort_at_s: float) -> TraceSummary:
+    """What lists show in the place of a trace of which they cannot trust what they know."""
+    empty: dict[str, Any] = dict.fromkeys(_TEXTS, "") | dict.fromkeys(_COUNTS, 0) | dict.fromkeys(_UNKNOWN)
+    return TraceSummary(
+        **empty,
+        id=id_,
+        imported_at_s=sort_at_s,
+        external_ids={},
+        status=Status.ABORTED,
+        abort_reason="what the database holds of this trace is damaged",
+        broken=None,
+        cursor=Cursor(sort_at_s, id_),
+        damaged=True,
+    )
+
+
+def _whole(row: Mapping[str, Any], state: Liveness | None, *, open_turns: int, marks: Sequence[Mark]) -> TraceSummary:
     facts = unpack(from_blob(row["facts"]))
     ids: list[tuple[str, str]] = facts.get("external_ids", [])
     outcome = facts.get("outcome")
@@ -141,7 +194,7 @@ def _summary(row: sa.RowMapping, state: Liveness | None, open_turns: int, marks:
     )
 
 
-def _plain(row: sa.RowMapping) -> dict[str, Any]:
+def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
     return {name: row[name] for name in _AS_THEY_ARE} | {name: unescaped(row[name]) for name in _TEXTS}
 
 

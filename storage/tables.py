@@ -19,6 +19,7 @@ on the trace is idle if nothing more comes (NULL while a turn is open); what cam
 `live_piece`, in the order it arrived. Both go when it ends.
 
 Text columns hold escaped text (`packing.escapes`), those with an index its bounded key; blobs hold the exact values.
+The checksums in a trace's row say whether it is as it was written: see `storage.checksums`.
 `sort_at_s` is when a trace started, or was imported where no start is known; lists go from the newest down.
 """
 
@@ -65,7 +66,10 @@ trace = sa.Table(
     sa.Column("reward", sa.Double),
     blob("facts"),
     blob("provenance"),
+    count("turns_checksum", nullable=True),
+    count("record_checksum", nullable=True),
     # derived
+    count("derived_checksum", nullable=True),
     text("inspector_version"),
     text("format"),
     text("status"),

@@ -9,9 +9,9 @@ from inspector.model import ToolDefinition
 from storage import tables
 from storage.engine import insert_new
 from storage.groups import in_groups
-from storage.packing.blobs import from_blob, to_blob
+from storage.packing.blobs import DamagedBlobError, from_blob, to_blob
 from storage.packing.records import tool_from
-from storage.packing.values import unpack
+from storage.packing.values import pack, unpack
 from storage.rows import Toolset
 
 
@@ -36,12 +36,14 @@ def intern_toolsets(connection: sa.Connection, toolsets: Mapping[bytes, Toolset]
     return known | added
 
 
-def load_toolsets(connection: sa.Connection, ids: Collection[int]) -> dict[int, tuple[ToolDefinition, ...]]:
-    """The tools of the toolsets with these ids, in order."""
+def load_toolsets(
+    connection: sa.Connection, hashes: Mapping[int, bytes | None]
+) -> dict[int, tuple[ToolDefinition, ...]]:
+    """The tools of toolsets, in order, by id; DamagedBlobError where they are not those of the hash that is given."""
     link, tool = tables.toolset_tool, tables.tool
-    found: dict[int, list[ToolDefinition]] = {id_: [] for id_ in ids}
-    unpacked: dict[int, ToolDefinition] = {}
-    for group in in_groups(ids):
+    found: dict[int, list[int]] = {id_: [] for id_ in hashes}
+    bodies: dict[int, bytes] = {}
+    for group in in_groups(found):
         wanted = (
             sa.select(link.c.toolset_id, tool.c.id, tool.c.body)
             .join(tool, tool.c.id == link.c.tool_id)
@@ -49,10 +51,14 @@ def load_toolsets(connection: sa.Connection, ids: Collection[int]) -> dict[int, 
             .order_by(link.c.toolset_id, link.c.number)
         )
         for toolset_id, tool_id, body in connection.execute(wanted):
-            if tool_id not in unpacked:
-                unpacked[tool_id] = tool_from(unpack(from_blob(body)))
-            found[toolset_id].append(unpacked[tool_id])
-    return {id_: tuple(tools) for id_, tools in found.items()}
+            if tool_id not in bodies:
+                bodies[tool_id] = from_blob(body)
+            found[toolset_id].append(tool_id)
+    for id_, tools in found.items():
+        if hashes[id_] != sha256(pack([bodies[one] for one in tools])).digest():
+            raise DamagedBlobError("the tools that it was offered are not those that were written")
+    made = {tool_id: tool_from(unpack(body)) for tool_id, body in bodies.items()}
+    return {id_: tuple(made[one] for one in tools) for id_, tools in found.items()}
 
 
 def drop_unused_toolsets(connection: sa.Connection) -> None:

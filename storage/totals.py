@@ -20,6 +20,7 @@ class Totals:
     since 1970-01-01 UTC, where none has one. `first_token_s` is the longest time from a generation's start to its first
     token, `max_gap_s` the longest between two chunks of one part; None where no times were kept. `prompt_hash` stands
     for the system prompt and the tools of the first generation; it is that of the first stretch of turns.
+    `checksum` is the sum of the turns' checksums (`storage.checksums`), which only their rows give.
     """
 
     turns: int = 0
@@ -33,6 +34,7 @@ class Totals:
     first_token_s: float | None = None
     max_gap_s: float | None = None
     prompt_hash: str = ""
+    checksum: int = 0
 
     def __add__(self, other: "Totals") -> "Totals":
         return Totals(
@@ -47,6 +49,7 @@ class Totals:
             max(_known((self.first_token_s, other.first_token_s)), default=None),
             max(_known((self.max_gap_s, other.max_gap_s)), default=None),
             self.prompt_hash if self.turns else other.prompt_hash,
+            self.checksum + other.checksum,
         )
 
     @property

@@ -1,13 +1,15 @@
 """The turns of a trace and their parts as rows: what is short comes with its row, what is long in pieces."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import sqlalchemy as sa
 
 from inspector.model import Chunks
 from storage import tables
-from storage.engine import blob_pieces
+from storage.checksums import turn_checksum
+from storage.engine import blob_begin, blob_pieces
+from storage.packing.blobs import HEAD_BYTES, checksum_of
 from storage.packing.shelf import in_spool
 from storage.packing.spool import Spool
 from storage.packing.windows import chunks_from_blob, read_windows
@@ -29,12 +31,13 @@ class PartRow(NamedTuple):
 
 
 class TurnRow(NamedTuple):
-    """A turn, without its parts."""
+    """A turn, without its parts; `toolset` is the hash of its set of tools."""
 
     number: int
     role: str
     facts: bytes
     toolset_id: int | None
+    toolset: bytes | None
 
 
 def unless_long(column: sa.Column[bytes]) -> sa.ColumnElement[bytes | None]:
@@ -45,7 +48,8 @@ def unless_long(column: sa.Column[bytes]) -> sa.ColumnElement[bytes | None]:
 _turn, _part = tables.turn.c, tables.part.c
 
 TURNS = (
-    sa.select(_turn.number, _turn.role, _turn.facts, _turn.toolset_id)
+    sa.select(_turn.number, _turn.role, _turn.facts, _turn.toolset_id, tables.toolset.c.hash)
+    .select_from(tables.turn.outerjoin(tables.toolset))
     .where(_turn.trace_id == sa.bindparam("id"), _turn.number > sa.bindparam("after"))
     .order_by(_turn.number)
 )
@@ -64,6 +68,19 @@ PARTS = (
 
 Blobs of more than `long` bytes are left out.
 """
+
+
+def checksum_of_turn(connection: sa.Connection, id_: int, turn: TurnRow, parts: Iterable[PartRow]) -> int:
+    """The checksum of a turn of a trace with these parts, out of those of its packed columns."""
+    sums: list[list[int | str | None]] = []
+    for row in parts:
+        text = row.text if row.text is not None else _head(connection, id_, row, tables.part.c.text)
+        chunks = row.chunks
+        if chunks is None and row.chunks_size is not None:
+            chunks = _head(connection, id_, row, tables.part.c.chunks)
+        sums.append([row.number, row.name, checksum_of(text), None if chunks is None else checksum_of(chunks)])
+    toolset = None if turn.toolset is None else bytes(turn.toolset)
+    return turn_checksum(turn.number, turn.role, toolset, checksum_of(turn.facts), sums)
 
 
 def text_pieces(connection: sa.Connection, id_: int, row: PartRow) -> Iterator[bytes]:
@@ -87,5 +104,13 @@ def read_chunks(connection: sa.Connection, id_: int, row: PartRow, spool: Spool)
 
 
 def _pieces(connection: sa.Connection, id_: int, row: PartRow, column: sa.Column[bytes]) -> Iterator[bytes]:
+    return blob_pieces(connection, column, *_place(id_, row))
+
+
+def _head(connection: sa.Connection, id_: int, row: PartRow, column: sa.Column[bytes]) -> bytes:
+    return blob_begin(connection, column, HEAD_BYTES, *_place(id_, row))
+
+
+def _place(id_: int, row: PartRow) -> tuple[sa.ColumnElement[bool], ...]:
     part = tables.part.c
-    return blob_pieces(connection, column, part.trace_id == id_, part.turn == row.turn, part.number == row.number)
+    return part.trace_id == id_, part.turn == row.turn, part.number == row.number

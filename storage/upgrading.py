@@ -1,4 +1,4 @@
-"""A database of an older weaklink, lifted to this one's tables."""
+"""A database of an older weaklink, upgraded to this one's tables."""
 
 from pathlib import Path
 
@@ -10,10 +10,10 @@ from storage.store import Store
 
 
 def upgrade_store(where: str | Path | None = None) -> bool:
-    """Lift the database to this weaklink's version of the tables; whether that changed it.
+    """Upgrade the database to this weaklink's version of the tables; whether that changed it.
 
-    What older tables do not hold is filled in from the traces and inspections that are there, which takes some time;
-    and what pages ask about all traces is summed up.
+    What was recorded stays as it is. Inspections that another weaklink packed otherwise are made again when a trace is
+    read, until `reinspect` keeps new ones. What pages ask about all traces is summed up.
     StoreError as `open_store` raises it.
     """
     place = place_of(where)
@@ -21,8 +21,8 @@ def upgrade_store(where: str | Path | None = None) -> bool:
     engine = new_engine(place)
     try:
         with sentences(place):
-            is_lifted = upgrade(engine, place)
+            is_changed = upgrade(engine, place)
         Store(engine, place).sum_pending()
-        return is_lifted
+        return is_changed
     finally:
         engine.dispose()

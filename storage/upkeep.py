@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
+from inspector.errors import StoreError
 from inspector.inspection import Inspection
 from inspector.model import Trace
 from storage import tables
@@ -57,17 +58,28 @@ def stats_of(connection: sa.Connection, *, version: str) -> StoreStats:
 
 
 def inspect_again(
-    connection: sa.Connection, place: Place, inspect: Callable[[Trace], Inspection], ids: Sequence[int]
-) -> None:
-    """Put a new inspection of each of these traces in the place of the old."""
+    connection: sa.Connection,
+    place: Place,
+    inspect: Callable[[Trace], Inspection],
+    ids: Sequence[int],
+    on_damaged: Callable[[StoreError], None] | None,
+) -> int:
+    """Put a new inspection of each of these traces in the place of the old; of how many."""
     trace = tables.trace.c
     times = dict(connection.execute(sa.select(trace.id, trace.sort_at_s).where(trace.id.in_(ids))).all())
     found: list[tuple[int, float, DerivedRows]] = []
     for id_ in ids:
-        with reading(place, f"trace {id_}"):
-            kept = read_trace(connection, id_)
+        try:
+            with reading(place, f"trace {id_}"):
+                kept = read_trace(connection, id_)
+        except StoreError as error:
+            if on_damaged is None:
+                raise
+            on_damaged(error)
+            continue
         found.append((id_, times[id_], derived_rows(inspect(kept), kept)))
     rewrite_derived(connection, found)
+    return len(found)
 
 
 def prune(connection: sa.Connection, *, before_s: float, keep_broken: bool) -> int:

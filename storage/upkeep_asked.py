@@ -3,14 +3,17 @@
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
+from pathlib import Path
 
 import sqlalchemy as sa
 
+from inspector.errors import StoreError
 from inspector.inspection import Inspection
 from inspector.model import Trace
 from inspector.version import __version__
 from storage import tables
-from storage.engine import vacuum, writing
+from storage.checking import CheckReport, check_database
+from storage.engine import back_up, vacuum, writing
 from storage.failures import sentences
 from storage.groups import in_groups
 from storage.inserting import delete_traces
@@ -31,15 +34,25 @@ class KeptUp:
     @abstractmethod
     def _reads(self) -> AbstractContextManager[sa.Connection]: ...
 
-    def reinspect(self, inspect: Callable[[Trace], Inspection], ids: Iterable[int | str] | None = None) -> int:
-        """Inspect traces again, all where no ids are named, and keep what was found; how many there were."""
+    def reinspect(
+        self,
+        inspect: Callable[[Trace], Inspection],
+        ids: Iterable[int | str] | None = None,
+        *,
+        on_damaged: Callable[[StoreError], None] | None = None,
+    ) -> int:
+        """Inspect traces again, all where no ids are named, and keep what was found; how many there were.
+
+        A trace that is damaged is left as it is and given to `on_damaged`; without that its StoreError is raised.
+        """
+        done = 0
         with self._reads() as connection:
             every = sa.select(tables.trace.c.id).order_by(tables.trace.c.id)
             wanted = list(connection.scalars(every)) if ids is None else [find_id(connection, one) for one in ids]
         for group in in_groups(wanted, _INSPECTED):
             with sentences(self.place), writing(self._engine) as connection:
-                inspect_again(connection, self.place, inspect, group)
-        return len(wanted)
+                done += inspect_again(connection, self.place, inspect, group, on_damaged)
+        return done
 
     def delete(self, ids: Iterable[int | str]) -> int:
         """Delete traces; how many."""
@@ -58,6 +71,15 @@ class KeptUp:
         """What the store holds."""
         with self._reads() as connection:
             return stats_of(connection, version=__version__)
+
+    def check(self, advance: Callable[[int], None] = lambda _: None) -> CheckReport:
+        """Look through everything for damage; `advance` is called with 1 behind each trace."""
+        with self._reads() as connection:
+            return check_database(connection, self.place, advance)
+
+    def back_up(self, file: Path) -> None:
+        """Copy the database into a new file while others may write to it; StoreError for one on a server."""
+        back_up(self.place, file)
 
     def vacuum(self) -> None:
         """Give back the room that deleted traces took."""

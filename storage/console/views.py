@@ -18,7 +18,7 @@ class Column:
 
     name: str
     says: str
-    source: sa.ColumnElement[object]
+    source: sa.Column[Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,19 +1,30 @@
-"""Bytes as they lie in a column: compressed where that pays, and text as UTF-8 that bears lone surrogates."""
+"""Bytes as they are in a column: compressed where that pays, with a checksum; text as UTF-8 that may hold surrogates.
+
+A blob is a mark of one byte, the CRC-32 of all that follows it, and the bytes. CRC-32 finds every damage of up to 32
+bits in a row and misses one of four billion others, which is what failing disks and memory need, and reading it takes
+a few hundredths of the time that unpacking takes. Blobs of tables before v0007 have no checksum and other marks; no
+three flipped bits make one of the marks of a blob with a checksum.
+"""
 
 import sys
 from collections.abc import Iterable, Iterator
 from importlib import import_module
 from itertools import chain
+from struct import Struct
+from zlib import crc32
 
 if sys.version_info >= (3, 14):
     zstd = import_module("compression.zstd")
 else:
     from backports import zstd
 
-_PLAIN, _ZSTD = b"\0", b"\1"
+_PLAIN, _ZSTD = b"\x3c", b"\xc3"
+_BARE_PLAIN, _BARE_ZSTD = b"\0", b"\1"  # without a checksum
+_HEAD = Struct("<cI")  # a shelf begins so too
 _SMALL = 64  # below it a frame costs more than it saves
 _AT_ONCE = 1 << 18  # bytes that are unpacked at a time
 _GROWS, _SHARE = 1 << 20, 16  # a long text grows by so many bytes, and by a sixteenth, at a time
+_NOT_AS_WRITTEN = "a packed column is not as it was written: its checksum does not match"
 _compressor = zstd.ZstdCompressor()  # shared: making one costs four times as much as a small frame; it locks itself
 
 
@@ -22,29 +33,47 @@ class DamagedBlobError(ValueError):
 
 
 def to_blob(raw: bytes) -> bytes:
-    """`raw` with one byte in front that says how it is kept."""
+    """`raw`, maybe compressed, behind a mark that says so and a checksum."""
     if len(raw) > _SMALL:
         packed = _compressor.compress(raw, zstd.ZstdCompressor.FLUSH_FRAME)
         if len(packed) < len(raw):
-            return _ZSTD + packed
-    return _PLAIN + raw
+            return _HEAD.pack(_ZSTD, crc32(packed)) + packed
+    return _HEAD.pack(_PLAIN, crc32(raw)) + raw
+
+
+HEAD_BYTES = _HEAD.size
+"""So many bytes at the beginning of a blob hold its checksum."""
+
+
+def checksum_of(head: bytes) -> int:
+    """The checksum that a blob begins with, a shelf's too; DamagedBlobError where it ends before."""
+    if len(head) < HEAD_BYTES:
+        raise DamagedBlobError("a packed column ends before its checksum")
+    return int.from_bytes(head[1:HEAD_BYTES], "little")
 
 
 def from_blob(blob: bytes) -> bytes:
     """The bytes that `to_blob` was given; DamagedBlobError for a blob that it never made."""
-    if blob[:1] == _PLAIN:
-        return blob[1:]
-    if blob[:1] != _ZSTD:
+    mark = blob[:1]
+    if mark in (_PLAIN, _ZSTD):
+        packed = blob[HEAD_BYTES:]
+        if checksum_of(blob) != crc32(packed):
+            raise DamagedBlobError(_NOT_AS_WRITTEN)
+    elif mark in (_BARE_PLAIN, _BARE_ZSTD):
+        packed = blob[1:]
+    else:
         raise DamagedBlobError("a packed column begins with an unknown mark")
+    if mark in (_PLAIN, _BARE_PLAIN):
+        return packed
     try:
-        return zstd.decompress(memoryview(blob)[1:])
+        return zstd.decompress(packed)
     except zstd.ZstdError as error:
         raise DamagedBlobError(f"a packed column cannot be unpacked: {error}") from error
 
 
 def uncompressed(blob: bytes) -> bytes:
     """A blob of the same bytes that takes more room and is unpacked at once; DamagedBlobError as in `from_blob`."""
-    return _PLAIN + from_blob(blob)
+    return _BARE_PLAIN + from_blob(blob)
 
 
 def text_from_pieces(pieces: Iterable[bytes]) -> str:
@@ -71,17 +100,22 @@ def text_from_bytes(raw: bytes) -> str:
 def _unpacked(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """The raw bytes of a blob."""
     rest = iter(pieces)
-    first = next(rest, b"")
-    begun = first[1:]
-    if first[:1] == _PLAIN:
-        yield begun
+    first = b""
+    while len(first) < HEAD_BYTES and (piece := next(rest, b"")):
+        first += piece
+    mark = first[:1]
+    if mark in (_PLAIN, _ZSTD):
+        rest = _verified(chain((first[HEAD_BYTES:],), rest), checksum_of(first))
+    elif mark in (_BARE_PLAIN, _BARE_ZSTD):
+        rest = chain((first[1:],), rest)
+    else:
+        raise DamagedBlobError("a packed column begins with an unknown mark")
+    if mark in (_PLAIN, _BARE_PLAIN):
         yield from rest
         return
-    if first[:1] != _ZSTD:
-        raise DamagedBlobError("a packed column begins with an unknown mark")
     unpacking = zstd.ZstdDecompressor()
     try:
-        for piece in chain((begun,), filter(None, rest)):
+        for piece in filter(None, rest):
             yield unpacking.decompress(piece, _AT_ONCE)
             while not unpacking.eof and not unpacking.needs_input:
                 yield unpacking.decompress(b"", _AT_ONCE)
@@ -89,6 +123,16 @@ def _unpacked(pieces: Iterable[bytes]) -> Iterator[bytes]:
         raise DamagedBlobError(f"a packed column cannot be unpacked: {error}") from error
     if not unpacking.eof:
         raise DamagedBlobError("a packed column cannot be unpacked: it ends too early")
+
+
+def _verified(pieces: Iterable[bytes], checksum: int) -> Iterator[bytes]:
+    """The same pieces; DamagedBlobError behind the last where they are not what the checksum was made of."""
+    found = 0
+    for piece in pieces:
+        found = crc32(piece, found)
+        yield piece
+    if found != checksum:
+        raise DamagedBlobError(_NOT_AS_WRITTEN)
 
 
 def _growing(pieces: Iterable[bytes]) -> Iterator[str]:

@@ -19,6 +19,13 @@ from storage.packing.values import packable
 Position = Callable[[ToolCall | ToolResult, Location | None], int | None]
 """Where a call or result from that place stands among those that are packed; None where it is not one of them."""
 
+LAYOUT = 1
+"""What a packed inspection begins with: a new number for every change of what is packed in it, or in which order."""
+
+
+class OtherLayoutError(ValueError):
+    """An inspection that another version of weaklink packed in another layout; it can be made again."""
+
 
 def step_facts(step: Step, position: Position, texts: Texts) -> list[Any]:
     """A step; its call and its result by their positions where they have some."""

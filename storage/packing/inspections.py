@@ -10,6 +10,8 @@ from inspector.inspection import Inspection, PartInspection
 from inspector.model import ToolCall, ToolResult
 from storage.packing.blobs import from_blob, to_blob
 from storage.packing.findings import (
+    LAYOUT,
+    OtherLayoutError,
     break_facts,
     break_from,
     diagnostic_facts,
@@ -49,8 +51,8 @@ def pack_inspection(inspection: Inspection, texts: Texts) -> PackedInspection:
 def unpack_inspection(body: bytes, texts: Texts, *, in_columns: bool = False) -> Inspection:
     """The inspection that `pack_inspection` was given with the same texts.
 
-    What a wide inspection holds is made where somebody looks, where it is wanted `in_columns`. DamagedBlobError, or
-    another ValueError, for bytes that `pack_inspection` never made.
+    What a wide inspection holds is made where somebody looks, where it is wanted `in_columns`. OtherLayoutError for one
+    of another layout; DamagedBlobError, or another ValueError, for bytes that `pack_inspection` never made.
     """
     if is_shelf(body):
         return read_wide(reads(body), texts, in_columns=in_columns)
@@ -67,6 +69,7 @@ def _in_one_piece(inspection: Inspection, texts: Texts) -> bytes:
 
     return pack(
         [
+            LAYOUT,
             inspection.version,
             inspection.format,
             [part_reading(part, texts.get((part.turn, part.part), "")) for part in inspection.parts],
@@ -82,8 +85,11 @@ def _in_one_piece(inspection: Inspection, texts: Texts) -> bytes:
 
 
 def _from_one_piece(raw: bytes, texts: Texts) -> Inspection:
-    """Older versions packed a hundred thousand things so: each is unpacked by itself, and equal words are kept once."""
-    version, name, parts, steps, status, broken, abort_reason, rules, diagnostics, *later = unpack_list(raw)
+    """Each thing is unpacked by itself, and equal words are kept once."""
+    layout, *packed = unpack_list(raw)
+    if unpack(layout) != LAYOUT:
+        raise OtherLayoutError("the inspection has another layout")
+    version, name, parts, steps, status, broken, abort_reason, rules, diagnostics, caused = packed
     read = tuple(part_from(part, texts) for part in unpack_list(parts))
     placed = _placed(read)
     by_code = rules_from(unpack(rules))
@@ -97,7 +103,7 @@ def _from_one_piece(raw: bytes, texts: Texts) -> Inspection:
             Status(unpack(status)),
             break_from(unpack(broken)),
             unpack(abort_reason),
-            tuple(unpack(later[0])) if later else (),  # an inspection from before a break told what it caused
+            tuple(unpack(caused)),
         ),
         tuple(diagnostic_from(unpack(diagnostic), by_code, once) for diagnostic in unpack_list(diagnostics)),
     )

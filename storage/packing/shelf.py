@@ -16,7 +16,8 @@ from storage.packing.numbers import pack_integers, unpack_integers
 from storage.packing.spool import Read, Spool
 from storage.packing.values import pack, unpack
 
-_MARK = b"\2"
+_MARK = b"\x5a"  # as far from the marks of `blobs` as they are from each other
+_FORMER_MARK = b"\2"  # of shelves in tables before v0007
 _HEAD = Struct("<cII")  # the mark, the checksum of all that follows, and the size of what is told
 
 
@@ -29,7 +30,7 @@ def shelf_blob(told: Sequence[Any], pieces: Sequence[bytes]) -> bytes:
 
 def is_shelf(begin: bytes) -> bool:
     """Whether a blob that begins so is a shelf."""
-    return begin[:1] == _MARK
+    return begin[:1] in (_MARK, _FORMER_MARK)
 
 
 def checked(pieces: Iterable[bytes]) -> Iterator[bytes]:

@@ -14,6 +14,8 @@ from inspector.inspection import Inspection, PartInspection
 from inspector.model import Span, ToolCall, ToolResult
 from inspector.model.columns import Entries, Stretch, Uneven
 from storage.packing.findings import (
+    LAYOUT,
+    OtherLayoutError,
     break_facts,
     break_from,
     diagnostic_facts,
@@ -83,6 +85,7 @@ def pack_wide(inspection: Inspection, texts: Texts) -> tuple[bytes, bytes]:
         diagnostics.add(diagnostic_facts(diagnostic))
     rows = (spans, calls, results, parts, steps, diagnostics)
     told = [
+        LAYOUT,
         inspection.version,
         inspection.format,
         chain.status.value,
@@ -99,10 +102,14 @@ def pack_wide(inspection: Inspection, texts: Texts) -> tuple[bytes, bytes]:
 def read_wide(read: Read, texts: Texts, *, in_columns: bool) -> Inspection:
     """The inspection on a shelf that was `checked`, out of `read`: of the trace with these texts.
 
+    OtherLayoutError for one of another layout.
     What it holds many of is in columns, out of which each thing is made where somebody looks, or all of it at once.
     """
     shelf = Shelf(read)
-    version, name, status, broken, abort_reason, caused, said, told = shelf.told
+    layout, *packed = shelf.told
+    if layout != LAYOUT:
+        raise OtherLayoutError("the inspection has another layout")
+    version, name, status, broken, abort_reason, caused, said, told = packed
     rules, rows = rules_from(said), ShelfRows(shelf)
 
     def call(facts: list[Any], _once: Once) -> ToolCall:

@@ -1,10 +1,12 @@
 """The text index is filled after import, from the parts' texts, and forgets what is deleted."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 import sqlalchemy as sa
 
 from storage import tables
+from storage.failures import DAMAGED
 from storage.groups import in_groups
 from storage.packing.blobs import from_blob, text_from_bytes
 from storage.search.phrases import NOT_INDEXED, POSTGRESQL, SQLITE, words_of
@@ -64,7 +66,8 @@ def _documents(connection: sa.Connection, ids: Sequence[int]) -> dict[int, str]:
     for group in in_groups(ids):
         wanted = sa.select(part.trace_id, part.text).where(part.trace_id.in_(group))
         for id_, blob in connection.execute(wanted.order_by(part.trace_id, part.turn, part.number)):
-            found[id_].append(NOT_INDEXED.sub(" ", text_from_bytes(from_blob(blob))))
+            with suppress(*DAMAGED):  # what is damaged cannot be found, and the rest of its trace can
+                found[id_].append(NOT_INDEXED.sub(" ", text_from_bytes(from_blob(blob))))
     return {id_: _BETWEEN_PARTS.join(texts) for id_, texts in found.items()}
 
 

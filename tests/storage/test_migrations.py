@@ -51,7 +51,7 @@ def _is_ours(name: str | None, kind: str, _parents: object) -> bool:
     return not (name or "").startswith("search_text")
 
 
-def test_an_older_database_is_lifted_with_what_it_holds(database: str) -> None:
+def test_an_older_database_is_upgraded_with_what_it_holds(database: str) -> None:
     with open_store(database) as store:
         store.save(inspected(trace("a", GOOD_CALL)))
     engine = new_engine(place_of(database))
@@ -66,21 +66,6 @@ def test_an_older_database_is_lifted_with_what_it_holds(database: str) -> None:
         assert store.trace("a") == trace("a", GOOD_CALL)
 
 
-def test_what_older_tables_do_not_hold_is_filled_in_from_what_they_do(database: str) -> None:
-    spoken = (trace("a", GOOD_CALL, f"<think>so</think>{GOOD_CALL}", started_s=3.0), trace("b", "no call"))
-    with open_store(database) as store:
-        store.save(inspected(*spoken))
-        store.mark("a", note="keep")
-        made = _measures(store)
-    engine = new_engine(place_of(database))
-    with writing(engine) as connection:
-        command.downgrade(config(connection), "v0003")
-    engine.dispose()
-    assert upgrade_store(database) is True
-    with open_store(database) as store:
-        assert _measures(store) == made
-
-
 def test_an_older_database_learns_what_the_sources_said_of_tasks(database: str) -> None:
     said = {"won": Outcome(reward=1.0), "lost": Outcome(completed=False), "silent": None}
     traces = [replace(trace(name, BAD_CALL if name == "won" else GOOD_CALL), outcome=one) for name, one in said.items()]
@@ -89,7 +74,7 @@ def test_an_older_database_learns_what_the_sources_said_of_tasks(database: str) 
         made = store.figures()
     engine = new_engine(place_of(database))
     with writing(engine) as connection:
-        command.downgrade(config(connection), "v0006")
+        command.downgrade(config(connection), "v0007")
     engine.dispose()
     assert upgrade_store(database) is True
     with open_store(database) as store:
@@ -104,20 +89,6 @@ def test_an_older_database_learns_what_the_sources_said_of_tasks(database: str) 
             "broken_success": 1,
             "broken_failure": 0,
         }
-
-
-def _measures(store: Store) -> list[object]:
-    columns = [metadata.tables["trace"].c[name] for name in ("name", "kinds", "reasoning", "prompt_hash", "steps")]
-    with store._engine.connect() as connection:
-        measured = connection.execute(sa.select(*columns).order_by(columns[0])).all()
-        assert [row.reasoning for row in measured] == ["mixed", "off"]
-        assert [row.steps for row in measured] == [2, 0]
-        assert all(row.prompt_hash for row in measured)
-        arguments = connection.execute(sa.select(metadata.tables["argument"])).all()
-        assert [(row.name, row.value, row.path) for row in arguments] == [("city", "oslo", "$.city")]
-        calls = connection.execute(sa.select(metadata.tables["call"])).all()
-        assert [row.step for row in calls] == [1, 2]
-    return [*measured, *arguments, *calls]
 
 
 def test_down_and_up_again_leaves_an_empty_database_that_works(database: str) -> None:

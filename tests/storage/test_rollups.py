@@ -297,7 +297,8 @@ def test_a_database_that_is_lifted_is_summed_up(database: str) -> None:
         asked = store.figures(by=[GroupKey.MODEL])
     engine = new_engine(place_of(database))
     with writing(engine) as connection:
-        command.downgrade(config(connection), "v0005")
+        connection.execute(sa.delete(tables.rollup))
+        command.downgrade(config(connection), "v0006")
     engine.dispose()
     assert upgrade_store(database) is True
     with open_store(database) as store:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TypeAlias
 
 import pytest
-from alembic import command
 
 import sample_traces
 from benchmarks.postgresql_server import new_database
@@ -20,11 +19,8 @@ from inspector.errors import UnreadableFileError
 from inspector.importers.reading import read_source
 from inspector.inspection import Inspection, inspect_trace
 from inspector.model import Generation, Part, Role, ToolDefinition, Trace, Turn
-from storage import FilterError, Store, open_store, upgrade_store
-from storage.engine import new_engine, writing
+from storage import FilterError, Store, open_store
 from storage.figure_rows import figures_in
-from storage.location import place_of
-from storage.migrating import config
 from storage.statistics_keys import keys_of
 from tests.storage.conftest import DATABASES
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
@@ -184,19 +180,6 @@ def test_what_cannot_be_grouped_at_once_is_refused(store: Store) -> None:
         store.breakdown(Aspect.STEP, by=[GroupKey.TOOL])
     with pytest.raises(FilterError):
         store.figures("colour:red")
-
-
-def test_a_database_of_older_tables_is_counted_when_it_is_lifted(database: str) -> None:
-    with open_store(database) as store:
-        store.save(inspected(trace("a", GOOD_CALL, BAD_CALL), trace("b", BAD_CALL)))
-        asked = [store.figures(by=by) for by in ((), (GroupKey.TOOL,), (GroupKey.MODEL,))]
-    engine = new_engine(place_of(database))
-    with writing(engine) as connection:
-        command.downgrade(config(connection), "v0004")
-    engine.dispose()
-    assert upgrade_store(database) is True
-    with open_store(database) as store:
-        assert [store.figures(by=by) for by in ((), (GroupKey.TOOL,), (GroupKey.MODEL,))] == asked
 
 
 def test_a_prompt_is_known_by_its_first_words_and_its_tools(store: Store) -> None:

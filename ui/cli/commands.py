@@ -34,7 +34,7 @@ COMMANDS = MappingProxyType(
         "annotate": Entry("ui.cli.annotate:annotate", "Write data flow and decision points, a JSON object a trace."),
         "diff": Entry("ui.cli.diff:diff", "Show where runs of one task part, and what differs there."),
         "reinspect": Entry("ui.cli.reinspect:reinspect", "Inspect the traces in the database again."),
-        "db": Entry("ui.cli.database:database", "Look after the database: upgrade, stats, prune, vacuum."),
+        "db": Entry("ui.cli.database:database", "Look after the database: upgrade, check, backup, stats, prune."),
         "convert": Entry("ui.cli.convert:convert", "Rewrite raw outputs and conversations into another format."),
         "rule": Entry("ui.cli.rules:rule", "Explain one rule."),
         "rules": Entry("ui.cli.rules:rules", "List every rule."),

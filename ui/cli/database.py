@@ -1,16 +1,21 @@
 """`weaklink db`: what keeps a database in order."""
 
 import sys
+from collections.abc import Iterator
+from dataclasses import asdict
 from datetime import datetime
+from pathlib import Path
 
 import click
 
 from inspector.chain.steps import Status
+from inspector.errors import StoreError
 from inspector.json_text import write_json
-from storage import Cursor, Store, open_store, place_of, upgrade_store
+from storage import CheckReport, Cursor, Store, open_store, place_of, upgrade_store
 from ui.cli.moments import Moment
 from ui.cli.options import color_option, database_option, json_option
 from ui.cli.paint import put
+from ui.cli.progress import progress_bar
 from ui.views.store_stats import size_text, stats_lines, stats_object
 from ui.views.visible import visible_line
 from ui.views.wording import counted
@@ -20,18 +25,18 @@ _PAGE = 500
 
 @click.group("db")
 def database() -> None:
-    """Look after the database: lift it to this version, count, delete what is old, give back room."""
+    """Look after the database: upgrade it, check and copy it, count, delete what is old, free space."""
 
 
 @database.command("upgrade")
 @database_option
 def upgrade(where: str | None) -> None:
-    """Lift the database to this weaklink's version of the tables.
+    """Upgrade the database to this weaklink's version of the tables.
 
     Where it is of this version already, nothing is done. What was recorded is kept.
     """
     changed = upgrade_store(where)
-    said = "is lifted to this version" if changed else "is of this version already"
+    said = "is upgraded to this version" if changed else "is of this version already"
     sys.stdout.write(visible_line(f"{place_of(where)} {said}") + "\n")
 
 
@@ -47,6 +52,61 @@ def stats(where: str | None, *, as_json: bool, color: str) -> None:
         sys.stdout.write(write_json(stats_object(found, place)) + "\n")
     else:
         put(stats_lines(found, place), color=color)
+
+
+@database.command("check")
+@json_option
+@database_option
+@click.pass_context
+def check(ctx: click.Context, where: str | None, *, as_json: bool) -> None:
+    """Look through the whole database for damage.
+
+    SQLite checks its pages and indexes; then every trace is read, its checksums are verified, and the rows that lists,
+    filters and figures read are compared with it. Prints a line for each problem; the exit code is then 1.
+    """
+    with open_store(where, create=False, read_only=True) as store:
+        with progress_bar("checking", _traces_in(store)) as advance:
+            found = store.check(advance)
+        place = str(store.place)
+    if as_json:
+        sys.stdout.write(write_json({"database": place, **asdict(found), "problems": list(found.problems)}) + "\n")
+    else:
+        for problem in found.problems:
+            sys.stdout.write(f"{visible_line(problem)}\n")
+        for line in _checked_lines(found):
+            sys.stdout.write(f"{line}\n")
+    ctx.exit(1 if found.problems else 0)
+
+
+def _traces_in(store: Store) -> int:
+    try:
+        return store.stats().traces
+    except StoreError:
+        return 0  # the check says why
+
+
+def _checked_lines(found: CheckReport) -> Iterator[str]:
+    said = counted(len(found.problems), "problem") if found.problems else "no problem"
+    tools = counted(found.toolsets, "set of tools", "sets of tools")
+    yield f"{counted(found.traces, 'trace')}, {counted(found.turns, 'turn')}, {tools} checked: {said} found"
+    if found.without_checksums:
+        yield f"{counted(found.without_checksums, 'trace')} without checksums: stored by an earlier version"
+    if found.outdated:
+        yield f"{counted(found.outdated, 'trace')} inspected by another version: what is derived was not compared"
+
+
+@database.command("backup")
+@click.argument("file", type=click.Path(path_type=Path))
+@database_option
+def backup(file: Path, where: str | None) -> None:
+    """Copy the database into a new FILE, while others may read and write it.
+
+    The copy is the database as it is at one moment, readable by this user only. A database on a server is copied by
+    the server's own tool: `pg_dump`.
+    """
+    with open_store(where, create=False, read_only=True) as store:
+        store.back_up(file)
+    sys.stdout.write(f"{visible_line(str(file))}: {size_text(file.stat().st_size)} written\n")
 
 
 @database.command("prune")

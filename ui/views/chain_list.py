@@ -8,8 +8,8 @@ from storage import TraceSummary
 from ui.views.amounts import short_count, short_duration, short_time
 from ui.views.palette import Style
 from ui.views.run import Line, Run, clipped, padded, right_aligned
-from ui.views.status import task_run
-from ui.views.trace_list import break_words, listed_title, summary_status
+from ui.views.status import listed_status, task_run
+from ui.views.trace_list import break_words, listed_title
 from ui.views.visible import visible_runs
 
 MARKED, NOTED = Run("●", Style.KEY), Run("✎", Style.KEY)
@@ -86,7 +86,7 @@ def missing_row(width: int, why: str) -> Line:
 
 
 def _glyph(summary: TraceSummary) -> Run:
-    run = summary_status(summary)
+    run = listed_status(summary)
     return Run(run.text[0], run.style)
 
 

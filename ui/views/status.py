@@ -5,6 +5,7 @@ from types import MappingProxyType
 from inspector.chain.endings import task_outcome
 from inspector.chain.steps import Recovery, Status, Step, StepOutcome
 from inspector.model import Liveness, Outcome, TaskOutcome
+from storage import TraceSummary
 from ui.views.palette import Style
 from ui.views.run import Run
 
@@ -43,6 +44,9 @@ LIVENESS = MappingProxyType({Liveness.RUNNING: Run("▸ running", Style.INFO), L
 """In the place of a status while a trace is still being recorded."""
 RUNNING = LIVENESS[Liveness.RUNNING]
 
+DAMAGED = Run("✖ damaged", Style.ERROR)
+"""In the place of a status where what the database holds of a trace is not what was written."""
+
 
 def status_run(status: Status, outcome: StepOutcome | None = None) -> Run:
     """A status as a glyph and its word; `outcome` is that of the break: one by schema is `▲`, not `✖`."""
@@ -75,3 +79,12 @@ def outcome_words(step: Step) -> str:
         return f"{step.outcome.value}{certainty}"
     made_good = _RECOVERY.get(step.recovery, f"recovered by {step.recovered_by}")
     return f"{step.outcome.value}{certainty}, {made_good}"
+
+
+def listed_status(summary: TraceSummary) -> Run:
+    """What a list shows of how a trace ended, or that it has not, or that it is damaged."""
+    if summary.damaged:
+        return DAMAGED
+    if summary.liveness is not None:
+        return LIVENESS[summary.liveness]
+    return status_run(Status(summary.status), summary.broken.outcome if summary.broken else None)

@@ -21,7 +21,8 @@ from ui.views.trace import model_of
 def summary_object(summary: TraceSummary) -> JsonObject:
     """A trace as `weaklink list --json` prints it; every key is always there.
 
-    `started_at` is ISO 8601 in UTC. While the trace is `running` or `idle`, all else is what it has come to.
+    `started_at` is ISO 8601 in UTC. While the trace is `running` or `idle`, all else is what it has come to. Of a trace
+    that is `damaged`, all else but its `id` is empty.
     """
     return {
         "id": summary.id,
@@ -48,6 +49,7 @@ def summary_object(summary: TraceSummary) -> JsonObject:
         "project": summary.project,
         "branch": summary.branch,
         "parent": parent_object(summary.parent),
+        "damaged": summary.damaged,
     }
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from inspector.chain.steps import Break, Status
+from inspector.chain.steps import Break
 from inspector.errors import UnknownRuleError
 from inspector.rules.catalogue import find_rule
 from storage import TraceSummary
@@ -10,7 +10,7 @@ from ui.views.call import UNNAMED
 from ui.views.external_ids import PLACES
 from ui.views.palette import Style
 from ui.views.run import Line, Run, clipped, padded, right_aligned, width_of
-from ui.views.status import LIVENESS, status_run, task_run
+from ui.views.status import listed_status, task_run
 from ui.views.visible import visible_line
 
 _ROOMY = 110
@@ -39,13 +39,6 @@ def trace_title(summary: TraceSummary) -> str:
     telling = (value for name, value in summary.external_ids.items() if name not in PLACES)
     file = summary.file.replace("\\", "/").rpartition("/")[2]
     return summary.name or next(telling, "") or f"{file} {summary.record}".strip() or f"trace {summary.id}"
-
-
-def summary_status(summary: TraceSummary) -> Run:
-    """How a trace ended, or what it does while it is recorded."""
-    if summary.liveness is not None:
-        return LIVENESS[summary.liveness]
-    return status_run(Status(summary.status), summary.broken.outcome if summary.broken else None)
 
 
 def listed_title(summary: TraceSummary) -> str:
@@ -79,7 +72,7 @@ def _columns(width: int, *, with_map: bool) -> tuple[str, ...]:
 
 def _cells(summary: TraceSummary, minimap: Line) -> dict[str, Line]:
     return {
-        "status": (summary_status(summary),),
+        "status": (listed_status(summary),),
         "task": (task_run(summary.outcome) or Run("-", Style.DIM),),
         "id": (Run(str(summary.id), Style.STRONG),),
         "name": (Run(visible_line(listed_title(summary))),),

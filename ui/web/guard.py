@@ -13,7 +13,7 @@ _Send: TypeAlias = Callable[[_Message], Awaitable[None]]
 _App: TypeAlias = Callable[[_Message, _Receive, _Send], Awaitable[None]]
 _Headers: TypeAlias = tuple[tuple[bytes, bytes], ...]
 
-_COOKIE = "weaklink_token"
+_COOKIE = "weaklink_token"  # and the port, since browsers send the cookies of a host to all its ports
 _SAFE = ("GET", "HEAD", "OPTIONS")
 
 
@@ -22,6 +22,7 @@ class Guard:
 
     def __init__(self, app: _App, access: Access, headers: _Headers) -> None:
         self._app, self._access, self._headers = app, access, headers
+        self._cookie_name = f"{_COOKIE}_{access.port}"
 
     async def __call__(self, scope: _Message, receive: _Receive, send: _Send) -> None:
         """Pass the request on, or refuse it in a sentence."""
@@ -50,7 +51,7 @@ class Guard:
         changes = scope["type"] == "websocket" or scope["method"] not in _SAFE
         if (changes or origin) and not self._access.takes_origin(origin, host):
             return 403, "Another page asked; only the dashboard's own pages may."
-        if self._access.token and not self._access.is_token(_cookie_of(scope)):
+        if self._access.token and not self._access.is_token(_cookie_of(scope, self._cookie_name)):
             return 401, "This dashboard wants its token: open the address that `weaklink web` printed."
         return None
 
@@ -68,10 +69,11 @@ class Guard:
 
     def _cookie(self) -> bytes:
         cookie: SimpleCookie = SimpleCookie()
-        cookie[_COOKIE] = self._access.token
+        name = self._cookie_name
+        cookie[name] = self._access.token
         for attribute, value in (("path", "/"), ("httponly", "yes"), ("samesite", "Strict")):
-            cookie[_COOKIE][attribute] = value
-        return cookie[_COOKIE].OutputString().encode("latin-1")
+            cookie[name][attribute] = value
+        return cookie[name].OutputString().encode("latin-1")
 
     def _with_headers(self, send: _Send) -> _Send:
         ours = {name for name, _ in self._headers}
@@ -98,10 +100,10 @@ def _header(scope: _Message, name: bytes) -> str:
     return values[0].decode("latin-1") if len(values) == 1 else ""
 
 
-def _cookie_of(scope: _Message) -> str:
+def _cookie_of(scope: _Message, name: str) -> str:
     cookie: SimpleCookie = SimpleCookie()
     try:
         cookie.load(_header(scope, b"cookie"))
     except CookieError:
         return ""
-    return cookie[_COOKIE].value if _COOKIE in cookie else ""
+    return cookie[name].value if name in cookie else ""

@@ -7,8 +7,8 @@ from storage import TraceSummary
 from ui.views.amounts import short_count, short_duration, short_time
 from ui.views.palette import Style
 from ui.views.run import Line, Run
-from ui.views.status import task_run
-from ui.views.trace_list import break_words, listed_title, summary_status
+from ui.views.status import listed_status, task_run
+from ui.views.trace_list import break_words, listed_title
 from ui.views.visible import visible_line
 from ui.web.components import Column, Room, Row
 from ui.web.minimaps import minimaps
@@ -35,7 +35,7 @@ def trace_row(one: TraceSummary, minimap: Line = ()) -> Row:
     at_s = one.started_at_s if one.started_at_s is not None else one.imported_at_s
     tokens = [count for count in (one.input_tokens, one.output_tokens) if count is not None]
     cells: tuple[Line, ...] = (
-        (status_of(one), *((Run(" · ", Style.DIM), task) if (task := task_run(one.outcome)) else ())),
+        (listed_status(one), *((Run(" · ", Style.DIM), task) if (task := task_run(one.outcome)) else ())),
         (*((Run("● ", Style.KEY),) if one.marked else ()), Run(title_of(one))),
         break_words(one.broken) if one.broken else _NONE,
         minimap,
@@ -47,11 +47,6 @@ def trace_row(one: TraceSummary, minimap: Line = ()) -> Row:
         (Run(str(one.id), Style.DIM),),
     )
     return Row(str(one.id), cells)
-
-
-def status_of(one: TraceSummary) -> Run:
-    """How a trace ended, or that it is running or idle."""
-    return summary_status(one)
 
 
 def title_of(one: TraceSummary) -> str:

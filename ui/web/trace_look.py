@@ -11,12 +11,13 @@ from ui.views.break_story import break_lines
 from ui.views.minimap import LEGEND, minimap
 from ui.views.palette import Style
 from ui.views.run import Line, Run
+from ui.views.status import listed_status
 from ui.views.visible import visible_line
 from ui.views.wording import counted, wrapped
 from ui.web.markup import put_lines
 from ui.web.places import asked, go, keep
 from ui.web.shown_trace import ShownTrace, shown_trace
-from ui.web.trace_listing import status_of, title_of
+from ui.web.trace_listing import title_of
 
 _WIDTH = 37
 _RUNS = "runs"
@@ -35,7 +36,7 @@ def trace_look(one: TraceSummary) -> None:
 
 def _lines(shown: ShownTrace, one: TraceSummary) -> Iterator[Line]:
     yield from wrapped((Run(f"{one.id}  ", Style.DIM), Run(title_of(one), Style.STRONG)), _WIDTH)
-    yield (status_of(one),)
+    yield (listed_status(one),)
     yield ()
     yield minimap(shown.trace, shown.inspection, _WIDTH)
     yield ()

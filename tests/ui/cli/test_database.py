@@ -3,7 +3,9 @@
 import json
 import os
 import pty
+import sqlite3
 import subprocess
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -139,3 +141,55 @@ def test_vacuum_says_what_it_gave_back(weaklink: Run, database: Path) -> None:
     before, _, after = done.stdout.decode().partition(" before, ")
     assert before.endswith(("MiB", "KiB"))
     assert before != after.removesuffix(" now\n")
+
+
+def test_check_reports_each_problem_and_exits_with_1(weaklink: Run, database: Path) -> None:
+    done = weaklink("db", "check", "--db", str(database))
+    assert done.returncode == 0
+    assert b"checked: no problem found" in done.stdout
+    with closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute("UPDATE part SET text = x'3c00000000ff' WHERE trace_id = 1")
+    done = weaklink("db", "check", "--db", str(database))
+    assert done.returncode == 1
+    assert b"trace 1 is damaged" in done.stdout
+    found = json.loads(weaklink("db", "check", "--json", "--db", str(database)).stdout)
+    assert (len(found["problems"]), found["database"]) == (1, str(database))
+
+
+def test_list_marks_a_damaged_trace_and_show_reads_the_others(weaklink: Run, database: Path) -> None:
+    with closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute("UPDATE trace SET errors = errors + 7 WHERE id = 1")
+    rows = [json.loads(line) for line in weaklink("list", "--json", "--db", str(database)).stdout.splitlines()]
+    assert [row["id"] for row in rows if row["damaged"]] == [1]
+    assert "✖ damaged".encode() in weaklink("list", "--db", str(database)).stdout
+    assert weaklink("show", "2", "--db", str(database)).returncode == 0
+
+
+def test_list_says_that_sqlite_calls_the_database_malformed(weaklink: Run, database: Path) -> None:
+    raw = bytearray(database.read_bytes())
+    for at in range(4096, len(raw), 4096):
+        raw[at] = 0xEE  # the kind of each page
+    database.write_bytes(raw)
+    done = weaklink("list", "--db", str(database))
+    assert done.returncode == 2
+    assert b"the database is damaged" in done.stderr
+
+
+def test_reinspect_leaves_a_damaged_trace_and_does_the_rest(weaklink: Run, database: Path) -> None:
+    with closing(sqlite3.connect(database)) as connection, connection:
+        connection.execute("UPDATE part SET text = x'3c00000000ff' WHERE trace_id = 1")
+    done = weaklink("reinspect", "--db", str(database))
+    assert done.returncode == 1
+    assert b"trace 1 is damaged" in done.stderr
+    assert b"inspected again by weaklink" in done.stdout
+
+
+def test_backup_writes_a_copy_and_never_over_a_file(weaklink: Run, database: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.db"
+    done = weaklink("db", "backup", str(copy), "--db", str(database))
+    assert done.returncode == 0
+    assert f"{copy}: ".encode() in done.stdout
+    assert ids(copy) == ids(database)
+    done = weaklink("db", "backup", str(copy), "--db", str(database))
+    assert done.returncode == 2
+    assert b"there is a file already" in done.stderr

@@ -88,7 +88,7 @@ def test_two_host_headers_are_none() -> None:
 
 
 def test_a_named_host_is_answered() -> None:
-    cookie = ("cookie", "weaklink_token=secret-word")
+    cookie = ("cookie", "weaklink_token_8789=secret-word")
     assert _status(_asked(_TOLD, ("host", "debug.example:8789"), cookie)) == 200
 
 
@@ -116,7 +116,9 @@ def test_a_change_without_our_origin_is_refused(method: str) -> None:
     assert _status(_asked(_LOCAL, ("host", "127.0.0.1:8789"), method=method)) == 403
 
 
-@pytest.mark.parametrize("cookie", ["", "weaklink_token=wrong", "weaklink_token=", 'a="', "weaklink_token=\xe9"])
+@pytest.mark.parametrize(
+    "cookie", ["", "weaklink_token_8789=wrong", "weaklink_token_8789=", 'a="', "weaklink_token_8789=\xe9"]
+)
 def test_without_the_token_nothing_is_answered(cookie: str) -> None:
     headers = [("host", "192.0.2.7:8789"), *((("cookie", cookie),) if cookie else ())]
     sent = _asked(_TOLD, *headers)
@@ -128,7 +130,7 @@ def test_the_address_with_the_token_gives_a_cookie_and_leads_to_the_address_with
     sent = _asked(_TOLD, ("host", "192.0.2.7:8789"), query_string=b"token=secret-word&trace=7", raw_path=b"/trace")
     assert _status(sent) == 303
     assert _header(sent, b"location") == [b"/trace?trace=7"]
-    assert _header(sent, b"set-cookie") == [b"weaklink_token=secret-word; HttpOnly; Path=/; SameSite=Strict"]
+    assert _header(sent, b"set-cookie") == [b"weaklink_token_8789=secret-word; HttpOnly; Path=/; SameSite=Strict"]
 
 
 @pytest.mark.parametrize("path", [b"//evil.example/x", b"/\\evil.example"])
@@ -159,3 +161,12 @@ def test_the_policy_allows_the_inline_scripts_of_streamlit_s_own_page_and_no_oth
     assert b"script-src 'self' blob: 'sha256-" in policy
     assert b"'unsafe-inline'" not in policy.split(b"style-src")[0]
     assert b"http" not in policy
+
+
+def test_dashboards_on_two_ports_keep_their_cookies_apart() -> None:
+    first, second = Access("192.0.2.7", 8789, "secret-word"), Access("192.0.2.7", 8790, "other-word")
+    host = ("host", "192.0.2.7:8789")
+    both = ("cookie", "weaklink_token_8789=secret-word; weaklink_token_8790=other-word")
+    assert [_status(_asked(access, host, both)) for access in (first, second)] == [200, 200]
+    swapped = ("cookie", "weaklink_token_8789=other-word; weaklink_token_8790=secret-word")
+    assert [_status(_asked(access, host, swapped)) for access in (first, second)] == [401, 401]

@@ -146,7 +146,7 @@ def test_nothing_is_answered_without_the_token(public: Dashboard) -> None:
     own = f"http://127.0.0.1:{public.port}"
     upgrade = {"Origin": own, **_UPGRADE}
     assert _ask(public, "/_stcore/stream", headers=upgrade)[0] == 403
-    cookie = {"Cookie": f"weaklink_token={_TOKEN}"}
+    cookie = {"Cookie": f"weaklink_token_{public.port}={_TOKEN}"}
     assert _ask(public, "/_stcore/stream", headers=upgrade | cookie)[0] == 101
     assert _ask(public, "/", headers={"Host": f"evil.example:{public.port}", **cookie})[0] == 421
 
@@ -157,7 +157,7 @@ def test_the_token_leaves_the_address_and_stays_in_a_cookie(browser: Browser, pu
         page.goto(f"http://127.0.0.1:{public.port}/traces?token={_TOKEN}&filter=status:broken")
         settled(page)
         assert page.url == f"http://127.0.0.1:{public.port}/traces?filter=status%3Abroken"
-        kept = [one for one in page.context.cookies() if one.get("name") == "weaklink_token"]
+        kept = [one for one in page.context.cookies() if one.get("name") == f"weaklink_token_{public.port}"]
         assert [(one.get("value"), one.get("httpOnly"), one.get("sameSite")) for one in kept] == [
             (_TOKEN, True, "Strict")
         ]
@@ -207,7 +207,7 @@ def test_without_a_database_there_is_no_dashboard(weaklink: Run, tmp_path: Path)
 def test_an_older_database_is_left_alone(weaklink: Run, tmp_path: Path) -> None:
     database = tmp_path / "old.db"
     with open_store(database) as store, store._engine.begin() as connection:
-        connection.exec_driver_sql("UPDATE weaklink_version SET version_num = 'v0001'")
+        connection.exec_driver_sql("UPDATE weaklink_version SET version_num = 'v0006'")
     done = weaklink("web", "--db", str(database))
     assert done.returncode == 2
     assert b"run `weaklink db upgrade`" in done.stderr

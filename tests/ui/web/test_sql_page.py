@@ -49,22 +49,46 @@ def test_every_example_runs(served: Place, title: str) -> None:
     assert ask(served, _EXAMPLES[title]).columns
 
 
-def test_the_statement_of_the_address_is_run_and_its_rows_are_shown(served: Place) -> None:
+def _run(statement: str) -> AppTest:
+    page = _page(_sql, sql=statement)
+    return page.button[0].click().run()
+
+
+def test_the_statement_of_the_address_waits_until_it_is_run(served: Place) -> None:
     page = _page(_sql, sql="select status, errors from traces")
     assert not page.exception
     assert page.text_area[0].value == "select status, errors from traces"
+    assert "choose Run" in page.info[0].value
+    views = len(page.dataframe)
+    page.button[0].click().run()
+    assert len(page.dataframe) == views + 1
+    assert not page.info
     assert page.dataframe[0].value.to_dict("records") == [{"status": "broken", "errors": 2}]
 
 
+def test_an_example_runs_when_it_is_chosen(served: Place) -> None:
+    page = _page(_sql, sql="select 1")
+    page.button_group[0].select("Rules by traces").run()
+    assert page.text_area[0].value == _EXAMPLES["Rules by traces"]
+    assert list(page.dataframe[0].value.columns) == ["code", "traces", "times"]
+
+
 def test_a_statement_that_would_write_is_refused_in_words(served: Place) -> None:
-    page = _page(_sql, sql="delete from traces")
+    page = _run("delete from traces")
     assert [one.stack_trace for one in page.exception]
     assert "SELECT" in page.exception[0].message
 
 
 def test_two_columns_of_one_name_are_told_apart(served: Place) -> None:
-    page = _page(_sql, sql="select 1 as n, 2 as n")
+    page = _run("select 1 as n, 2 as n")
     assert page.dataframe[0].value.to_dict("records") == [{"0 n": 1, "1 n": 2}]
+
+
+def test_what_was_left_out_is_said_below_the_rows(served: Place) -> None:
+    page = _run("with recursive n(i) as (select 1 union all select i + 1 from n where i < 2000) select i from n")
+    assert [one.value for one in page.warning] == [
+        "More rows follow: these are the first 1,000. Write LIMIT to choose which."
+    ]
 
 
 def test_what_can_be_read_is_said_before_anything_is_imported(served: Place) -> None:

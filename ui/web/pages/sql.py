@@ -13,6 +13,7 @@ from ui.web.places import asked, go, keep
 from ui.web.stores import store
 
 _KEY = "weaklink_sql"
+_RAN = "weaklink_sql_ran"  # the statement that this browser's user ran last
 _EXAMPLES = {
     "Models by broken traces": """SELECT model, count(*) AS traces,
   sum(CASE WHEN status = 'broken' THEN 1 ELSE 0 END) AS broken
@@ -30,17 +31,24 @@ _PLACE = ("turn", "part", "start", "end")
 
 
 def show() -> None:
-    """Draw the page: the statement that the address holds, its rows, and the views below."""
+    """Draw the page: a statement, the rows of the one that was run, and the views below.
+
+    A statement in the address fills the box and runs only on *Run*: an address may come from anybody.
+    """
     st.title("SQL")
     place = store().place
     st.session_state.setdefault(_KEY, asked("sql") or next(iter(_EXAMPLES.values())))
-    chosen = st.pills("Examples", list(_EXAMPLES), key="weaklink_sql_example", on_change=_take)
+    st.pills("Examples", list(_EXAMPLES), key="weaklink_sql_example", on_change=_take)
     with st.form("weaklink_sql_form", border=False):
         statement = st.text_area("One statement that reads the views below; Ctrl+Enter runs it", key=_KEY, height=130)
         ran = st.form_submit_button("Run", type="primary")
-    if ran or asked("sql") or chosen:
+    if ran:
+        st.session_state[_RAN] = statement
         keep(sql=statement)
-        _rows(ask(place, statement))
+    if st.session_state.get(_RAN) is not None:
+        _rows(ask(place, st.session_state[_RAN]))
+    elif asked("sql"):
+        st.info("This statement came with the address. Read it, then choose Run.", icon=":material/info:")
     st.subheader("Views", anchor=False)
     for view in VIEWS:
         _documented(view)
@@ -49,7 +57,7 @@ def show() -> None:
 def _take() -> None:
     chosen = st.session_state["weaklink_sql_example"]
     if chosen:
-        st.session_state[_KEY] = _EXAMPLES[chosen]
+        st.session_state[_KEY] = st.session_state[_RAN] = _EXAMPLES[chosen]
         keep(sql=_EXAMPLES[chosen])
 
 
@@ -64,8 +72,9 @@ def _rows(answer: Answer) -> None:
         for index in event.selection.rows[:1]:
             _way_to(dict(zip(answer.columns, answer.rows[index], strict=True)))
     said = counted(len(rows), "row")
-    more = ", the first of more; write LIMIT to choose which" if answer.is_cut else ""
-    st.caption(f"{said}{more}.{' Choose one to go to its trace.' if leads and rows else ''}")
+    st.caption(f"{said}.{' Choose one to go to its trace.' if leads and rows else ''}")
+    for note in answer.notes:
+        st.warning(note, icon=":material/content_cut:")
 
 
 def _row(answer: Answer, row: tuple[Value, ...]) -> dict[str, Value]:

@@ -48,7 +48,9 @@ def show() -> None:
     below = st.container()
     figures = TriageFigures(questions, sheet_of(*questions.all()))
     if figures.is_uncounted():
-        above.info("These traces were damaged when the database was lifted to this version: no figure counts them.")
+        above.info(
+            "No figure counts these traces: what is derived from them is missing; `weaklink reinspect` makes it again."
+        )
         return
     with above:
         put_waiting(figures.sheet, _summary(figures))

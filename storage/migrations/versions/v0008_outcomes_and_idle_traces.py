@@ -1,4 +1,4 @@
-"""The source's own outcome of a trace for filters, and the chain against it for statistics.
+"""The source's own outcome of a trace for filters, the chain against it for statistics, and when a trace is idle.
 
 `storage.schema` fills in `trace.outcome` and `trace.reward` from the facts that are kept.
 """
@@ -6,8 +6,8 @@
 import sqlalchemy as sa
 from alembic import op
 
-revision = "v0007"
-down_revision = "v0006"
+revision = "v0008"
+down_revision = "v0007"
 branch_labels = None
 depends_on = None
 
@@ -23,6 +23,7 @@ _NEW_FIGURES = {
 
 
 def upgrade() -> None:
+    op.add_column("live", sa.Column("idle_at_s", sa.Double(), nullable=True))
     op.add_column("trace", sa.Column("outcome", sa.Text(), nullable=False, server_default="unknown"))
     op.add_column("trace", sa.Column("reward", sa.Double()))
     op.create_index("ix_trace_outcome_sort_at_s_id", "trace", ["outcome", "sort_at_s", "id"])
@@ -34,6 +35,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
+    op.drop_column("live", "idle_at_s")
     for name in reversed(_NEW_FIGURES):
         op.drop_column("figures", name)
     op.drop_index("ix_trace_reward", "trace")

@@ -1,0 +1,198 @@
+"""A program that runs one SQL statement on a SQLite file, allowed to read nothing but some views.
+
+It reads a request (`Request`, as JSON) from standard input and writes a reply (`Reply`, as JSON) to standard output.
+It is a process of its own, because a single built-in function can run for minutes without a point at which SQLite
+lets itself be interrupted: whoever starts it kills it. It imports nothing but the standard library, and starts in a
+few hundredths of a second.
+
+What a statement may read is decided three times, each by SQLite's own resolution of names and never by their
+spelling. The views are temporary views on a read-only connection. The authorizer is asked for every column that is
+read, with the table it really belongs to: only the columns that the views show are allowed. (The authorizer's last
+argument, the innermost view, is not used: a common table expression may have any name.) A table of which no column is
+read, as in `count(*)`, is only known by the name that the statement gives it, so every name of a table, virtual table
+or module that is not behind a view is refused there.
+"""
+
+import json
+import resource
+import sqlite3
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from typing import Any, TypedDict
+from urllib.parse import quote
+
+MOST_COLUMNS = 100
+_LONGEST_MADE = 1_000_000  # bytes of one value that a statement may make
+_LONGEST_PATTERN = 1_000  # bytes of a pattern of LIKE and GLOB
+_MEMORY = 512 << 20  # bytes
+_TEMPORARY = 256 << 20  # bytes of a file for sorting
+_STEPS = 1_000  # of SQLite's machine between two looks at the clock
+_TABLE_FUNCTIONS = frozenset({"json_each", "json_tree"})
+_FUNCTIONS = """
+    -> ->> abs acos acosh asin asinh atan atan2 atanh avg ceil ceiling char coalesce concat concat_ws cos cosh count
+    cume_dist current_date current_time current_timestamp date datetime degrees dense_rank exp first_value floor format
+    glob group_concat hex ifnull if iif instr json json_array json_array_length json_each json_extract json_group_array
+    json_group_object json_insert json_object json_patch json_quote json_remove json_replace json_set json_tree
+    json_type json_valid julianday lag last_value lead length like likelihood likely ln log log10 log2 lower ltrim max
+    min mod nth_value ntile nullif octet_length percent_rank pi pow power printf quote radians random randomblob rank
+    replace round row_number rtrim sign sin sinh soundex sqrt strftime string_agg substr substring sum tan tanh time
+    timediff total trim trunc typeof unicode unixepoch unlikely upper zeroblob
+"""  # those that depend on their arguments alone, and date and random functions
+
+
+class Request(TypedDict):
+    """`views` are statements that make the views by name; `allowed` are the columns they read, by table."""
+
+    path: str
+    views: dict[str, str]
+    allowed: dict[str, list[str]]
+    statement: str
+    rows: int
+    value_bytes: int
+    total_bytes: int
+    seconds: float
+
+
+class Reply(TypedDict, total=False):
+    """Either `refused`, a sentence; or `columns` and `rows`, what was left out, and how many values were cut."""
+
+    refused: str
+    columns: list[str]
+    rows: list[list[str | int | float | None]]
+    left_out: str
+    cut_values: int
+
+
+def reply_to(request: Request) -> Reply:
+    """Run the statement; what SQLite refuses is a sentence."""
+    until = time.monotonic() + request["seconds"]
+    try:
+        with closing(_connection(request["path"])) as connection:
+            forbidden = _names(connection) - request["allowed"].keys()
+            for name, select in request["views"].items():
+                connection.execute(f'CREATE TEMP VIEW "{name}" AS {select}')
+            connection.execute(
+                "SELECT 1 FROM json_each('[]'), json_tree('[]')"
+            )  # makes them, which is not allowed later
+            _restrict(connection)
+            connection.set_authorizer(_authorizer(request, forbidden))
+            connection.set_progress_handler(lambda: time.monotonic() > until, _STEPS)
+            cursor = connection.execute(request["statement"])
+            return collect([column[0] for column in cursor.description or ()], cursor, request)
+    except sqlite3.Error as error:
+        return {"refused": _sentence(error, request)}
+    except MemoryError:
+        return {"refused": f"the statement needs more than {_MEMORY >> 20} MB of memory and was stopped"}
+
+
+def collect(columns: Sequence[str], rows: Iterator[Any], request: Request) -> Reply:
+    """The first rows, as many as the bounds of the request let through."""
+    kept: list[list[str | int | float | None]] = []
+    total = cut = 0
+    left_out = ""
+    for row in rows:
+        if len(kept) == request["rows"]:
+            left_out = "rows"
+            break
+        shown = [_shown(value, request["value_bytes"]) for value in row]
+        total += sum(_size(value) for value, _ in shown)
+        if total > request["total_bytes"]:
+            left_out = "bytes"
+            break
+        cut += sum(was_cut for _, was_cut in shown)
+        kept.append([value for value, _ in shown])
+    return {"columns": list(columns), "rows": kept, "left_out": left_out, "cut_values": cut}
+
+
+def _connection(path: str) -> sqlite3.Connection:
+    return sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True, isolation_level=None)
+
+
+def _names(connection: sqlite3.Connection) -> set[str]:
+    """The names, in lower case, that stand for a table or for a virtual table that needs none."""
+    tables = connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")
+    modules = connection.execute("SELECT name FROM pragma_module_list")
+    return {str(name).lower() for (name,) in [*tables, *modules]} - _TABLE_FUNCTIONS
+
+
+def _restrict(connection: sqlite3.Connection) -> None:
+    connection.text_factory = lambda raw: raw.decode(errors="replace")  # a statement can make text of any bytes
+    for limit, most in (
+        (sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_MADE),
+        (sqlite3.SQLITE_LIMIT_COLUMN, MOST_COLUMNS),
+        (sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, _LONGEST_PATTERN),
+        (sqlite3.SQLITE_LIMIT_ATTACHED, 0),
+        (sqlite3.SQLITE_LIMIT_WORKER_THREADS, 0),
+    ):
+        connection.setlimit(limit, most)
+
+
+def _authorizer(request: Request, forbidden: set[str]) -> Callable[..., int]:
+    views = {name.lower() for name in request["views"]}
+    allowed = {table.lower(): {one.lower() for one in columns} for table, columns in request["allowed"].items()}
+    functions = frozenset(_FUNCTIONS.split())
+
+    def may_read(table: str, column: str, database: str | None) -> bool:
+        if not column:
+            return table not in forbidden and not table.startswith(("sqlite_", "pragma_"))
+        if table in _TABLE_FUNCTIONS:
+            return True
+        return (database == "temp" and table in views) or (database == "main" and column in allowed.get(table, ()))
+
+    def decide(action: int, first: str | None, second: str | None, database: str | None, _inner: str | None) -> int:
+        match action:
+            case sqlite3.SQLITE_SELECT | sqlite3.SQLITE_RECURSIVE:
+                ok = True
+            case sqlite3.SQLITE_READ:
+                ok = may_read((first or "").lower(), (second or "").lower(), database)
+            case sqlite3.SQLITE_FUNCTION:
+                ok = (second or "").lower() in functions
+            case _:
+                ok = False
+        return sqlite3.SQLITE_OK if ok else sqlite3.SQLITE_DENY
+
+    return decide
+
+
+def _shown(value: object, most: int) -> tuple[str | int | float | None, bool]:
+    """A value as it is shown, and whether it was cut."""
+    if value is None or isinstance(value, int | float):
+        return value, False
+    if isinstance(value, bytes | memoryview):
+        return f"{len(value):,} bytes", False
+    text = str(value)
+    if len(text) * 4 <= most or len(raw := text.encode(errors="replace")) <= most:
+        return text, False
+    return f"{raw[:most].decode(errors='ignore')}…", True
+
+
+def _size(value: str | int | float | None) -> int:
+    return len(value.encode(errors="replace")) if isinstance(value, str) else 8
+
+
+def _sentence(error: sqlite3.Error, request: Request) -> str:
+    text = str(error)
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code == sqlite3.SQLITE_INTERRUPT:
+        return f"the statement took longer than {request['seconds']:g} seconds and was stopped"
+    if code == sqlite3.SQLITE_TOOBIG:
+        return f"a value of the statement is longer than {_LONGEST_MADE:,} bytes"
+    if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
+        return f"the statement needs more than {_TEMPORARY >> 20} MB of disk to sort, or the disk failed"
+    if code == sqlite3.SQLITE_NOMEM:
+        return f"the statement needs more than {_MEMORY >> 20} MB of memory and was stopped"
+    if code == sqlite3.SQLITE_AUTH or "not authorized" in text or "prohibited" in text:
+        return f"only the views may be read, and nothing changed ({text})"
+    return f"SQLite: {text}"
+
+
+def _main() -> None:
+    for what, most in ((resource.RLIMIT_AS, _MEMORY), (resource.RLIMIT_FSIZE, _TEMPORARY)):
+        resource.setrlimit(what, (most, most))
+    json.dump(reply_to(json.load(sys.stdin)), sys.stdout)
+
+
+if __name__ == "__main__":
+    _main()

@@ -1,0 +1,168 @@
+"""A check of a whole database, and a copy of one that is in use."""
+
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from inspector.capture.events import TurnEnded
+from inspector.errors import StoreError
+from inspector.inspection import inspect_trace
+from storage import Store, StoreSink, open_store, tables
+from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
+
+
+@pytest.fixture
+def filled(store: Store) -> Store:
+    store.save(
+        inspected(
+            trace("a", GOOD_CALL, BAD_CALL, started_s=-0.0),
+            trace("b", '<tool_call>\n{"name": "get_weather", "arguments": {"city": 3, "n": 2.5}}\n</tool_call>'),
+            trace("c", "no call\0\ud800\x1a", words=""),
+        )
+    )
+    store.catch_up()
+    return store
+
+
+def test_a_database_as_it_was_written_has_no_problem(filled: Store) -> None:
+    advanced: list[int] = []
+    found = filled.check(advanced.append)
+    assert found.problems == ()
+    assert (found.traces, found.turns, found.toolsets) == (3, 7, 1)
+    assert (found.without_checksums, found.outdated) == (0, 0)
+    assert advanced == [1, 1, 1]
+
+
+def test_what_was_recorded_live_has_no_problem(store: Store) -> None:
+    with_calls = trace("live", GOOD_CALL, BAD_CALL, GOOD_CALL, started_s=5.0)
+    sink = StoreSink(store)
+    for number, turn in enumerate(with_calls.turns, 1):
+        sink.accept(TurnEnded("key", number, turn))
+        sink.flush()
+        assert store.check().problems == ()
+    sink.close()
+    assert store.check().problems == ()
+
+
+_CHANGES: list[tuple[sa.Column[Any], Any]] = [
+    (tables.trace.c.name, "another"),
+    (tables.trace.c.status, "ok!"),
+    (tables.trace.c.errors, 77),
+    (tables.trace.c.derived_checksum, 5),
+    (tables.trace.c.turns_checksum, None),
+    (tables.turn.c.answered_model, "another"),
+    (tables.turn.c.role, "system"),
+    (tables.turn.c.input_tokens, 99),
+    (tables.turn.c.facts, b"\1damaged"),
+    (tables.part.c.name, "another"),
+    (tables.part.c.text, b"\x3c\0\0\0\0changed"),
+    (tables.external_id.c.value, "another"),
+    (tables.call.c.name, "another"),
+    (tables.call.c.outcome, "ok?"),
+    (tables.diagnostic.c.start, 7_777),
+    (tables.trace_tool.c.calls, 99),
+    (tables.trace_code.c.diagnostics, 99),
+    (tables.argument.c.value, "another"),
+    (tables.figures.c.calls, 99),
+    (tables.inspection.c.body, b"\x3c\0\0\0\0changed"),
+    (tables.inspection.c.digest, b"another"),
+    (tables.tool.c.body, b"\x3c\0\0\0\0changed"),
+    (tables.toolset.c.hash, b"another"),
+    (tables.rollup.c.body, b"\x3c\0\0\0\0changed"),
+]
+
+
+@pytest.mark.parametrize(("column", "value"), _CHANGES, ids=[str(column) for column, _ in _CHANGES])
+def test_a_check_finds_every_changed_column(filled: Store, column: sa.Column[Any], value: Any) -> None:
+    with filled._engine.begin() as connection:
+        keys = list(column.table.primary_key.columns)
+        row = connection.execute(sa.select(*keys)).first()
+        assert row is not None
+        where = [key == part for key, part in zip(keys, row, strict=True)]
+        connection.execute(sa.update(column.table).where(*where).values({column.name: value}))
+    assert filled.check().problems != ()
+
+
+def test_a_missing_row_is_found(filled: Store) -> None:
+    for table in (tables.turn, tables.part, tables.external_id, tables.call, tables.argument, tables.inspection):
+        before = len(filled.check().problems)
+        with filled._engine.begin() as connection:
+            connection.execute(sa.delete(table).where(table.c.trace_id == 1))
+        assert len(filled.check().problems) >= max(before, 1)
+
+
+def test_a_damaged_trace_is_marked_in_lists_and_the_others_are_as_they_were(filled: Store) -> None:
+    before = {one.name: one for one in filled.traces()}
+    with filled._engine.begin() as connection:
+        connection.execute(sa.update(tables.trace).where(tables.trace.c.id == 2).values(errors=12))
+    found = {one.id: one for one in filled.traces()}
+    assert [id_ for id_, one in found.items() if one.damaged] == [2]
+    assert found[1] == before["a"]
+    assert filled.trace("b") == trace("b", *[part.text for turn in filled.trace("b").turns[1:] for part in turn.parts])
+
+
+def test_a_damaged_trace_does_not_keep_the_others_from_being_searched_and_inspected(filled: Store) -> None:
+    damage = sa.update(tables.part).where(tables.part.c.trace_id == 1).values(text=b"\x3c\0\0\0\0changed")
+    with filled._engine.begin() as connection:
+        connection.execute(damage)
+    assert {hit.trace.name: hit.trace.damaged for hit in filled.search("weather").hits} == {"a": True, "b": False}
+    with pytest.raises(StoreError, match="trace 1 is damaged"):
+        filled.reinspect(inspect_trace)
+    skipped: list[StoreError] = []
+    assert filled.reinspect(inspect_trace, on_damaged=skipped.append) == 2
+    assert ["trace 1 is damaged" in str(one) for one in skipped] == [True]
+
+
+def test_a_damaged_inspection_says_how_it_is_made_again(filled: Store) -> None:
+    with filled._engine.begin() as connection:
+        connection.execute(sa.update(tables.inspection).values(body=b"\x3c\0\0\0\0changed"))
+    with pytest.raises(
+        StoreError, match=r"inspection of trace 1 is damaged: .*; `weaklink reinspect 1` makes it again"
+    ):
+        filled.inspected(1)
+    assert filled.reinspect(inspect_trace, ["a"]) == 1
+    assert filled.inspected(1) == (filled.trace(1), inspect_trace(filled.trace(1)))
+
+
+def test_a_file_with_a_broken_index_has_a_problem(tmp_path: Path) -> None:
+    path = tmp_path / "w.db"
+    with open_store(path) as store:
+        store.save(inspected(trace("a", GOOD_CALL)))
+        with store._engine.begin() as connection:
+            connection.exec_driver_sql("PRAGMA writable_schema = ON")
+            connection.exec_driver_sql(
+                "UPDATE sqlite_master SET sql = 'CREATE INDEX ix_trace_tokens ON trace (turns)' "
+                "WHERE name = 'ix_trace_tokens'"
+            )
+    with open_store(path, read_only=True) as store:
+        assert any("ix_trace_tokens" in problem for problem in store.check().problems)
+
+
+def test_a_copy_is_the_database_while_it_is_written(tmp_path: Path) -> None:
+    copy = tmp_path / "copy.db"
+    with open_store(tmp_path / "w.db") as store:
+        store.save(inspected(trace("a", GOOD_CALL)))
+        with open_store(tmp_path / "w.db", read_only=True) as reader:
+            reader.back_up(copy)
+        store.save(inspected(trace("b", GOOD_CALL)))
+    assert stat.S_IMODE(copy.stat().st_mode) == 0o600
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["copy.db", "w.db"]
+    with open_store(copy) as copied:
+        assert [one.name for one in copied.traces()] == ["a"]
+        assert copied.check().problems == ()
+
+
+def test_a_copy_never_takes_the_place_of_a_file(tmp_path: Path) -> None:
+    with open_store(tmp_path / "w.db") as store:
+        with pytest.raises(StoreError, match="there is a file already"):
+            store.back_up(tmp_path / "w.db")
+        with pytest.raises(StoreError, match="cannot be written"):
+            store.back_up(tmp_path / "none" / "copy.db")
+
+
+def test_a_database_on_a_server_names_the_tool_that_copies_it(postgresql_database: str, tmp_path: Path) -> None:
+    with open_store(postgresql_database) as store, pytest.raises(StoreError, match="pg_dump"):
+        store.back_up(tmp_path / "copy.db")

@@ -1,0 +1,125 @@
+"""Flipped bits in what is stored: noticed where it is read, and the rest can be read all the same."""
+
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from inspector.errors import StoreError
+from inspector.inspection import Inspection
+from inspector.model import Chunks, Trace, Turn
+from storage import Store, open_store, tables
+from storage.summaries import Cursor, TraceSummary
+from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
+
+_BLOBS = (
+    *(tables.trace.c.facts, tables.trace.c.provenance, tables.turn.c.facts, tables.part.c.text, tables.part.c.chunks),
+    *(tables.tool.c.body, tables.inspection.c.body, tables.toolset.c.hash, tables.inspection.c.digest),
+)
+_Known = dict[int, tuple[Trace, Inspection]]
+
+
+def _made() -> list[tuple[Trace, Inspection]]:
+    return inspected(
+        trace("good", GOOD_CALL, started_s=1.0),
+        trace("bad", BAD_CALL, GOOD_CALL, started_s=2.0, words="Straße " * 40),
+        replace(trace("long", *[GOOD_CALL, BAD_CALL] * 3, words="word " * 900), turns=_streamed()),
+    )
+
+
+def _streamed() -> tuple[Turn, ...]:
+    """Turns with chunks, of which some are many."""
+    turns = trace("long", *[GOOD_CALL, BAD_CALL] * 3, words="word " * 900).turns
+    return tuple(
+        replace(turn, parts=tuple(replace(part, chunks=_chunks(len(part.text))) for part in turn.parts))
+        for turn in turns
+    )
+
+
+def _chunks(length: int) -> Chunks:
+    ends = range(3, length + 1, 3)
+    return Chunks((*ends, length), tuple(range(len(ends) + 1)), tuple(at / 7 for at in range(len(ends) + 1)))
+
+
+def _known(store: Store) -> tuple[_Known, dict[int, TraceSummary]]:
+    summaries = {one.id: _listed(one) for one in store.traces()}
+    return {id_: store.inspected(id_) for id_ in summaries}, summaries
+
+
+def _listed(summary: TraceSummary) -> TraceSummary:
+    """A summary without what no checksum covers: when the trace was imported, and where it is in lists."""
+    return replace(summary, imported_at_s=0.0, cursor=Cursor(0.0, 0))
+
+
+def _changed_silently(store: Store, known: _Known, summaries: dict[int, TraceSummary]) -> tuple[list[str], int, int]:
+    """What reads otherwise than it was written, without an error; how many reads failed, and how many did not."""
+    wrong: list[str] = []
+    refused = whole = 0
+    for id_, pair in known.items():
+        try:
+            wrong += [f"trace {id_}"] * (store.inspected(id_) != pair)
+            whole += 1
+        except StoreError:
+            refused += 1
+    try:
+        for one in store.traces():
+            same = one.damaged or _listed(one) == summaries.get(one.id)
+            wrong += [] if same else [f"summary {one.id}"]
+            refused += one.damaged
+    except StoreError:
+        refused += 1
+    return wrong, refused, whole
+
+
+@pytest.mark.parametrize("group", range(7))
+def test_no_flipped_bit_of_a_file_changes_what_is_read_without_an_error(tmp_path: Path, group: int) -> None:
+    path = tmp_path / "w.db"
+    with open_store(path) as store:
+        store.save(_made())
+        known, summaries = _known(store)
+    raw = path.read_bytes()
+    written = [at for at in range(100, len(raw)) if raw[at]]  # most of a small file is empty
+    rng = random.Random(group)
+    noticed = 0
+    for _ in range(40):
+        at, bit = rng.choice(written), rng.randrange(8)
+        copy = tmp_path / "flipped.db"
+        copy.write_bytes(raw[:at] + bytes([raw[at] ^ (1 << bit)]) + raw[at + 1 :])
+        try:
+            with open_store(copy, read_only=True) as store:
+                wrong, refused, _ = _changed_silently(store, known, summaries)
+        except StoreError:
+            noticed += 1
+            continue
+        assert wrong == [], (at, bit)
+        noticed += refused > 0
+    assert noticed > 5
+
+
+def test_no_flipped_bit_of_a_packed_column_changes_what_is_read_and_the_other_traces_stay_readable(
+    database: str,
+) -> None:
+    with open_store(database) as store:
+        store.save(_made())
+        known, summaries = _known(store)
+    rng = random.Random(1)
+    with open_store(database) as store:
+        for _ in range(300):
+            column = rng.choice(_BLOBS)
+            with store._engine.begin() as connection:
+                keys = list(column.table.primary_key.columns)
+                row = rng.choice(connection.execute(sa.select(*keys, column).where(column.is_not(None))).all())
+                where = [key == value for key, value in zip(keys, row, strict=False)]
+                raw, at = bytes(row[-1]), rng.randrange(8 * len(row[-1]))
+                flipped = raw[: at // 8] + bytes([raw[at // 8] ^ (1 << at % 8)]) + raw[at // 8 + 1 :]
+                connection.execute(sa.update(column.table).where(*where).values({column.name: flipped}))
+            wrong, refused, whole = _changed_silently(store, known, summaries)
+            assert wrong == [], (column, at)
+            assert refused > 0, (column, at)
+            if column.table not in (tables.tool, tables.toolset):  # which several traces share
+                assert whole >= len(known) - 1
+            with store._engine.begin() as connection:
+                connection.execute(sa.update(column.table).where(*where).values({column.name: raw}))
+        assert _changed_silently(store, known, summaries) == ([], 0, len(known))

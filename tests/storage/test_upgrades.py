@@ -1,0 +1,122 @@
+"""A database of each version of the tables, as that version stored it, is read by this weaklink once it is upgraded."""
+
+from pathlib import Path
+
+import click
+import pytest
+import sqlalchemy as sa
+from click.testing import CliRunner
+
+from inspector.errors import StoreError
+from inspector.inspection import inspect_trace
+from storage import Store, open_store, tables, upgrade_store
+from storage.packing import findings
+from storage.schema import REVISIONS
+from tests.storage.stored_databases import FOLDER, KINDS, fill, restore_database, store_database, stored_traces
+from ui.cli.database import check
+from ui.cli.export import export
+from ui.cli.list_traces import list_traces
+from ui.cli.show import show
+from ui.tui.dissector.opened import opened
+from ui.views.dissect.dissection import Dissection
+
+_COUNT = len(stored_traces())
+
+
+def _kind(database: str) -> str:
+    return "postgresql" if "://" in database else "sqlite"
+
+
+def _run(command: click.Command, *words: str) -> str:
+    done = CliRunner().invoke(command, words)
+    assert done.exit_code == 0, (done.output, done.exception)
+    return done.output
+
+
+def test_every_version_has_its_stored_databases(database: str, update_goldens: bool) -> None:
+    if update_goldens:
+        fill(database)
+        store_database(_kind(database), REVISIONS[-1], database)
+    kept = {path.name for path in FOLDER.iterdir()}
+    assert kept == {f"{revision}.{suffix}" for revision in REVISIONS for suffix in KINDS.values()}
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_a_stored_database_is_read_once_it_is_upgraded(database: str, revision: str, tmp_path: Path) -> None:
+    restore_database(_kind(database), revision, database)
+    if revision != REVISIONS[-1]:
+        with pytest.raises(StoreError, match="older weaklink; run `weaklink db upgrade`"):
+            open_store(database)
+    assert upgrade_store(database) is (revision != REVISIONS[-1])
+    with open_store(database) as store:
+        _every_trace_is_read(store)
+        assert store.traces("note:look")[0].name == "bad"
+        assert store.check().without_checksums == (_COUNT if revision == "v0006" else 0)
+        assert store.check().problems == ()
+    _every_command_runs(database, tmp_path)
+    with open_store(database) as store:
+        assert store.reinspect(inspect_trace) == _COUNT
+        for one in store.traces():
+            trace, inspection = store.inspected(one.id)
+            assert inspection == inspect_trace(trace)
+        store.save([(one, inspect_trace(one)) for one in stored_traces()])
+        assert len(store.traces()) == _COUNT
+
+
+def _every_trace_is_read(store: Store) -> None:
+    by_name = {one.name: one for one in stored_traces()}
+    listed = store.traces()
+    assert len(listed) == _COUNT
+    for one in listed:
+        assert not one.damaged
+        assert store.trace(one.id) == by_name[one.name]
+        assert len(Dissection(*store.inspected(one.id)).inspection.parts) >= 1  # what the dashboard loads
+        assert opened(store, id=one.id).dissection.trace.turns[0] == by_name[one.name].turns[0]
+
+
+def _every_command_runs(database: str, tmp_path: Path) -> None:
+    assert "streamed" in _run(list_traces, "--db", database)
+    for number in range(1, _COUNT + 1):
+        assert f"trace {number}" in _run(show, str(number), "--db", database)
+        assert _run(export, str(number), "--db", database)
+    assert "no problem found" in _run(check, "--db", database)
+
+
+@pytest.mark.parametrize("in_columns", [False, True])
+def test_an_inspection_in_another_layout_is_made_again_where_it_is_read(
+    store: Store, monkeypatch: pytest.MonkeyPatch, in_columns: bool
+) -> None:
+    monkeypatch.setattr("storage.packing.inspections.LAYOUT", findings.LAYOUT + 1)
+    monkeypatch.setattr("storage.packing.wide_inspections.LAYOUT", findings.LAYOUT + 1)
+    store.save((one, inspect_trace(one)) for one in stored_traces())
+    monkeypatch.undo()
+    for one in store.traces():
+        trace, inspection = store.inspected(one.id, in_columns=in_columns)
+        assert inspection == inspect_trace(trace)
+
+
+@pytest.mark.parametrize("revision", ["v0001", "v0005"])
+def test_a_database_from_before_the_first_release_says_what_to_do(database: str, revision: str) -> None:
+    with open_store(database) as store, store._engine.begin() as connection:
+        connection.execute(sa.text("UPDATE weaklink_version SET version_num = :version"), {"version": revision})
+    for opening in (open_store, upgrade_store):
+        with pytest.raises(StoreError, match=r"from before the first release.*import again"):
+            opening(database)
+
+
+def test_checksums_come_with_the_next_version_of_a_trace(database: str) -> None:
+    restore_database(_kind(database), "v0006", database)
+    upgrade_store(database)
+    longer = stored_traces()[0]
+    with open_store(database) as store:
+        grown = type(longer)(
+            (*longer.turns, longer.turns[0]),
+            name=longer.name,
+            started=longer.started,
+            external_ids=longer.external_ids,
+            provenance=longer.provenance,
+        )
+        store.save([(grown, inspect_trace(grown))])
+        with store._engine.connect() as connection:
+            known = connection.scalars(sa.select(tables.trace.c.name).where(tables.trace.c.turns_checksum.is_not(None)))
+            assert list(known) == ["good"]
