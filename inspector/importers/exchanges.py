@@ -71,8 +71,11 @@ class ProxyFile:
             while broken:
                 yield broken.popleft()
             if isinstance(made, SkippedExchange):
-                self._other[_NO_MODEL] += 1
                 del self._asking[made.record]
+                if made.is_irrelevant:
+                    self._other[_NO_MODEL] += 1
+                else:
+                    yield Skipped(made.record, made.reason)
             else:
                 warnings = self._warned() if warnings is None else warnings
                 yield self._placed(made, warnings)
@@ -111,7 +114,9 @@ class ProxyFile:
             yield Skipped(_listed(self._bodiless), f"nobody knows what was asked of the model: {self.lost_requests}")
         if total := self._other.total():
             kinds = ", ".join(f"{kind} ({count})" for kind, count in sorted(self._other.items()))
-            yield Skipped(f"{total} of {self._count} {self.units}", f"part of no trace, as they are {kinds}")
+            yield Skipped(
+                f"{total} of {self._count} {self.units}", f"part of no trace, as they are {kinds}", is_irrelevant=True
+            )
 
 
 def _listed(records: Collection[str]) -> str:

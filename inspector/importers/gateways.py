@@ -67,7 +67,7 @@ def gathered_from(files: Sequence[SourceFile], logged: Logged, source: str) -> I
         number, _, place = record.partition(_MARK)
         file = files[int(number)]
         if isinstance(found, Skipped):
-            yield Skipped(f"{file.name}: {place}", found.reason)
+            yield replace(found, record=f"{file.name}: {place}")
         else:
             known = replace(found.provenance, source=source, file=file.name, file_sha256=file.sha256, record=place)
             yield replace(found, provenance=known)
@@ -77,7 +77,10 @@ def _traces(logged: Sequence[LoggedRequest], note: tuple[str, ...]) -> Iterator[
     shared = _shared(logged)
     warnings = dict.fromkeys((*note, *(warning for one in logged for warning in one.warnings)))
     for found in traces_of(_with_ids(one, shared) for one in logged):
-        yield Skipped(found.record, found.reason) if isinstance(found, SkippedExchange) else _warned(found, warnings)
+        if isinstance(found, SkippedExchange):
+            yield Skipped(found.record, found.reason, is_irrelevant=found.is_irrelevant)
+        else:
+            yield _warned(found, warnings)
 
 
 def _size(exchange: Exchange) -> int:
@@ -94,7 +97,7 @@ def _numbered(files: Sequence[SourceFile], logged: Logged) -> Iterator[LoggedReq
             elif isinstance(one, Trace):
                 yield replace(one, provenance=replace(one.provenance, record=f"{number}{_MARK}{one.provenance.record}"))
             else:
-                yield Skipped(f"{number}{_MARK}{one.record}", one.reason)
+                yield replace(one, record=f"{number}{_MARK}{one.record}")
 
 
 def _shared(logged: Iterable[LoggedRequest]) -> set[tuple[str, str]]:

@@ -68,9 +68,16 @@ def _check(file: SourceFile) -> None:
     if file.path.is_dir():
         raise _unreadable(file, "this is a folder")
     if not file.path.is_file():
-        raise _unreadable(file, "this is no plain file, and a source is read more than once")
+        raise _unreadable(file, _no_plain_file(file.path))
     if not file.head:
         raise _unreadable(file, "the file is empty")
+
+
+def _no_plain_file(path: Path) -> str:
+    """Why a pipe, socket or device is not opened: it may have no end, and a source is read more than once."""
+    if path.is_fifo():
+        return "this is a named pipe (FIFO), which is read only where it is named itself and something writes to it"
+    return f"this is a {'socket' if path.is_socket() else 'device'}, and weaklink reads files"
 
 
 def _named(file: SourceFile, source: str) -> Importer:

@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import pickle
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -41,7 +42,11 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     assert refusal(tmp_path) == f"{tmp_path}: this is a folder"
     assert "there is no such file" in refusal("a\0b")
     os.mkfifo(tmp_path / "pipe")
-    assert "no plain file" in refusal(tmp_path / "pipe")
+    assert "this is a named pipe (FIFO)" in refusal(tmp_path / "pipe")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(tmp_path / "socket"))
+        assert "this is a socket" in refusal(tmp_path / "socket")
+    assert "this is a device" in refusal("/dev/zero")
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,13 @@
 """What commands read: files and standard input, as bytes, text and tool definitions."""
 
 import json
+import os
+import stat
 import sys
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from queue import Empty, Queue
+from threading import Thread
 from typing import BinaryIO
 
 from inspector.errors import UnreadableFileError
@@ -13,17 +17,43 @@ from inspector.wire.openai_messages import read_tools
 
 STDIN = "-"
 
+WRITER_PATIENCE_S = 5.0
+"""How long a named pipe is waited for that nothing writes to yet."""
+
 
 def open_binary(path: str) -> AbstractContextManager[BinaryIO]:
-    """A file, or standard input where `path` is `-`, as bytes. Raises UnreadableFileError."""
+    """A file, a pipe, or standard input where `path` is `-`, as bytes.
+
+    Raises UnreadableFileError, also for a named pipe that nothing writes to within `WRITER_PATIENCE_S`, and for devices
+    other than terminals and the null device: some of them never end.
+    """
     if path == STDIN:
         if sys.stdin.isatty():
             sys.stderr.write("weaklink: reading from the terminal; end with Ctrl-D\n")
         return nullcontext(sys.stdin.buffer)
     try:
-        return Path(path).open("rb")
-    except OSError as error:
-        raise UnreadableFileError(f"cannot read {path}: {error.strerror or error}") from error
+        mode = Path(path).stat().st_mode
+        if stat.S_ISFIFO(mode):
+            return _open_pipe(path)
+        stream = Path(path).open("rb")  # noqa: SIM115  # the caller closes it
+    except (OSError, ValueError) as error:  # ValueError: a path that no file can have
+        raise UnreadableFileError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
+    if (stat.S_ISCHR(mode) or stat.S_ISBLK(mode)) and not (stream.isatty() or path == os.devnull):
+        stream.close()
+        raise UnreadableFileError(f"cannot read {path}: it is a device")
+    return stream
+
+
+def _open_pipe(path: str) -> BinaryIO:
+    """A named pipe, which opens when something writes to it; one of the shell's (`<(...)`) opens at once."""
+    opened: Queue[BinaryIO] = Queue()
+    Thread(target=lambda: opened.put(Path(path).open("rb")), daemon=True).start()  # noqa: SIM115  # the caller closes it
+    try:
+        return opened.get(timeout=WRITER_PATIENCE_S)
+    except Empty:
+        os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK))  # ends the thread's waiting
+        opened.get().close()
+        raise UnreadableFileError(f"cannot read {path}: nothing writes to this named pipe (FIFO)") from None
 
 
 def read_text(path: str) -> str:
