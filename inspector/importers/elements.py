@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from inspector.importers.lines import RECORD_BYTES, too_long
+from inspector.importers.lines import too_long
 from inspector.importers.source import Skipped
+from inspector.memory import RECORD_BYTES
 
 BEHIND_THE_ARRAY = Skipped("end of file", "more text follows behind the array")
 """What comes last where a file does not end with its array, as it does not where the array is a member of something."""

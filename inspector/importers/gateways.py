@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from inspector.importers.source import Skipped, SourceFile
+from inspector.memory import RECORD_MEMORY
 from inspector.model import BodyState, Trace
 from inspector.sessions.exchange import Exchange, Headers
 from inspector.sessions.gathering import SkippedExchange, traces_of
@@ -12,7 +13,7 @@ from inspector.sessions.gathering import SkippedExchange, traces_of
 LOST = "where a request failed or was stored without its answer, what the model had said is lost"
 """The warning of a trace with such a request."""
 
-MAX_HELD_BYTES = 128 << 20
+MAX_HELD_BYTES = RECORD_MEMORY // 5
 """How much of requests and answers is held to find sessions in."""
 
 _LONG = "the log is too long to be held at once: sessions that go on beyond a stretch of it stand in several traces"

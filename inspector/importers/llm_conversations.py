@@ -25,6 +25,7 @@ def read_conversations(tables: LlmTables) -> Iterator[Trace]:
             name = text_of(row, "conversation_name")
             system = _read_response(row, tables, read, system)
         yield read.trace(ids, name, None, "0.35")
+        tables.begin_trace()
 
 
 def _conversation_of(row: JsonObject) -> ExternalId:

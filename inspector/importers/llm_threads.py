@@ -47,6 +47,7 @@ def read_threads(tables: LlmTables) -> Iterator[Trace]:
         parent = ParentTrace(ExternalId("thread_id", forked), ParentWhy.FORK) if forked else None
         if read.turns:
             yield read.trace(ExternalId("thread_id", str(thread)), name, parent, "0.36")
+        tables.begin_trace()
 
 
 def _read_turn(row: JsonObject, tables: LlmTables, read: LlmTurns, seen: set[str]) -> None:

@@ -12,6 +12,7 @@ from inspector.importers.recognition import Recognised, named, surest
 from inspector.importers.registry import importers, source_names
 from inspector.importers.rows import SAMPLE_RECORD_BYTES, first_rows, parse_json, read_rows
 from inspector.importers.source import Importer, Sample, Skipped, SourceFile
+from inspector.importers.trace_memory import bounded
 from inspector.model import Trace
 
 _KNOWN_BINARIES = (
@@ -149,11 +150,13 @@ def _first_reason(file: SourceFile) -> str:
 def _records(importer: Importer, file: SourceFile) -> Iterator[Trace | Skipped]:
     try:
         for record in importer.read(file):
-            yield record if isinstance(record, Skipped) else _placed(record, importer, file)
+            yield record if isinstance(record, Skipped) else bounded(_placed(record, importer, file))
     except UnreadableFileError:
         raise
     except OSError as error:
         raise _unreadable(file, error.strerror or str(error)) from error
+    except MemoryError as error:
+        raise _unreadable(file, "there is not enough memory to read on") from error
     except Exception as error:  # foreign code: importers come from plug-ins too
         raise _unreadable(file, f"the importer `{importer.name}` failed: {error!r}") from error
 

@@ -11,9 +11,10 @@ from functools import cached_property
 import msgspec
 
 from inspector.importers.elements import Element, read_elements
-from inspector.importers.lines import RECORD_BYTES, Line, read_lines
+from inspector.importers.lines import Line, read_lines
 from inspector.importers.packing import DamagedDataError
 from inspector.importers.source import JsonObject, Skipped, SourceFile
+from inspector.memory import RECORD_BYTES, TooMuchMemoryError, check_json
 from inspector.model import ExternalId, Json
 from inspector.text import decode
 
@@ -114,10 +115,14 @@ class NotJsonError(ValueError):
 def parse_json(raw: bytes) -> Json:
     """The value of a JSON text in bytes, which need not be UTF-8; NotJsonError, in words, for what is none.
 
-    Integers keep all their digits (beyond 4,300 as Decimal), and lone surrogates stay.
+    Integers keep all their digits (beyond 4,300 as Decimal), and lone surrogates stay. A text whose value would take
+    more memory than `RECORD_MEMORY` is not read.
     """
     try:
+        check_json(raw)
         value: Json = msgspec.json.decode(raw)
+    except TooMuchMemoryError as error:
+        raise NotJsonError(str(error)) from None
     except (ValueError, RecursionError):
         return _parse_patiently(decode(raw))
     return value

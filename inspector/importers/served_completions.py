@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 
 import msgspec
 
-from inspector.importers.lines import RECORD_BYTES
 from inspector.importers.source import JsonObject, Skipped
+from inspector.memory import RECORD_BYTES
 from inspector.model import ExternalId, Instant, Json, Provenance, RecognisedBy, Trace
 from inspector.sessions.exchange import Exchange, ExchangeEnd, RequestHead
 from inspector.sessions.gathering import SkippedExchange, decode_exchange, traces_of

@@ -140,7 +140,7 @@ class _Tally:
         if len(self.first_skipped) < _MOST_SKIPPED:
             self.first_skipped.append(skipped)
         if not skipped.is_irrelevant and UNREADABLE_RECORD in self._unread_rules:
-            self._add(unread_of(self._file.name, skipped, self._texts.find(skipped.record)))
+            self._add(unread_of(self._file.name, skipped, self._texts.find(skipped)))
         elif len(self.noted) < _MOST_SKIPPED:
             self.noted.append(skipped)
         else:

@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 from typing import BinaryIO
 
 from inspector.importers.elements import Element, read_elements
-from inspector.importers.lines import RECORD_BYTES, Line, read_lines
+from inspector.importers.lines import Line, read_lines
 from inspector.importers.packing import DamagedDataError
 from inspector.importers.rows import layout_of
 from inspector.importers.source import Skipped, SourceFile
 from inspector.importers.unread import unread_record
+from inspector.memory import RECORD_BYTES
 from inspector.model import Trace
 from inspector.text import LineIndex, Range, decode
 from ui.reports.check_fingerprints import unread_fingerprint
@@ -62,8 +63,15 @@ class RecordLines:
 
 
 @dataclass(frozen=True, slots=True)
+class _Record:
+    line: int
+    column: int
+    raw: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class RecordText:
-    """A record of a text file: the line and column where it begins, both from 1, and its text."""
+    """A record of a text file: the line and column where it begins, both from 1, and the text's beginning."""
 
     line: int
     column: int
@@ -106,21 +114,24 @@ class RecordTexts:
 
     def __init__(self, path: str) -> None:
         self._file = SourceFile(path)
-        self._records: Iterator[tuple[int, RecordText]] | None = None
+        self._records: Iterator[tuple[int, _Record]] | None = None
         self._unit = ""
         self._number = 0
 
-    def find(self, record: str) -> RecordText | None:
-        """The record, or the end of the file; None where the file has no such records, or is past this one."""
+    def find(self, skipped: Skipped) -> RecordText | None:
+        """The record up to a little behind its fault, or the end of the file.
+
+        None where the file has no such records, or is past this one.
+        """
         try:
-            if record == _END:
+            if skipped.record == _END:
                 return _end_of(self._file)
-            named = _RECORD.match(record)
-            return self._find(named[1], int(named[2])) if named else None
+            named = _RECORD.match(skipped.record)
+            return self._find(named[1], int(named[2]), skipped.offset + _SHOWN) if named else None
         except OSError:
             return None
 
-    def _find(self, unit: str, number: int) -> RecordText | None:
+    def _find(self, unit: str, number: int, length: int) -> RecordText | None:
         if self._records is None:
             self._unit = layout_of(self._file.head)
             self._records = _numbered(self._file, self._unit)
@@ -129,22 +140,22 @@ class RecordTexts:
         for at, found in self._records:
             self._number = at
             if at >= number:
-                return found if at == number else None
+                return RecordText(found.line, found.column, decode(found.raw[: length * 4])) if at == number else None
         return None
 
 
-def _numbered(file: SourceFile, unit: str) -> Iterator[tuple[int, RecordText]]:
+def _numbered(file: SourceFile, unit: str) -> Iterator[tuple[int, _Record]]:
     """The records with their numbers; of one beyond the bound of records only the place."""
     with file.open() as stream, file.open() as again:
         place = _Place(again)
         for record in read_lines(stream) if unit == "line" else read_elements(stream):
             match record:
                 case Line(number, raw):
-                    yield number, RecordText(number, 1, decode(raw))
+                    yield number, _Record(number, 1, raw)
                 case Element(number, raw, offset):
-                    yield number, RecordText(*place.at(offset), decode(raw))
+                    yield number, _Record(*place.at(offset), raw)
                 case _ if (named := _RECORD.match(record.record)) and named[1] == "line":
-                    yield int(named[2]), RecordText(int(named[2]), 1, "")
+                    yield int(named[2]), _Record(int(named[2]), 1, b"")
 
 
 class _Place:
