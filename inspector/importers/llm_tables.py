@@ -17,7 +17,9 @@ NEW_SCHEMA = frozenset({"threads", "turns", "messages", "parts"})
 VALUE_BYTES = RECORD_BYTES // 2
 """The longest value, and the longest stored row, that is read."""
 
-_ROW_BYTES = 100
+_ROW_BYTES, _NUMBERS_BYTES = 2_000, 150
+"""What a row takes once it is a turn of a trace, and what two numbers of it take."""
+
 _INDEXED = {
     "tool_calls": "response_id",
     "tool_results": "response_id",
@@ -62,10 +64,17 @@ class LlmTables:
 
     def rows(self, query: str, *given: Json) -> Iterator[JsonObject]:
         """The rows of a query, as they are read: column names to values; blobs are left out."""
+        return self._rows(query, given, _ROW_BYTES)
+
+    def numbers(self, query: str) -> Iterator[JsonObject]:
+        """The rows of a query that gives a few numbers each, of which many may be held."""
+        return self._rows(query, (), _NUMBERS_BYTES)
+
+    def _rows(self, query: str, given: tuple[Json, ...], row_bytes: int) -> Iterator[JsonObject]:
         found = self._connection.execute(query, tuple(map(_bound, given)))
         names = [column[0] for column in found.description]
         for row in found:
-            self._left -= _ROW_BYTES + sum(text_memory(value) for value in row if isinstance(value, str))
+            self._left -= row_bytes + sum(text_memory(value) for value in row if isinstance(value, str))
             if self._left < 0:
                 raise sqlite3.DataError(TOO_MANY_ROWS)
             yield {name: value for name, value in zip(names, row, strict=True) if not isinstance(value, bytes)}
