@@ -18,7 +18,8 @@ While a trace is recorded it has a row in `live`, with its recorder and when tha
 of its open turns lies in `live_piece`, in the order it arrived. Both go when it ends.
 
 Text columns hold escaped text (`packing.escapes`), those with an index its bounded key; blobs hold the exact values.
-`sort_at_s` is when a trace started, or was imported where no start is known; lists go from the newest down.
+`sort_at_s` is when a trace started; lists go from the newest down, and those whose source gave no time come last, with
+`UNKNOWN_TIME_S`: a keyset needs a value that compares.
 """
 
 import sqlalchemy as sa
@@ -35,6 +36,9 @@ from storage.derived_tables import (
     trace_tool,
     violation,
 )
+
+UNKNOWN_TIME_S = -1e18
+"""The `sort_at_s` of a trace whose source gave no time: before every moment that can be written down."""
 
 trace = sa.Table(
     "trace",

@@ -68,7 +68,7 @@ def gathered_from(files: Sequence[SourceFile], logged: Logged, source: str) -> I
         number, _, place = record.partition(_MARK)
         file = files[int(number)]
         if isinstance(found, Skipped):
-            yield replace(found, record=f"{file.name}: {place}")
+            yield replace(found, record=place, file=file.name)
         else:
             known = replace(found.provenance, source=source, file=file.name, file_sha256=file.sha256, record=place)
             yield replace(found, provenance=known)

@@ -27,13 +27,14 @@ class Skipped:
 
     `offset` is where in the record's text the fault is, in code points. `is_irrelevant` is True where the record was
     read and has nothing to inspect, as a request to something other than a model; False means that something was not
-    read.
+    read. `file` is the name of the file where several were read as one log.
     """
 
     record: str
     reason: str
     offset: int = 0
     is_irrelevant: bool = False
+    file: str = ""
 
 
 class SourceFile:

@@ -6,10 +6,10 @@ from inspector.importers.source import Skipped
 from inspector.memory import RECORD_MEMORY, too_much
 from inspector.model import Role, Trace, Turn
 
-_SMALL = 64 * 1024  # characters of text, or turns times a hundred, that cannot reach the bound whatever they are
-_TURN, _CALL, _MARK = 2_200, 2_600, 3_600
+_SMALL = 64 * 1024  # characters of text that cannot reach the bound whatever they are
+_TURN, _PART, _CALL, _MARK = 2_000, 1_000, 2_000, 3_600
 _ASCII, _WIDE = 4, 9
-"""Bytes a turn, a call, a `<` (which may open a call), and a character; measured over inspecting and packing."""
+"""Bytes a character. These are measured over inspecting and packing; a `<` may open a call, or break a rule."""
 
 _CALLS = re.compile(r"""["']name["']|[\[,]\s*+[\w.]++\(""")
 
@@ -23,7 +23,10 @@ def bounded(trace: Trace) -> Trace | Skipped:
 def trace_memory(trace: Trace) -> int:
     """At most so many bytes does inspecting and packing a trace take."""
     is_small = sum(len(part.text) for turn in trace.turns for part in turn.parts) < _SMALL
-    return sum(_TURN + len(turn.calls) * _CALL + _texts(turn, is_small=is_small) for turn in trace.turns)
+    return sum(
+        _TURN + len(turn.calls) * _CALL + len(turn.parts) * _PART + _texts(turn, is_small=is_small)
+        for turn in trace.turns
+    )
 
 
 def _texts(turn: Turn, *, is_small: bool) -> int:
