@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 
 from inspector.errors import UnreadableFileError
@@ -11,7 +12,7 @@ from inspector.importers.lines import too_long
 from inspector.importers.recognition import Recognised, named, surest
 from inspector.importers.registry import importers, source_names
 from inspector.importers.rows import SAMPLE_RECORD_BYTES, first_rows, parse_json, read_rows
-from inspector.importers.source import Importer, Sample, Skipped, SourceFile
+from inspector.importers.source import HEAD_BYTES, Importer, Sample, Skipped, SourceFile
 from inspector.importers.trace_memory import bounded
 from inspector.model import Trace
 
@@ -72,6 +73,19 @@ def _check(file: SourceFile) -> None:
         raise _unreadable(file, _no_plain_file(file.path))
     if not file.head:
         raise _unreadable(file, "the file is empty")
+    if _is_blank(file):
+        raise _unreadable(file, "there is nothing in the file but blank space")
+
+
+def _is_blank(file: SourceFile) -> bool:
+    if _without_blanks(file.head):
+        return False
+    with file.open() as stream:
+        return not any(map(_without_blanks, iter(partial(stream.read, HEAD_BYTES), b"")))
+
+
+def _without_blanks(raw: bytes) -> bytes:
+    return raw.strip(b"\xef\xbb\xbf \t\r\n\v\f")
 
 
 def _no_plain_file(path: Path) -> str:
@@ -149,8 +163,12 @@ def _first_reason(file: SourceFile) -> str:
 
 def _records(importer: Importer, file: SourceFile) -> Iterator[Trace | Skipped]:
     try:
+        is_nothing = True
         for record in importer.read(file):
+            is_nothing = False
             yield record if isinstance(record, Skipped) else bounded(_placed(record, importer, file))
+        if is_nothing:
+            yield Skipped("file", "it holds no conversation: there is nothing to inspect in it", is_irrelevant=True)
     except UnreadableFileError:
         raise
     except OSError as error:

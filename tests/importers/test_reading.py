@@ -207,3 +207,34 @@ def test_a_short_file_that_is_cut_within_its_compression_keeps_what_came(tmp_pat
     assert len([one for one in records if isinstance(one, Trace)]) > 100
     assert isinstance(last, Skipped)
     assert "the compressed data is damaged" in last.reason
+
+
+BLANKS = [
+    b" ",
+    b"\n\n",
+    b"\xef\xbb\xbf",
+    b"\xef\xbb\xbf\r\n",
+    b"\t\x0b\x0c\n",
+    b"\n" * 200_000,
+    gzip.compress(b" \n" * 99),
+]
+
+
+@pytest.mark.parametrize("source", [None, *source_names()])
+@pytest.mark.parametrize("content", BLANKS, ids=range(len(BLANKS)))
+def test_a_blank_file_is_refused_with_that_reason(tmp_path: Path, content: bytes, source: str | None) -> None:
+    path = file(tmp_path, content)
+    with pytest.raises(UnreadableFileError) as refused:
+        read_source(path, source)
+    assert str(refused.value) == f"{path}: there is nothing in the file but blank space"
+
+
+@pytest.mark.parametrize("source", source_names())
+@pytest.mark.parametrize("content", [b"[]", b"{}", b"0", b'{"type":"summary","sessionId":"s"}\n'])
+def test_no_file_gives_nothing_without_a_reason(tmp_path: Path, content: bytes, source: str) -> None:
+    try:
+        records = list(read_source(file(tmp_path, content), source).records)
+    except UnreadableFileError as error:
+        assert str(error)
+    else:
+        assert records
