@@ -74,7 +74,7 @@ def _check(file: SourceFile) -> None:
     if not file.head:
         raise _unreadable(file, "the file is empty")
     if _is_blank(file):
-        raise _unreadable(file, "there is nothing in the file but blank space")
+        raise _unreadable(file, "there is nothing but blank space in the file")
 
 
 def _is_blank(file: SourceFile) -> bool:

@@ -227,7 +227,7 @@ def test_a_blank_file_is_refused_with_that_reason(tmp_path: Path, content: bytes
     path = file(tmp_path, content)
     with pytest.raises(UnreadableFileError) as refused:
         read_source(path, source)
-    assert str(refused.value) == f"{path}: there is nothing in the file but blank space"
+    assert str(refused.value) == f"{path}: there is nothing but blank space in the file"
 
 
 @pytest.mark.parametrize("source", source_names())

@@ -11,6 +11,8 @@ from threading import Thread
 from typing import BinaryIO
 
 from inspector.errors import UnreadableFileError
+from inspector.importers.lines import too_long
+from inspector.memory import RECORD_BYTES
 from inspector.model import Json, ToolDefinition
 from inspector.text import decode
 from inspector.wire.openai_messages import read_tools
@@ -57,12 +59,18 @@ def _open_pipe(path: str) -> BinaryIO:
 
 
 def read_text(path: str) -> str:
-    """The whole text of a file or of standard input; bytes that are not UTF-8 are kept. Raises UnreadableFileError."""
+    """The whole text of a file or of standard input; bytes that are not UTF-8 are kept.
+
+    Raises UnreadableFileError, also for one of more than `RECORD_BYTES`.
+    """
     with open_binary(path) as file:
         try:
-            return decode(file.read())
+            raw = file.read(RECORD_BYTES + 1)
         except OSError as error:
             raise UnreadableFileError(f"cannot read {path}: {error.strerror or error}") from error
+    if len(raw) > RECORD_BYTES:
+        raise UnreadableFileError(f"cannot read {path}: {too_long(RECORD_BYTES)}")
+    return decode(raw)
 
 
 def read_tool_file(path: str) -> tuple[ToolDefinition, ...]:
