@@ -6,6 +6,7 @@ from inspector.inspection import Inspection
 from inspector.model import Trace
 from storage.derived_rows import DerivedRows, derived_rows
 from storage.record_rows import RecordRows, record_rows
+from storage.tables import UNKNOWN_TIME_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,10 +16,11 @@ class Draft:
     record: RecordRows
     derived: DerivedRows
 
-    def sort_at_s(self, imported_at_s: float) -> float:
-        """Where the trace stands in lists: when it started, or was imported where no start is known."""
+    @property
+    def sort_at_s(self) -> float:
+        """The trace's place in lists: when it started; `UNKNOWN_TIME_S`, and so last, where no source says."""
         started: float | None = self.record.trace["started_at_s"]
-        return imported_at_s if started is None else started
+        return UNKNOWN_TIME_S if started is None else started
 
 
 def draft(trace: Trace, inspection: Inspection) -> Draft:

@@ -24,7 +24,7 @@ def insert_traces(connection: sa.Connection, drafts: dict[bytes, Draft], now_s: 
         one.record.trace
         | one.derived.trace
         | {"identity": identity, "fingerprint": one.record.fingerprint}
-        | {"imported_at_s": now_s, "sort_at_s": one.sort_at_s(now_s)}
+        | {"imported_at_s": now_s, "sort_at_s": one.sort_at_s}
         for identity, one in drafts.items()
     ]
     if not rows:

@@ -20,7 +20,8 @@ on the trace is idle if nothing more comes (NULL while a turn is open); what cam
 
 Text columns hold escaped text (`packing.escapes`), those with an index its bounded key; blobs hold the exact values.
 The checksums in a trace's row say whether it is as it was written: see `storage.checksums`.
-`sort_at_s` is when a trace started, or was imported where no start is known; lists go from the newest down.
+`sort_at_s` is when a trace started; lists go from the newest down, and those whose source gave no time come last, with
+`UNKNOWN_TIME_S`: a keyset needs a value that compares.
 """
 
 import sqlalchemy as sa
@@ -37,6 +38,9 @@ from storage.derived_tables import (
     trace_tool,
     violation,
 )
+
+UNKNOWN_TIME_S = -1e18
+"""The `sort_at_s` of a trace whose source gave no time: before every moment that can be written down."""
 
 trace = sa.Table(
     "trace",

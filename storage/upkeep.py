@@ -83,9 +83,12 @@ def inspect_again(
 
 
 def prune(connection: sa.Connection, *, before_s: float, keep_broken: bool) -> int:
-    """Delete the traces from before a time, all but the broken ones where those are to be kept; how many went."""
+    """Delete the traces from before a time, all but the broken ones where those are to be kept; how many went.
+
+    A trace whose source gave no time is as old as its import.
+    """
     trace = tables.trace.c
-    wanted = sa.select(trace.id).where(trace.sort_at_s < before_s)
+    wanted = sa.select(trace.id).where(sa.func.coalesce(trace.started_at_s, trace.imported_at_s) < before_s)
     if keep_broken:
         wanted = wanted.where(trace.status != "broken")
     ids = list(connection.scalars(wanted))

@@ -47,7 +47,6 @@ class _Known(NamedTuple):
     id: int
     fingerprint: bytes
     extent: Extent
-    imported_at_s: float
     digest: bytes | None
 
 
@@ -81,14 +80,13 @@ def _known(connection: sa.Connection, identities: Sequence[bytes]) -> dict[bytes
                 trace.turns,
                 trace.characters,
                 trace.chunks,
-                trace.imported_at_s,
                 inspection.digest,
             )
             .select_from(tables.trace.outerjoin(tables.inspection))
             .where(trace.identity.in_(group))
         )
-        for identity, id_, fingerprint, turns, characters, chunks, at_s, digest in connection.execute(wanted):
-            found[bytes(identity)] = _Known(id_, bytes(fingerprint), Extent(turns, characters, chunks), at_s, digest)
+        for identity, id_, fingerprint, turns, characters, chunks, digest in connection.execute(wanted):
+            found[bytes(identity)] = _Known(id_, bytes(fingerprint), Extent(turns, characters, chunks), digest)
     return found
 
 
@@ -112,7 +110,7 @@ def _write(
     added = {identity: one for identity, one in drafts.items() if identity not in known}
     ids = insert_traces(connection, added, now_s)
     records = [(ids[identity], one.record) for identity, one in added.items()]
-    derived = [(ids[identity], one.sort_at_s(now_s), one.derived) for identity, one in added.items()]
+    derived = [(ids[identity], one.sort_at_s, one.derived) for identity, one in added.items()]
     replaced: list[tuple[int, RecordRows]] = []
     inspected: list[tuple[int, float, DerivedRows]] = []
     updates: list[Row] = []
@@ -120,12 +118,11 @@ def _write(
         if identity in added:
             continue
         held = known[identity]
-        at_s = one.sort_at_s(held.imported_at_s)
         if one.record.fingerprint != held.fingerprint:
             replaced.append((held.id, one.record))
-            fingerprint = {"fingerprint": one.record.fingerprint, "sort_at_s": at_s}
+            fingerprint = {"fingerprint": one.record.fingerprint, "sort_at_s": one.sort_at_s}
             updates.append(one.record.trace | fingerprint | {"trace_id": held.id})
-        inspected.append((held.id, at_s, one.derived))
+        inspected.append((held.id, one.sort_at_s, one.derived))
     forget(connection, [id_ for id_, _ in replaced])
     delete_rows(connection, (*tables.RECORD, tables.search_pending), [id_ for id_, _ in replaced])
     update_traces(connection, updates)

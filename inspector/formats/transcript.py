@@ -10,7 +10,7 @@ from inspector.formats.dialects.functionary_table import FUNCTIONARY_TABLE
 from inspector.formats.dialects.harmony_table import HARMONY_TABLE
 from inspector.formats.dialects.hermes_table import HERMES_TABLE
 from inspector.model import Generation, Part, Role, Span, SpanKind, Trace, Turn
-from inspector.segmenter.events import SpanClosed
+from inspector.segmenter.events import ParseEvent, SpanClosed
 from inspector.segmenter.machine import Machine
 from inspector.segmenter.table import Table
 from inspector.text import Range
@@ -40,6 +40,7 @@ _TEMPLATES = (
 )
 _USUAL = _Template(re.compile(r"<\|im_start\|>|<\|start_header_id\|>|<start_of_turn>"), HERMES_TABLE, messages=False)
 _BEGINNING = re.compile(r"<｜begin▁of▁sentence｜>")
+_PIECE = 1 << 16
 _OPENING_TAG = re.compile(r"\s*<\|(?:start|from)\|>([A-Za-z_]+)")
 
 
@@ -100,7 +101,7 @@ def _headers(text: str, template: _Template) -> Iterator[tuple[int, str]]:
     machine = Machine(template.table)
     within_results = False
     opened_at: int | None = None
-    for event in (*machine.feed(text), *machine.close()):
+    for event in _events(machine, text):
         if not isinstance(event, SpanClosed):
             continue
         span = event.span
@@ -115,6 +116,13 @@ def _headers(text: str, template: _Template) -> Iterator[tuple[int, str]]:
             within_results = False
             yield span.range.start, "assistant"
         opened_at = span.range.start if span.label == "results" else None
+
+
+def _events(machine: Machine, text: str) -> Iterator[ParseEvent]:
+    """What the machine finds, a piece at a time: events are many times as large as the text."""
+    for start in range(0, len(text), _PIECE):
+        yield from machine.feed(text[start : start + _PIECE])
+    yield from machine.close()
 
 
 def _role_word(event: SpanClosed, text: str) -> str:

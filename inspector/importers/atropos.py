@@ -13,6 +13,7 @@ from inspector.formats.transcript import read_transcript
 from inspector.importers.identity import row_ids
 from inspector.importers.rows import Row, read_rows
 from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.memory import RECORD_MEMORY, transcript_memory
 from inspector.model import (
     ExternalId,
     Generation,
@@ -89,9 +90,9 @@ def _rollouts(row: Row) -> Iterator[Trace | Skipped]:
 def _read(messages: Json) -> tuple[Entries[Turn], tuple[str, ...]]:
     """A rollout's turns, and what is to be said of how they were found."""
     match messages:
-        case str(text) if text:
+        case str(text) if text and transcript_memory(text) <= RECORD_MEMORY:
             return read_transcript(text).turns, (_DECODED,)
-        case [{"role": "user", "content": str(text)}]:
+        case [{"role": "user", "content": str(text)}] if transcript_memory(text) <= RECORD_MEMORY:
             turns = read_transcript(text).turns
             is_whole = len(turns) > 1 and any(turn.role is Role.ASSISTANT for turn in turns)
             return (turns, (_DECODED,)) if is_whole else (read_messages(messages), ())

@@ -17,10 +17,10 @@ from inspector.importers.claude_code_turns import (
     words_of,
 )
 from inspector.importers.identity import instant, place_of, text_of
-from inspector.importers.lines import RECORD_BYTES, too_long
 from inspector.importers.rows import Row, parse_json, read_rows
 from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
 from inspector.importers.titles import first_words, project_of
+from inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, held_memory
 from inspector.model import (
     ExternalId,
     Instant,
@@ -64,16 +64,16 @@ class ClaudeCodeImporter:
         sessions: dict[tuple[ExternalId, ...], _Session] = {}
         chains = _Sidechains()
         titles: list[tuple[str, str]] = []
-        left = RECORD_BYTES
+        left = RECORD_MEMORY
         for row in read_rows(file):
             if isinstance(row, Skipped):
                 yield row
                 continue
             if _is_agent(row.value):  # it belongs to the session in the file beside it
                 continue
-            left -= len(row.raw)
+            left -= held_memory(row.raw)
             if left < 0:
-                yield Skipped(row.record, f"{too_long(RECORD_BYTES)}, with the rows before it; the rest was not read")
+                yield Skipped(row.record, TOO_MANY_ROWS)
                 break
             if title := text_of(row.value, _TITLES.get(text_of(row.value, "type"), "")):
                 titles.append((text_of(row.value, "leafUuid", "sessionId"), title))

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 
 from inspector.importers.claude_code_turns import SYNTHETIC_MODEL, Answer, error_of, user_turns, words_of
 from inspector.importers.identity import text_of
-from inspector.importers.lines import RECORD_BYTES, too_long
 from inspector.importers.rows import Row, read_rows
 from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, held_memory
 from inspector.model import (
     ExternalId,
     Json,
@@ -56,14 +56,14 @@ class ClaudeCodeOutputImporter:
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
         """The sessions in the order of their first rows; all of a file's are in memory at once, within 256 MiB."""
         sessions: dict[tuple[ExternalId, ...], _Session] = {}
-        left = RECORD_BYTES
+        left = RECORD_MEMORY
         for row in read_rows(file):
             if isinstance(row, Skipped):
                 yield row
                 continue
-            left -= len(row.raw)
+            left -= held_memory(row.raw)
             if left < 0:
-                yield Skipped(row.record, f"{too_long(RECORD_BYTES)}, with the rows before it; the rest was not read")
+                yield Skipped(row.record, TOO_MANY_ROWS)
                 break
             if text_of(row.value, "type") not in _TYPES:
                 continue

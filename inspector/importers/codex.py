@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from inspector.importers.codex_rollout import Rollout, is_item, written
 from inspector.importers.identity import instant, place_of, text_of
-from inspector.importers.lines import RECORD_BYTES, too_long
 from inspector.importers.rows import Row, read_rows
 from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, held_memory
 from inspector.model import ExternalId, ParentTrace, ParentWhy, Provenance, RecognisedBy, Trace
 
 _NOT_STORED = "the source keeps neither the tools nor the chunks of an answer, nor an answer that did not end"
@@ -33,17 +33,17 @@ class CodexImporter:
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
         """The sessions in order; all rows of one are in memory at once, within 256 MiB."""
         session: _Session | None = None
-        left = RECORD_BYTES
+        left = RECORD_MEMORY
         for row in read_rows(file):
             if isinstance(row, Skipped):
                 yield row
                 continue
             if _begins_another(row.value, session):
                 yield from session.traces() if session else ()
-                session, left = None, RECORD_BYTES
-            left -= len(row.raw)
+                session, left = None, RECORD_MEMORY
+            left -= held_memory(row.raw)
             if left < 0:
-                yield Skipped(row.record, f"{too_long(RECORD_BYTES)}, with the rows before it; the rest was not read")
+                yield Skipped(row.record, TOO_MANY_ROWS)
                 break
             session = session or _Session(row, place_of(file.path))
             if why := session.take(row.value):

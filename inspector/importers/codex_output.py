@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from inspector.importers.identity import place_of, text_of
-from inspector.importers.lines import RECORD_BYTES, too_long
 from inspector.importers.rows import Row, read_rows
 from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, held_memory
 from inspector.model import (
     BodyState,
     CallHeader,
@@ -58,7 +58,7 @@ class CodexOutputImporter:
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
         """The threads in order; a thread's rows are in memory at once, within 256 MiB."""
         thread: _Thread | None = None
-        left = RECORD_BYTES
+        left = RECORD_MEMORY
         for row in read_rows(file):
             if isinstance(row, Skipped):
                 yield row
@@ -66,10 +66,10 @@ class CodexOutputImporter:
             named = text_of(row.value, "thread_id") if row.value.get("type") == "thread.started" else ""
             if thread and named and named != thread.id:
                 yield from thread.traces()
-                thread, left = None, RECORD_BYTES
-            left -= len(row.raw)
+                thread, left = None, RECORD_MEMORY
+            left -= held_memory(row.raw)
             if left < 0:
-                yield Skipped(row.record, f"{too_long(RECORD_BYTES)}, with the rows before it; the rest was not read")
+                yield Skipped(row.record, TOO_MANY_ROWS)
                 break
             thread = thread or _Thread(row, place_of(file.path), named)
             thread.take(row.value)

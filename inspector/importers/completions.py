@@ -16,6 +16,7 @@ from inspector.formats.transcript import read_transcript
 from inspector.importers.identity import instant, row_ids, text_of
 from inspector.importers.rows import Row, read_rows
 from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.memory import RECORD_MEMORY, too_much, transcript_memory
 from inspector.model import Chunks, Generation, Part, Provenance, Role, ToolsOrigin, Trace, Turn
 from inspector.wire.openai_messages import read_tools
 
@@ -57,6 +58,9 @@ def _trace(row: Row) -> Trace | Skipped:
         return Skipped(
             row.record, f"the row has no completion: none of {', '.join(f'`{key}`' for key in _COMPLETIONS)}"
         )
+    prompt = text_of(value, "prompt")
+    if (needed := transcript_memory(prompt) + sum(map(transcript_memory, pieces))) > RECORD_MEMORY:
+        return Skipped(row.record, too_much(needed))
     tools = read_tools(value.get("tools"))
     generation = Generation(
         api="completions",
@@ -65,7 +69,7 @@ def _trace(row: Row) -> Trace | Skipped:
         tools_origin=ToolsOrigin.REQUEST if tools else None,
     )
     return Trace(
-        turns=tuple(_turns(text_of(value, "prompt"), pieces, generation)),
+        turns=tuple(_turns(prompt, pieces, generation)),
         model=text_of(value, "model"),
         format=_format(text_of(value, "format")),
         started=instant(value.get("timestamp", value.get("created"))),

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from inspector.importers.identity import SESSION_KEYS, place_of
-from inspector.importers.lines import RECORD_BYTES, too_long
 from inspector.importers.rows import Row, read_rows
 from inspector.importers.source import JsonObject, Skipped, SourceFile
+from inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, held_memory
 from inspector.model import ExternalId, Json
 
 _BESIDE = ("model", "tools", "functions", "timestamp", "created")
@@ -20,7 +20,7 @@ IsMessage = Callable[[JsonObject], bool]
 
 
 def read_conversations(
-    file: SourceFile, is_message: IsMessage, is_answer: IsMessage, *, limit: int = RECORD_BYTES
+    file: SourceFile, is_message: IsMessage, is_answer: IsMessage, *, limit: int = RECORD_MEMORY
 ) -> Iterator[Row | Skipped]:
     """The rows of a file; where its first is a message, rows `{"messages": [...]}` that hold all of its messages.
 
@@ -76,9 +76,9 @@ def _gathered(
         if not is_message(row.value):
             yield Skipped(row.record, "this is no message, as the records before it are")
             continue
-        left -= len(row.raw)
+        left -= held_memory(row.raw)
         if left < 0:
-            yield Skipped(row.record, f"{too_long(limit)}, with the messages before it; the rest was not read")
+            yield Skipped(row.record, TOO_MANY_ROWS)
             break
         session: JsonObject = {key: row.value[key] for key in SESSION_KEYS if isinstance(row.value.get(key), str | int)}
         known = tuple((key, str(value)) for key, value in session.items())

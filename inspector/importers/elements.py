@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from inspector.importers.lines import RECORD_BYTES, too_long
+from inspector.importers.lines import too_long
 from inspector.importers.source import Skipped
+from inspector.memory import RECORD_BYTES
 from inspector.scanning import closing_quote
 
 BEHIND_THE_ARRAY = Skipped("end of file", "more text follows behind the array")
@@ -26,10 +27,11 @@ _ENTRY_ENDS = {b",": b",", b"]": b"]", b"}": b"]"}
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """The exact bytes of one element; `number` counts from 1."""
+    """The exact bytes of one element; `number` counts from 1, `offset` is its first byte's place in the stream."""
 
     number: int
     raw: bytes
+    offset: int
 
 
 def read_elements(stream: BinaryIO, *, limit: int = RECORD_BYTES) -> Iterator[Element | Skipped]:
@@ -49,13 +51,16 @@ class _TooLongError(Exception):
 
 
 class _Cutter:
-    """Holds bytes of the stream: the current element begins at `_start`, and `_at` is how far it was looked at."""
+    """Holds bytes of the stream: the current element begins at `_start`, and `_at` is how far it was looked at.
+
+    `_base` is the place in the stream of the first byte that is held.
+    """
 
     def __init__(self, stream: BinaryIO, limit: int) -> None:
         self._stream = stream
         self._limit = limit
         self._held = b""
-        self._start = self._at = 0
+        self._start = self._at = self._base = 0
         self._ended = False
 
     def skip_blank(self) -> bytes:
@@ -79,7 +84,7 @@ class _Cutter:
                 yield self._too_long(f"entry {number}")
                 return
             if raw:
-                yield Element(number, raw)
+                yield Element(number, raw, self._base + self._held.index(raw[:1], self._start))
             elif end == b",":
                 yield Skipped(f"entry {number}", "nothing stands here")
         if not end:
@@ -97,7 +102,7 @@ class _Cutter:
             except _TooLongError:
                 yield self._too_long(f"document {number}")
                 return
-            yield Element(number, raw)
+            yield Element(number, raw, self._base + self._start)
 
     def _to_the_comma(self) -> tuple[bytes, bytes]:
         """An entry's bytes and what ends it: a comma, the array's bracket, or `b""` for the end of the stream."""
@@ -142,6 +147,7 @@ class _Cutter:
         block = b"" if self._ended else self._stream.read(max(_BLOCK, length))
         self._ended = not block
         self._held = self._held[self._start :] + block
+        self._base += self._start
         self._at -= self._start
         self._start = 0
         return bool(block)

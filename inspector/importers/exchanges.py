@@ -74,8 +74,11 @@ class ProxyFile:
             while broken:
                 yield broken.popleft()
             if isinstance(made, SkippedExchange):
-                self._other[_NO_MODEL] += 1
                 del self._asking[made.record]
+                if made.is_irrelevant:
+                    self._other[_NO_MODEL] += 1
+                else:
+                    yield Skipped(made.record, made.reason)
             else:
                 warnings = self._warned() if warnings is None else warnings
                 yield self._placed(made, warnings)
@@ -114,7 +117,9 @@ class ProxyFile:
     def _rest(self) -> Iterator[Skipped]:
         if total := self._other.total():
             kinds = ", ".join(f"{kind} ({count})" for kind, count in sorted(self._other.items()))
-            yield Skipped(f"{total} of {self._count} {self.units}", f"part of no trace, as they are {kinds}")
+            yield Skipped(
+                f"{total} of {self._count} {self.units}", f"part of no trace, as they are {kinds}", is_irrelevant=True
+            )
 
 
 def _unasked(exchange: Exchange) -> Trace:

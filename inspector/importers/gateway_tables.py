@@ -5,10 +5,11 @@ import io
 import json
 from collections.abc import Iterator
 
-from inspector.importers.lines import RECORD_BYTES, too_long
+from inspector.importers.lines import too_long
 from inspector.importers.packing import DamagedDataError
 from inspector.importers.rows import Row, read_rows
 from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.memory import RECORD_BYTES
 from inspector.text import decode
 
 _MANY_COLUMNS = 1_000

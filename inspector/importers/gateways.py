@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from inspector.importers.source import Skipped, SourceFile
+from inspector.memory import RECORD_MEMORY
 from inspector.model import BodyState, Trace
 from inspector.sessions.exchange import Exchange, Headers
 from inspector.sessions.gathering import SkippedExchange, traces_of
@@ -12,7 +13,7 @@ from inspector.sessions.gathering import SkippedExchange, traces_of
 LOST = "where a request failed or was stored without its answer, what the model had said is lost"
 """The warning of a trace with such a request."""
 
-MAX_HELD_BYTES = 128 << 20
+MAX_HELD_BYTES = RECORD_MEMORY // 5
 """How much of requests and answers is held to find sessions in."""
 
 _LONG = "the log is too long to be held at once: sessions that go on beyond a stretch of it stand in several traces"
@@ -67,7 +68,7 @@ def gathered_from(files: Sequence[SourceFile], logged: Logged, source: str) -> I
         number, _, place = record.partition(_MARK)
         file = files[int(number)]
         if isinstance(found, Skipped):
-            yield Skipped(f"{file.name}: {place}", found.reason)
+            yield replace(found, record=place, file=file.name)
         else:
             known = replace(found.provenance, source=source, file=file.name, file_sha256=file.sha256, record=place)
             yield replace(found, provenance=known)
@@ -77,7 +78,10 @@ def _traces(logged: Sequence[LoggedRequest], note: tuple[str, ...]) -> Iterator[
     shared = _shared(logged)
     warnings = dict.fromkeys((*note, *(warning for one in logged for warning in one.warnings)))
     for found in traces_of(_with_ids(one, shared) for one in logged):
-        yield Skipped(found.record, found.reason) if isinstance(found, SkippedExchange) else _warned(found, warnings)
+        if isinstance(found, SkippedExchange):
+            yield Skipped(found.record, found.reason, is_irrelevant=found.is_irrelevant)
+        else:
+            yield _warned(found, warnings)
 
 
 def _size(exchange: Exchange) -> int:
@@ -94,7 +98,7 @@ def _numbered(files: Sequence[SourceFile], logged: Logged) -> Iterator[LoggedReq
             elif isinstance(one, Trace):
                 yield replace(one, provenance=replace(one.provenance, record=f"{number}{_MARK}{one.provenance.record}"))
             else:
-                yield Skipped(f"{number}{_MARK}{one.record}", one.reason)
+                yield replace(one, record=f"{number}{_MARK}{one.record}")
 
 
 def _shared(logged: Iterable[LoggedRequest]) -> set[tuple[str, str]]:

@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import BinaryIO, Protocol
 
-from inspector.importers.lines import RECORD_BYTES, too_long
+from inspector.importers.lines import too_long
 from inspector.importers.packing import DamagedDataError
+from inspector.memory import RECORD_BYTES
 from inspector.text import decode
 
 if sys.version_info >= (3, 14):

@@ -12,10 +12,11 @@ from collections.abc import Iterator
 from inspector.importers.inspect_archive import Archive, Member
 from inspector.importers.inspect_requests import Pool
 from inspector.importers.inspect_sample import Evaluation, read_sample
-from inspector.importers.lines import RECORD_BYTES, too_long
+from inspector.importers.lines import too_long
 from inspector.importers.packing import DamagedDataError
 from inspector.importers.rows import parse_json, read_rows
 from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.memory import RECORD_BYTES
 from inspector.model import Json, Trace
 
 _ZIP = b"PK\x03\x04"

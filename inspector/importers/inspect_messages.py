@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from inspector.importers.identity import text_of
-from inspector.importers.lines import RECORD_BYTES
 from inspector.importers.source import JsonObject
+from inspector.memory import RECORD_BYTES
 from inspector.model import Json, Part, ResultHeader, Role, Turn
 from inspector.wire.json_text import compact_json
 from inspector.wire.openai_messages import read_message

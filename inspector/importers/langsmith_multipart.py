@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from inspector.importers.lines import RECORD_BYTES, too_long
+from inspector.importers.lines import too_long
 from inspector.importers.packing import DamagedDataError
 from inspector.importers.rows import parse_json
 from inspector.importers.source import JsonObject, Skipped, SourceFile
+from inspector.memory import RECORD_BYTES
 
 _LINE = 1 << 20
 _HEADERS = 32

@@ -5,9 +5,7 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from inspector.importers.source import Skipped
-
-RECORD_BYTES = 256 * 1024 * 1024
-"""The longest record that is read; a longer one is skipped, and read past in blocks."""
+from inspector.memory import RECORD_BYTES
 
 _BLOCK = 1 << 20
 _BOM = b"\xef\xbb\xbf"

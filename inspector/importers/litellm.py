@@ -50,7 +50,7 @@ def _logged(file: SourceFile, seen: set[tuple[str, ...]]) -> Iterator[LoggedRequ
             if not _is_ours(value):
                 yield Skipped(record, "this is neither a standard logging payload of LiteLLM nor a SpendLogs row")
             elif (key := _key(value)) in seen:
-                yield Skipped(record, f"the request `{key[0][:80]}` is logged twice")
+                yield Skipped(record, f"the request `{key[0][:80]}` is logged twice", is_irrelevant=True)
             else:
                 seen.update([key] if key[0] else [])
                 yield logged_request(value, record)

@@ -29,7 +29,8 @@ def logged_request(row: JsonObject, record: str) -> LoggedRequest | Skipped:
     """A payload's or a SpendLogs row's request and answer; why it tells of none."""
     call_type = text_of(row, "call_type")
     if _NO_WORDS.search(call_type):
-        return Skipped(record, f"a request of the type `{call_type[:60]}` asks no model for words")
+        said = f"a request of the type `{call_type[:60]}` asks no model for words"
+        return Skipped(record, said, is_irrelevant=True)
     answer = parsed(row.get("response"))
     asked = request_in(row, answer, call_type)
     if isinstance(asked, str):

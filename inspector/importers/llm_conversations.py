@@ -9,27 +9,26 @@ from inspector.importers.llm_turns import ATTACHMENTS, LlmTurns, fragments_of, j
 from inspector.importers.source import JsonObject
 from inspector.model import CallHeader, ExternalId, Part, Role, Trace, Turn
 
+_CONVERSATION = "conversation_id"
+
 
 def read_conversations(tables: LlmTables) -> Iterator[Trace]:
     """Each conversation in the order of the ids, and each response without one; those that are threads are left out."""
     skipped = " WHERE responses.conversation_id NOT IN (SELECT id FROM threads)" if "threads" in tables.names else ""
-    query = (
-        "SELECT responses.*, conversations.name AS conversation_name"
-        " FROM responses LEFT JOIN conversations ON conversations.id = responses.conversation_id"
-        f"{skipped} ORDER BY responses.conversation_id, responses.id"
-    )
+    query = f"SELECT responses.* FROM responses{skipped} ORDER BY responses.conversation_id, responses.id"
     for ids, rows in groupby(tables.rows(query), key=_conversation_of):
         read = LlmTurns()
-        name, system = "", ""
+        system = ""
         for row in rows:
-            name = text_of(row, "conversation_name")
             system = _read_response(row, tables, read, system)
-        yield read.trace(ids, name, None, "0.35")
+        named = tables.by_key("conversations", "id", (ids.value,)) if ids.name == _CONVERSATION else []
+        yield read.trace(ids, text_of(named[0], "name") if named else "", None, "0.35")
+        tables.begin_trace()
 
 
 def _conversation_of(row: JsonObject) -> ExternalId:
     named = text_of(row, "conversation_id")
-    return ExternalId("conversation_id", named) if named else ExternalId("response_id", str(row.get("id")))
+    return ExternalId(_CONVERSATION, named) if named else ExternalId("response_id", str(row.get("id")))
 
 
 def _read_response(row: JsonObject, tables: LlmTables, read: LlmTurns, system: str) -> str:

@@ -7,11 +7,18 @@ from pathlib import Path
 
 from inspector.importers.rows import parse_json
 from inspector.importers.source import JsonObject
+from inspector.memory import RECORD_BYTES, RECORD_MEMORY, TOO_MANY_ROWS, text_memory
 from inspector.model import Json
 from inspector.text import decode
 
 OLD_SCHEMA = frozenset({"conversations", "responses"})
 NEW_SCHEMA = frozenset({"threads", "turns", "messages", "parts"})
+
+VALUE_BYTES = RECORD_BYTES // 2
+"""The longest value, and the longest stored row, that is read."""
+
+_ROW_BYTES, _NUMBERS_BYTES = 2_000, 150
+"""What a row takes once it is a turn of a trace, and what two numbers of it take."""
 
 _INDEXED = {
     "tool_calls": "response_id",
@@ -25,25 +32,56 @@ _INDEXED = {
     "part_attachments": "part_id",
     "turn_tools": "turn_id",
 }
+_NAMED = ("fragments", "tools")
 
 
 class LlmTables:
-    """The tables of an open database; sqlite3.Error or UnicodeDecodeError out of any where it is damaged."""
+    """The tables of an open database; sqlite3.Error or UnicodeDecodeError out of any where it is damaged.
+
+    sqlite3.DataError also where the rows of one trace would take more than `RECORD_MEMORY`.
+    """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
+        self._left = RECORD_MEMORY
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, VALUE_BYTES)
         found = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
         self.names = frozenset(str(name) for (name,) in found)
 
+    def begin_trace(self) -> None:
+        """What comes now goes into another trace: it may take as much memory as the one before."""
+        self._left = RECORD_MEMORY
+
+    def refuse_generated(self, tables: Iterable[str]) -> None:
+        """Raise sqlite3.DataError where one of these tables has a generated column.
+
+        A few stored bytes may give a text of any length there (https://sqlite.org/gencol.html); no program writes its
+        logs so.
+        """
+        for table in sorted(self.names.intersection(tables)):
+            for column in self._connection.execute("SELECT name FROM pragma_table_xinfo(?) WHERE hidden > 1", (table,)):
+                raise sqlite3.DataError(f"the column `{column[0]}` of the table `{table}` is generated, not stored")
+
     def rows(self, query: str, *given: Json) -> Iterator[JsonObject]:
         """The rows of a query, as they are read: column names to values; blobs are left out."""
+        return self._rows(query, given, _ROW_BYTES)
+
+    def numbers(self, query: str) -> Iterator[JsonObject]:
+        """The rows of a query that gives a few numbers each, of which many may be held."""
+        return self._rows(query, (), _NUMBERS_BYTES)
+
+    def _rows(self, query: str, given: tuple[Json, ...], row_bytes: int) -> Iterator[JsonObject]:
         found = self._connection.execute(query, tuple(map(_bound, given)))
         names = [column[0] for column in found.description]
         for row in found:
+            self._left -= row_bytes + sum(text_memory(value) for value in row if isinstance(value, str))
+            if self._left < 0:
+                raise sqlite3.DataError(TOO_MANY_ROWS)
             yield {name: value for name, value in zip(names, row, strict=True) if not isinstance(value, bytes)}
 
     def index(self) -> None:
         """Make what `of` needs, in a temporary database: the tables have no indexes of their own."""
+        self.refuse_generated((*OLD_SCHEMA, *NEW_SCHEMA, *_INDEXED, *_NAMED))
         for table, column in _INDEXED.items():
             if table in self.names:
                 self._connection.execute(

@@ -33,20 +33,18 @@ _ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT, "tool": Role.TOOL, "sy
 
 def read_threads(tables: LlmTables) -> Iterator[Trace]:
     """Each thread in the order of the ids; one that was forked begins with its parent's messages, marked as copied."""
-    query = (
-        "SELECT turns.*, threads.name AS thread_name, threads.forked_from AS forked_from"
-        " FROM turns LEFT JOIN threads ON threads.id = turns.thread_id ORDER BY turns.thread_id, turns.id"
-    )
+    query = "SELECT * FROM turns ORDER BY thread_id, id"
     for thread, rows in groupby(tables.rows(query), key=lambda row: row.get("thread_id")):
         read = LlmTurns()
         seen: set[str] = set()
-        name, forked = "", ""
         for row in rows:
-            name, forked = text_of(row, "thread_name"), text_of(row, "forked_from")
             _read_turn(row, tables, read, seen)
+        known = next(iter(tables.by_key("threads", "id", (thread,))), {})
+        name, forked = text_of(known, "name"), text_of(known, "forked_from")
         parent = ParentTrace(ExternalId("thread_id", forked), ParentWhy.FORK) if forked else None
         if read.turns:
             yield read.trace(ExternalId("thread_id", str(thread)), name, parent, "0.36")
+        tables.begin_trace()
 
 
 def _read_turn(row: JsonObject, tables: LlmTables, read: LlmTurns, seen: set[str]) -> None:

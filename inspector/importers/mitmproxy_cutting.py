@@ -2,8 +2,9 @@
 
 import re
 
-from inspector.importers.lines import RECORD_BYTES, too_long
+from inspector.importers.lines import too_long
 from inspector.importers.source import Skipped
+from inspector.memory import RECORD_BYTES
 
 _LENGTH = re.compile(rb"(\d{1,12}):")
 _MOST_DIGITS = 12

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from inspector.importers.identity import instant, place_of, row_ids, text_of
-from inspector.importers.lines import RECORD_BYTES, too_long
 from inspector.importers.rows import Row, read_rows
 from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
+from inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, held_memory
 from inspector.model import (
     ExternalId,
     Generation,
@@ -71,14 +71,14 @@ class OpenHandsImporter:
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
         """The conversation; a file's events are in memory at once, within 256 MiB."""
         session: _Session | None = None
-        left = RECORD_BYTES
+        left = RECORD_MEMORY
         for row in read_rows(file):
             if isinstance(row, Skipped):
                 yield row
             elif _is_event(row.value):
-                left -= len(row.raw)
+                left -= held_memory(row.raw)
                 if left < 0:
-                    yield Skipped(row.record, f"{too_long(RECORD_BYTES)}, with the events before it")
+                    yield Skipped(row.record, TOO_MANY_ROWS)
                     break
                 session = session or _Session(row)
                 session.take(row.value)

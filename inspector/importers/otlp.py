@@ -71,7 +71,8 @@ def traces_in(shelf: SpanShelf) -> Iterator[Trace | Skipped]:
         yield first
         yield from traces
     if without:
-        yield Skipped("other spans", f"{without} of the traces in this file tell of no request to a model")
+        said = f"{without} of the traces in this file tell of no request to a model"
+        yield Skipped("other spans", said, is_irrelevant=True)
 
 
 def session_traces(id_: ExternalId, spans: Iterable[OtlpSpan]) -> Iterator[Trace]:
@@ -87,7 +88,7 @@ def _of_rows(file: SourceFile) -> Iterator[OtlpSpan | Skipped]:
         if isinstance(row, Skipped):
             yield row
         elif not has_resources(row.value):
-            yield Skipped(row.record, _NO_SPANS)
+            yield Skipped(row.record, _NO_SPANS, is_irrelevant=isinstance(row.value.get("resourceMetrics"), list))
         else:
             try:
                 yield from spans_of(row.value)

@@ -12,12 +12,13 @@ from io import BytesIO
 from itertools import islice
 from typing import BinaryIO
 
-from inspector.importers.lines import RECORD_BYTES, too_long
+from inspector.importers.lines import too_long
 from inspector.importers.otlp_json import seconds
 from inspector.importers.otlp_span import OtlpEvent, OtlpSpan
 from inspector.importers.otlp_wire import BYTES, CutBytes, CutError, Field, fields_of, read_varint, varint_at
 from inspector.importers.packing import DamagedDataError
 from inspector.importers.source import JsonObject, Skipped, SourceFile
+from inspector.memory import RECORD_BYTES
 from inspector.model import Json
 from inspector.text import decode
 

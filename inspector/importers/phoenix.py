@@ -73,7 +73,8 @@ def _of_database(file: SourceFile) -> Iterator[Trace | Skipped]:
     except _DAMAGE as error:
         yield Skipped("database", f"the database cannot be read further: {error}")
     if without:
-        yield Skipped("other spans", f"{without} of the traces in this file tell of no request to a model")
+        said = f"{without} of the traces in this file tell of no request to a model"
+        yield Skipped("other spans", said, is_irrelevant=True)
 
 
 def _of_rows(file: SourceFile) -> Iterator[OtlpSpan | Skipped]:

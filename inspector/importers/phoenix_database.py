@@ -22,8 +22,9 @@ def sessions_in(tables: LlmTables) -> Iterator[tuple[ExternalId, Iterator[OtlpSp
 
     One session's spans are in memory, and some numbers for every span. Errors as `LlmTables` has them.
     """
+    tables.refuse_generated((*TABLES, _SESSIONS))
     rows: dict[Json, list[Json]] = {}
-    for row in tables.rows("SELECT id, trace_rowid FROM spans ORDER BY id"):
+    for row in tables.numbers("SELECT id, trace_rowid FROM spans ORDER BY id"):
         rows.setdefault(row.get("trace_rowid"), []).append(row.get("id"))
     sessions: dict[ExternalId, list[JsonObject]] = {}
     for trace in tables.rows(_traces_query(tables)):
@@ -31,6 +32,7 @@ def sessions_in(tables: LlmTables) -> Iterator[tuple[ExternalId, Iterator[OtlpSp
         named = ExternalId("session.id", session) if isinstance(session, str) else None
         sessions.setdefault(named or ExternalId("trace_id", str(trace.get("trace_id"))), []).append(trace)
     for id_, traces in sessions.items():
+        tables.begin_trace()  # of which the lists above are kept
         yield id_, _spans(tables, traces, rows)
 
 

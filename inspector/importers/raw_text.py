@@ -9,8 +9,9 @@ from dataclasses import replace
 
 from inspector.formats.detection import detect_format
 from inspector.formats.transcript import read_transcript, split_turns
-from inspector.importers.lines import RECORD_BYTES, too_long
+from inspector.importers.lines import too_long
 from inspector.importers.source import Sample, Skipped, SourceFile
+from inspector.memory import RECORD_BYTES, RECORD_MEMORY, too_much, transcript_memory
 from inspector.model import Provenance, RecognisedBy, Trace
 from inspector.text import decode
 
@@ -26,7 +27,7 @@ _NEAR = 300
 
 
 class RawTextImporter:
-    """One trace a file; a file of more than 256 MiB is skipped."""
+    """One trace a file; one that would take too much memory is skipped."""
 
     name = "raw-text"
     signs = "the markers of a chat template, or a call near the beginning of a text"
@@ -51,5 +52,9 @@ class RawTextImporter:
         if len(raw) > RECORD_BYTES:
             yield Skipped("file", too_long(RECORD_BYTES))
             return
-        trace = read_transcript(decode(raw))
+        text = decode(raw)
+        if (needed := transcript_memory(text)) > RECORD_MEMORY:
+            yield Skipped("file", too_much(needed))
+            return
+        trace = read_transcript(text)
         yield replace(trace, recognised_by=RecognisedBy.FILE, provenance=Provenance(record="file"))

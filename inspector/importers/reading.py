@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 
 from inspector.errors import UnreadableFileError
@@ -11,7 +12,8 @@ from inspector.importers.lines import too_long
 from inspector.importers.recognition import Recognised, named, surest
 from inspector.importers.registry import importers, source_names
 from inspector.importers.rows import SAMPLE_RECORD_BYTES, first_rows, parse_json, read_rows
-from inspector.importers.source import Importer, Sample, Skipped, SourceFile
+from inspector.importers.source import HEAD_BYTES, Importer, Sample, Skipped, SourceFile
+from inspector.importers.trace_memory import bounded
 from inspector.model import Trace
 
 _KNOWN_BINARIES = (
@@ -68,9 +70,29 @@ def _check(file: SourceFile) -> None:
     if file.path.is_dir():
         raise _unreadable(file, "this is a folder")
     if not file.path.is_file():
-        raise _unreadable(file, "this is no plain file, and a source is read more than once")
+        raise _unreadable(file, _no_plain_file(file.path))
     if not file.head:
         raise _unreadable(file, "the file is empty")
+    if _is_blank(file):
+        raise _unreadable(file, "there is nothing but blank space in the file")
+
+
+def _is_blank(file: SourceFile) -> bool:
+    if _without_blanks(file.head):
+        return False
+    with file.open() as stream:
+        return not any(map(_without_blanks, iter(partial(stream.read, HEAD_BYTES), b"")))
+
+
+def _without_blanks(raw: bytes) -> bytes:
+    return raw.strip(b"\xef\xbb\xbf \t\r\n\v\f")
+
+
+def _no_plain_file(path: Path) -> str:
+    """Why a pipe, socket or device is not opened: it may have no end, and a source is read more than once."""
+    if path.is_fifo():
+        return "this is a named pipe (FIFO), which is read only where it is named itself and something writes to it"
+    return f"this is a {'socket' if path.is_socket() else 'device'}, and weaklink reads files"
 
 
 def _named(file: SourceFile, source: str) -> Importer:
@@ -141,12 +163,18 @@ def _first_reason(file: SourceFile) -> str:
 
 def _records(importer: Importer, file: SourceFile) -> Iterator[Trace | Skipped]:
     try:
+        is_nothing = True
         for record in importer.read(file):
-            yield record if isinstance(record, Skipped) else _placed(record, importer, file)
+            is_nothing = False
+            yield record if isinstance(record, Skipped) else bounded(_placed(record, importer, file))
+        if is_nothing:
+            yield Skipped("file", "it holds no conversation: there is nothing to inspect in it", is_irrelevant=True)
     except UnreadableFileError:
         raise
     except OSError as error:
         raise _unreadable(file, error.strerror or str(error)) from error
+    except MemoryError as error:
+        raise _unreadable(file, "there is not enough memory to read on") from error
     except Exception as error:  # foreign code: importers come from plug-ins too
         raise _unreadable(file, f"the importer `{importer.name}` failed: {error!r}") from error
 

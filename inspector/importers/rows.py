@@ -11,9 +11,10 @@ from functools import cached_property
 import msgspec
 
 from inspector.importers.elements import Element, read_elements
-from inspector.importers.lines import RECORD_BYTES, Line, read_lines
+from inspector.importers.lines import Line, read_lines
 from inspector.importers.packing import DamagedDataError
 from inspector.importers.source import JsonObject, Skipped, SourceFile
+from inspector.memory import RECORD_BYTES, TooMuchMemoryError, check_json
 from inspector.model import ExternalId, Json
 from inspector.text import decode
 
@@ -103,13 +104,25 @@ def layout_of(head: bytes) -> str:
     return "document" if goes_on else "line"
 
 
-def parse_json(raw: bytes) -> Json:
-    """The value of a JSON text in bytes, which need not be UTF-8; ValueError, in words, for what is none.
+class NotJsonError(ValueError):
+    """A text is not JSON; `offset` is the place of the fault in code points."""
 
-    Integers keep all their digits (beyond 4,300 as Decimal), and lone surrogates stay.
+    def __init__(self, reason: str, offset: int = 0) -> None:
+        super().__init__(reason)
+        self.offset = offset
+
+
+def parse_json(raw: bytes) -> Json:
+    """The value of a JSON text in bytes, which need not be UTF-8; NotJsonError, in words, for what is none.
+
+    Integers keep all their digits (beyond 4,300 as Decimal), and lone surrogates stay. A text whose value would take
+    more memory than `RECORD_MEMORY` is not read.
     """
     try:
+        check_json(raw)
         value: Json = msgspec.json.decode(raw)
+    except TooMuchMemoryError as error:
+        raise NotJsonError(str(error)) from None
     except (ValueError, RecursionError):
         return _parse_patiently(decode(raw))
     return value
@@ -120,10 +133,10 @@ def _parse_patiently(text: str) -> Json:
         value: Json = json.loads(text, parse_int=_integer)
     except json.JSONDecodeError as error:
         if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string"):
-            raise ValueError(f"the JSON breaks off: {_worded(error)}") from None
-        raise ValueError(f"this is no JSON: {_worded(error)}") from None
+            raise NotJsonError(f"the JSON breaks off: {_worded(error)}", error.pos) from None
+        raise NotJsonError(f"this is no JSON: {_worded(error)}", error.pos) from None
     except RecursionError:
-        raise ValueError("the JSON is nested too deeply") from None
+        raise NotJsonError("the JSON is nested too deeply") from None
     return value
 
 
@@ -140,8 +153,8 @@ def _integer(digits: str) -> int | Decimal:
 def _row(unit: str, record: Line | Element) -> Row | Skipped:
     try:
         value = parse_json(record.raw)
-    except ValueError as error:
-        return Skipped(f"{unit} {record.number}", str(error))
+    except NotJsonError as error:
+        return Skipped(f"{unit} {record.number}", str(error), error.offset)
     if isinstance(value, list) and value and all(isinstance(one, dict) for one in value):
         return Row(unit, record.number, {"messages": value}, record.raw)
     if not isinstance(value, dict):

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 
 import msgspec
 
-from inspector.importers.lines import RECORD_BYTES
 from inspector.importers.source import JsonObject, Skipped
+from inspector.memory import RECORD_BYTES
 from inspector.model import ExternalId, Instant, Json, Provenance, RecognisedBy, Trace
 from inspector.sessions.exchange import Exchange, ExchangeEnd, RequestHead
 from inspector.sessions.gathering import SkippedExchange, decode_exchange, traces_of
@@ -107,7 +107,7 @@ def _gathered(held: list[ServedCompletion], warnings: tuple[str, ...]) -> Iterat
 def _told(found: Trace | SkippedExchange, ids: dict[str, ExternalId], warnings: tuple[str, ...]) -> Trace | Skipped:
     """A trace with the id that the server gave to its first request: two logs may begin with the same words."""
     if isinstance(found, SkippedExchange):
-        return Skipped(found.record, found.reason)
+        return Skipped(found.record, found.reason, is_irrelevant=found.is_irrelevant)
     known = found.provenance
     return replace(
         found,

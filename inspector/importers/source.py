@@ -23,10 +23,18 @@ HEAD_BYTES = 65_536
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A record that gave no trace: its place in the file (`line 12`, `entry 3`) and why, in words."""
+    """A record that gave no trace: its place in the file (`line 12`, `entry 3`) and why, in words.
+
+    `offset` is where in the record's text the fault is, in code points. `is_irrelevant` is True where the record was
+    read and has nothing to inspect, as a request to something other than a model; False means that something was not
+    read. `file` is the name of the file where several were read as one log.
+    """
 
     record: str
     reason: str
+    offset: int = 0
+    is_irrelevant: bool = False
+    file: str = ""
 
 
 class SourceFile:

@@ -27,7 +27,8 @@ def session_traces(spans: Iterable[TracedSpan], own: ExternalId, record: str = "
         place = f"{record}, {trace.provenance.record}" if record else trace.provenance.record
         yield replace(trace, provenance=replace(trace.provenance, record=place))
     if not found:
-        yield Skipped(record or f"{own.name} {own.value}", "no request to a model is among its spans")
+        place = record or f"{own.name} {own.value}"
+        yield Skipped(place, "no request to a model is among its spans", is_irrelevant=True)
 
 
 def _told_apart(spans: Iterable[TracedSpan]) -> list[TracedSpan]:

@@ -11,6 +11,7 @@ from inspector.errors import UnreadableFileError
 from inspector.importers.reading import read_source
 from inspector.importers.registry import importers
 from inspector.importers.source import Importer, Skipped, SourceFile
+from inspector.importers.trace_memory import bounded
 from inspector.model import Trace
 
 MAX_FILE_BYTES = 8 << 20
@@ -55,7 +56,8 @@ def read_together(paths: Sequence[str], source: str) -> Iterator[Trace | Skipped
     UnreadableFileError where a file fails on the way.
     """
     try:
-        yield from _by_name(source).read_together([SourceFile(path) for path in paths])
+        for found in _by_name(source).read_together([SourceFile(path) for path in paths]):
+            yield found if isinstance(found, Skipped) else bounded(found)
     except OSError as error:
         raise UnreadableFileError(f"{paths[0]} and those read with it: {error.strerror or error}") from error
 

@@ -1,6 +1,6 @@
 """C5xx: the recording itself."""
 
-from inspector.rules.rule import Rule, Severity
+from inspector.rules.rule import FILE_FORMAT, Rule, Severity
 
 SEQUENCE_GAP = Rule(
     "C501",
@@ -124,6 +124,22 @@ REUSED_CALL_INDEX = Rule(
     good='@user\nWeather in Oslo and Bergen?\n@assistant\n@call:0 name=get_weather id=call_1\n{"city": "Oslo"}\n'
     '@call:1 name=get_weather id=call_2\n{"city": "Bergen"}',
 )
+UNREADABLE_RECORD = Rule(
+    "C511",
+    "unreadable-record",
+    Severity.ERROR,
+    "A record of a log could not be read, so nothing in it was checked.",
+    "A row that is cut off, is not JSON, or lacks its messages gives no trace. A check that left it out and ended with "
+    "0 would call a file sound of which a part was not inspected; a training run then fails on that row, or learns "
+    "from half of it. `weaklink check` reports this rule whatever `--select` names.",
+    "Repair or remove the record. A row that breaks off often ends where the disk was full or the writer was killed. "
+    "`weaklink check --allow-skipped` or `--ignore C511` lets such records pass.",
+    bad='{"messages": [{"role": "user", "content": "Weather in Oslo?"}]}\n'
+    '{"messages": [{"role": "user", "content": "Weather in Ber',
+    good='{"messages": [{"role": "user", "content": "Weather in Oslo?"}]}\n'
+    '{"messages": [{"role": "user", "content": "Weather in Bergen?"}]}',
+    format=FILE_FORMAT,
+)
 NOT_AN_ANSWER = Rule(
     "C512",
     "not-an-answer",
@@ -137,6 +153,21 @@ NOT_AN_ANSWER = Rule(
     "@wire:unread\n<html><body>Please log in.</body></html>",
     good="@user\nWeather in Oslo?\n@assistant finish=stop\nIt is sunny in Oslo.",
 )
+UNREADABLE_FILE = Rule(
+    "C513",
+    "unreadable-file",
+    Severity.ERROR,
+    "A file could not be read, or not to its end, so nothing in it, or in its rest, was checked.",
+    "The file is not there, may not be read, is empty, breaks off, or no source writes such files. A check that ends "
+    "with 0 nevertheless says that all is well with a file that it never inspected. A file that was only found by "
+    "walking a folder and is of no known source is counted, and fails with `--strict` alone. `weaklink check` reports "
+    "this rule whatever `--select` names.",
+    "Look for a wrong path, missing permissions, or a download that was interrupted; `--source` names the source of a "
+    "file that is not recognised. `weaklink check --allow-skipped` or `--ignore C513` lets such files pass.",
+    bad="The weather in Oslo and in Bergen, with tools.",
+    good='{"messages": [{"role": "user", "content": "Weather in Oslo?"}]}',
+    format=FILE_FORMAT,
+)
 
 RULES = (
     SEQUENCE_GAP,
@@ -149,5 +180,7 @@ RULES = (
     ERROR_INSIDE_200,
     NUL_CHARACTER,
     REUSED_CALL_INDEX,
+    UNREADABLE_RECORD,
     NOT_AN_ANSWER,
+    UNREADABLE_FILE,
 )

@@ -8,6 +8,10 @@ _CODE = re.compile(r"[A-Z]\d{3}")
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
+FILE_FORMAT = "file"
+"""The `format` of a rule whose examples are whole files."""
+
+
 class Severity(StrEnum):
     """How bad a fault is: an `error` breaks the call or the chain, a `warning` may, an `info` is worth knowing."""
 
@@ -23,7 +27,8 @@ class Rule:
     `summary` is one sentence for tables; `explanation` says why it matters for an agent, `remedy` what to do about it.
     `bad` breaks the rule, `good` is the same as it should be, both in `format`: each a piece of stream, or where it
     begins with `@` the sketch of a small trace. A sketch's lines `@user`, `@assistant`, `@tool` and `@system` begin a
-    turn, any other (`@call:0`, `@wire:unread`) a further part of it; facts follow as `key=value`.
+    turn, any other (`@call:0`, `@wire:unread`) a further part of it; facts follow as `key=value`. In the format
+    `FILE_FORMAT` both are the content of a file that `weaklink check` is given.
     """
 
     code: str

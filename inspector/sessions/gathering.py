@@ -17,15 +17,20 @@ from inspector.wire.providers import decoder_for, parse_request
 from inspector.wire.request import DecodedRequest
 
 _NO_BODY = "the request's body was not kept, so nobody knows what it asked"
+_NO_OBJECT = "the request's path is a model's, but its body is not a JSON object"
 _NO_MODEL = "this is no request to a model"
 
 
 @dataclass(frozen=True, slots=True)
 class SkippedExchange:
-    """An exchange that is part of no trace, and why; `record` is its place in its source."""
+    """An exchange that is part of no trace, and why; `record` is its place in its source.
+
+    `is_irrelevant` is True for a request to something other than a model.
+    """
 
     record: str
     reason: str
+    is_irrelevant: bool = False
 
 
 def traces_of(exchanges: Iterable[Exchange], *, max_sessions: int = 10_000) -> Iterator[Trace | SkippedExchange]:
@@ -199,7 +204,11 @@ def _read(exchange: Exchange, record: str) -> _Asked | SkippedExchange:
     body = unpacked(exchange.body, exchange.head.headers)
     json = parse_request(body)
     request = request_of(exchange.head, json)
-    return SkippedExchange(record, _NO_MODEL) if request is None else _Asked(exchange, record, body, json, request)
+    if request is not None:
+        return _Asked(exchange, record, body, json, request)
+    if exchange.head.method.upper() == "POST" and request_of(exchange.head, {}) is not None:
+        return SkippedExchange(record, _NO_OBJECT)
+    return SkippedExchange(record, _NO_MODEL, is_irrelevant=True)
 
 
 def _digest(exchange: Exchange) -> bytes:

@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 
 from inspector.formats.transcript import split_turns
+from inspector.memory import RECORD_MEMORY, transcript_memory
 from inspector.model import Part, Role, Turn
 from inspector.wire import ollama, openai_completions
 from inspector.wire.request import DecodedRequest
@@ -31,10 +32,11 @@ def split_prompt(request: DecodedRequest) -> tuple[Turn, ...]:
     """The turns of a raw prompt, as its chat template tells them; the request's own turn where there is no template.
 
     The texts of the turns' parts, joined, are the prompt. What stands behind the last header of the assistant belongs
-    to the answer that comes; it is kept in the part `wire:prompt_tail` of the last turn.
+    to the answer that comes; it is kept in the part `wire:prompt_tail` of the last turn. A prompt whose turns would
+    take more than `RECORD_MEMORY` is one turn.
     """
     prompt = raw_prompt(request)
-    found = split_turns(prompt) if prompt else ()
+    found = split_turns(prompt) if prompt and transcript_memory(prompt) <= RECORD_MEMORY else ()
     if prompt is None or not any(turn.source_role for turn in found):
         return request.turns
     own = next(turn for turn in request.turns if turn.role is Role.USER)

@@ -10,12 +10,14 @@ from typing import Protocol
 
 import brotli  # type: ignore[import-untyped]  # it has no types
 
+from inspector.memory import RECORD_BYTES
+
 if sys.version_info >= (3, 14):
     from compression import zstd
 else:
     from backports import zstd
 
-MAX_BODY_BYTES = 256 << 20
+MAX_BODY_BYTES = RECORD_BYTES
 """What one body may unpack to."""
 
 _GROWTH = 200  # an answer of one repeated token packs well, but not like a bomb

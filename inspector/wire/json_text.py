@@ -2,6 +2,7 @@
 
 import json
 
+from inspector.memory import SMALL_JSON, check_json
 from inspector.model import Json
 
 TOO_DEEP = '"(nested too deeply to be written)"'
@@ -10,9 +11,11 @@ TOO_DEEP = '"(nested too deeply to be written)"'
 def parse_json(text: str) -> Json:
     """Any JSON value, lone surrogates and non-finite numbers included.
 
-    ValueError for a text that is none, or that Python bears not: nested deeper than its recursion limit, or an
-    integer of more than 4,300 digits.
+    ValueError for a text that is none, or that Python bears not: nested deeper than its recursion limit, an integer
+    of more than 4,300 digits, or more memory than `RECORD_MEMORY`.
     """
+    if len(text) > SMALL_JSON:
+        check_json(text.encode("utf-8", "surrogatepass"))
     try:
         value: Json = json.loads(text)
     except RecursionError as error:

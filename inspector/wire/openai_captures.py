@@ -2,10 +2,11 @@
 
 import re
 
+from inspector.memory import RECORD_BYTES
 from inspector.wire.openai_arrival import ArrivingAnswer, CapturedAnswer
 from inspector.wire.sse import ServerSentEvent, SseDecoder
 
-MAX_ANSWER_BYTES = 256 * 1024 * 1024
+MAX_ANSWER_BYTES = RECORD_BYTES
 """An answer that is longer is passed over."""
 
 # A status line counts wherever it stands, as a body before it may lack its last line end. Within an event's JSON no

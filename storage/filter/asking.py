@@ -85,9 +85,11 @@ def _asked(connection: sa.Connection, term: Leaf, now_s: float) -> Asked:
 
 
 def when(term: When, sort_at_s: sa.ColumnElement[float], now_s: float) -> sa.ColumnElement[bool]:
-    """That a time is at or after the moment of a term, or before it."""
+    """That a time is at or after the moment of a term, or before it; an unknown time is neither."""
     at_s = now_s - term.at_s if term.is_ago else term.at_s
-    return sort_at_s >= at_s if term.key is Key.SINCE else sort_at_s < at_s
+    if term.key is Key.SINCE:
+        return sort_at_s >= at_s
+    return sa.and_(sort_at_s > tables.UNKNOWN_TIME_S, sort_at_s < at_s)
 
 
 def _column(connection: sa.Connection, term: Field, *, negated: bool = False) -> Asked:

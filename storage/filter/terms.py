@@ -101,7 +101,7 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """That a trace stands in lists at or after a moment (`since`), or before it.
+    """That a trace started at or after a moment (`since`), or before it; one whose start is unknown did neither.
 
     `at_s` is seconds since 1970-01-01 UTC; or, where `is_ago`, seconds before now.
     """

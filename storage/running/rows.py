@@ -88,19 +88,16 @@ def _write(connection: sa.Connection, owner: str, step: Step, now_s: float, idle
 def _begin(connection: sa.Connection, owner: str, made: Draft, now_s: float) -> int:
     (id_,) = insert_traces(connection, {secrets.token_bytes(32): made}, now_s).values()
     insert_records(connection, [(id_, made.record)])
-    insert_derived(connection, [(id_, made.sort_at_s(now_s), made.derived)])
+    insert_derived(connection, [(id_, made.sort_at_s, made.derived)])
     connection.execute(sa.insert(tables.live), {"trace_id": id_, "owner": owner, "beat_at_s": now_s})
     return id_
 
 
 def _replace(connection: sa.Connection, id_: int, made: Draft, kept: int) -> None:
     """Put a trace in the place of its beginning, of which the first `kept` turns stay as they lie."""
-    trace = tables.trace.c
-    imported_at_s = connection.execute(sa.select(trace.imported_at_s).where(trace.id == id_)).scalar_one()
-    at_s = made.sort_at_s(imported_at_s)
     _put_turns(connection, id_, _behind(made.record, kept), kept)
-    update_traces(connection, [{"trace_id": id_, "sort_at_s": at_s}])
-    rewrite_derived(connection, [(id_, at_s, made.derived)])
+    update_traces(connection, [{"trace_id": id_, "sort_at_s": made.sort_at_s}])
+    rewrite_derived(connection, [(id_, made.sort_at_s, made.derived)])
 
 
 def _put_turns(connection: sa.Connection, id_: int, new: RecordRows, kept: int) -> None:

@@ -12,6 +12,7 @@ from storage.packing.blobs import from_blob, text_from_bytes
 from storage.search.phrases import NOT_INDEXED, POSTGRESQL, SQLITE, words_of
 
 _PIECE = 100_000  # characters; PostgreSQL bounds a tsvector to 1 MB
+_TOGETHER = 4_000_000  # characters that are indexed by one statement
 _BETWEEN_PARTS = "\n\ue000\n"  # a word of its own, so that no phrase reaches over two parts
 
 
@@ -35,22 +36,20 @@ def forget(connection: sa.Connection, ids: Sequence[int]) -> None:
     pending = tables.search_pending.c.trace_id
     for group in in_groups(ids):
         waiting = set(connection.scalars(sa.select(pending).where(pending.in_(group))))
-        documents = _documents(connection, [id_ for id_ in group if id_ not in waiting])
         # An FTS5 table without content does not know what it holds: it must be told the very text to take out.
-        rows = [{"search_text": "delete", "rowid": id_, "body": text} for id_, text in documents.items()]
-        if rows:
+        for documents in _documents(connection, [id_ for id_ in group if id_ not in waiting]):
+            rows = [{"search_text": "delete", "rowid": id_, "body": text} for id_, text in documents]
             connection.execute(sa.insert(SQLITE), rows)
 
 
 def _index(connection: sa.Connection, ids: Sequence[int]) -> None:
-    documents = _documents(connection, ids)
-    if connection.dialect.name == "sqlite":
-        rows = [{"rowid": id_, "body": text} for id_, text in documents.items()]
-        connection.execute(sa.insert(SQLITE), rows)
-    else:
+    for documents in _documents(connection, ids):
+        if connection.dialect.name == "sqlite":
+            connection.execute(sa.insert(SQLITE), [{"rowid": id_, "body": text} for id_, text in documents])
+            continue
         pieces = [
             {"trace_id": id_, "piece": number, "body": piece}
-            for id_, text in documents.items()
+            for id_, text in documents
             for number, piece in enumerate(
                 piece for part in text.split(_BETWEEN_PARTS) for piece in _pieces(words_of(part))
             )
@@ -59,16 +58,32 @@ def _index(connection: sa.Connection, ids: Sequence[int]) -> None:
         connection.execute(sa.insert(POSTGRESQL).values(body=body), pieces)
 
 
-def _documents(connection: sa.Connection, ids: Sequence[int]) -> dict[int, str]:
-    """The text of each trace that is searched, always the same for the same parts."""
+def _documents(connection: sa.Connection, ids: Sequence[int]) -> Iterator[list[tuple[int, str]]]:
+    """The text of each trace that is searched, always the same for the same parts.
+
+    The texts come in lists of at least one and little more than `_TOGETHER` characters: all at once would take memory
+    without a bound.
+    """
+    documents: list[tuple[int, str]] = []
+    size = 0
+    for id_ in ids:
+        documents.append((id_, _document(connection, id_)))
+        size += len(documents[-1][1])
+        if size > _TOGETHER:
+            yield documents
+            documents, size = [], 0
+    if documents:
+        yield documents
+
+
+def _document(connection: sa.Connection, trace_id: int) -> str:
     part = tables.part.c
-    found: dict[int, list[str]] = {id_: [] for id_ in ids}
-    for group in in_groups(ids):
-        wanted = sa.select(part.trace_id, part.text).where(part.trace_id.in_(group))
-        for id_, blob in connection.execute(wanted.order_by(part.trace_id, part.turn, part.number)):
-            with suppress(*DAMAGED):  # what is damaged cannot be found, and the rest of its trace can
-                found[id_].append(NOT_INDEXED.sub(" ", text_from_bytes(from_blob(blob))))
-    return {id_: _BETWEEN_PARTS.join(texts) for id_, texts in found.items()}
+    wanted = sa.select(part.text).where(part.trace_id == trace_id).order_by(part.turn, part.number)
+    texts: list[str] = []
+    for blob in connection.scalars(wanted):
+        with suppress(*DAMAGED):  # what is damaged cannot be found, and the rest of its trace can
+            texts.append(NOT_INDEXED.sub(" ", text_from_bytes(from_blob(blob))))
+    return _BETWEEN_PARTS.join(texts)
 
 
 def _pieces(text: str) -> Iterator[str]:

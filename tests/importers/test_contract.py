@@ -55,8 +55,14 @@ def written(path: Path) -> str:
     records = read(path)
     stream = io.StringIO()
     write_trace_file(stream, (_by_its_name(record) for record in records if isinstance(record, Trace)))
-    skipped = (json.dumps(dataclasses.asdict(record)) for record in records if isinstance(record, Skipped))
-    return stream.getvalue() + "".join(f"{line}\n" for line in skipped)
+    skipped = (_facts(record) for record in records if isinstance(record, Skipped))
+    return stream.getvalue() + "".join(f"{json.dumps(one)}\n" for one in skipped)
+
+
+def _facts(skipped: Skipped) -> dict[str, object]:
+    """What is not as it is by default."""
+    fields = {field.name: field.default for field in dataclasses.fields(Skipped)}
+    return {name: value for name, value in dataclasses.asdict(skipped).items() if value != fields[name]}
 
 
 def _by_its_name(trace: Trace) -> Trace:

@@ -128,8 +128,8 @@ def test_the_objects_of_a_bucket_are_read_as_one_log(bucket: list[str]) -> None:
         (together[8], "document 1"),
     ]
     assert {trace.provenance.source for trace in found} == {"litellm"}
-    assert [record.record for record in records if isinstance(record, Skipped)] == [
-        f"{together[number]}: document 1" for number in (3, 6, 7)
+    assert [(record.file, record.record) for record in records if isinstance(record, Skipped)] == [
+        (together[number], "document 1") for number in (3, 6, 7)
     ]
 
 

@@ -1,9 +1,11 @@
 """From a path to traces: what is refused and how, what is unpacked, what a plug-in may do, and what it costs."""
 
+import contextlib
 import gzip
 import json
 import os
 import pickle
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -12,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from inspector.errors import UnreadableFileError
-from inspector.importers import Sample, Skipped, SourceFile, read_source, reading
+from inspector.importers import Sample, Skipped, SourceFile, read_source, reading, source_names
 from inspector.model import Part, Role, Trace, Turn
 
 if sys.version_info >= (3, 14):
@@ -41,7 +43,11 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     assert refusal(tmp_path) == f"{tmp_path}: this is a folder"
     assert "there is no such file" in refusal("a\0b")
     os.mkfifo(tmp_path / "pipe")
-    assert "no plain file" in refusal(tmp_path / "pipe")
+    assert "this is a named pipe (FIFO)" in refusal(tmp_path / "pipe")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(tmp_path / "socket"))
+        assert "this is a socket" in refusal(tmp_path / "socket")
+    assert "this is a device" in refusal("/dev/zero")
 
 
 @pytest.mark.parametrize(
@@ -202,3 +208,30 @@ def test_a_short_file_that_is_cut_within_its_compression_keeps_what_came(tmp_pat
     assert len([one for one in records if isinstance(one, Trace)]) > 100
     assert isinstance(last, Skipped)
     assert "the compressed data is damaged" in last.reason
+
+
+BLANKS = [
+    b" ",
+    b"\n\n",
+    b"\xef\xbb\xbf",
+    b"\xef\xbb\xbf\r\n",
+    b"\t\x0b\x0c\n",
+    b"\n" * 200_000,
+    gzip.compress(b" \n" * 99),
+]
+
+
+@pytest.mark.parametrize("source", [None, *source_names()])
+@pytest.mark.parametrize("content", BLANKS, ids=range(len(BLANKS)))
+def test_a_blank_file_is_refused_with_that_reason(tmp_path: Path, content: bytes, source: str | None) -> None:
+    path = file(tmp_path, content)
+    with pytest.raises(UnreadableFileError) as refused:
+        read_source(path, source)
+    assert str(refused.value) == f"{path}: there is nothing but blank space in the file"
+
+
+@pytest.mark.parametrize("source", source_names())
+@pytest.mark.parametrize("content", [b"[]", b"{}", b"0", b'{"type":"summary","sessionId":"s"}\n'])
+def test_no_file_gives_nothing_without_a_reason(tmp_path: Path, content: bytes, source: str) -> None:
+    with contextlib.suppress(UnreadableFileError):  # which has a reason
+        assert list(read_source(file(tmp_path, content), source).records)

@@ -161,7 +161,16 @@ def test_no_exchange_makes_it_raise_and_none_gets_lost(asked: list[tuple[str, di
 @pytest.mark.parametrize("body", [b"", b"\xff\xfe", b"[1]", b"{", b"[" * 100_000])
 def test_a_body_that_is_no_request_is_skipped(body: bytes) -> None:
     exchange = Exchange(RequestHead("POST", "/v1/chat/completions"), body, 200, record="entry 7")
-    assert list(traces_of([exchange])) == [SkippedExchange("entry 7", "this is no request to a model")]
+    reason = "the request's path is a model's, but its body is not a JSON object"
+    assert list(traces_of([exchange])) == [SkippedExchange("entry 7", reason)]
+
+
+@pytest.mark.parametrize(("method", "path"), [("OPTIONS", "/v1/chat/completions"), ("POST", "/health")])
+def test_a_request_to_something_else_is_irrelevant(method: str, path: str) -> None:
+    exchange = Exchange(RequestHead(method, path), b"", 200, record="entry 7")
+    assert list(traces_of([exchange])) == [
+        SkippedExchange("entry 7", "this is no request to a model", is_irrelevant=True)
+    ]
 
 
 def test_exchanges_wait_on_the_disk_as_they_are() -> None:

@@ -102,7 +102,7 @@ class _Reading:
         for record in records_of(file, self._source):
             if isinstance(record, Skipped):
                 self.skipped += 1
-                say(f"{file.name}: {record.record}: {record.reason}")
+                say(f"{record.file or file.name}: {record.record}: {record.reason}")
                 continue
             try:
                 inspection = inspect_trace(record)

@@ -11,9 +11,9 @@ from ui.cli.check_baseline import write_baseline
 from ui.cli.check_config import NEVER
 from ui.cli.check_files import check_file
 from ui.cli.check_settings import Given, Settings, settings
+from ui.cli.import_places import separate_files
 from ui.cli.options import color_option
 from ui.cli.paint import put, screen_width
-from ui.importing.file_places import files_below
 from ui.reports.check_json import CheckJson
 from ui.reports.check_lines import CheckLines
 from ui.reports.check_report import CheckReport, Totals
@@ -36,6 +36,12 @@ _OUTPUTS = ("text", "json", "sarif", "junit", "github")
     type=click.Choice([*(severity.value for severity in Severity), NEVER]),
     help="Exit with 1 from this severity up.  [default: error]",
 )
+@click.option(
+    "--allow-skipped", is_flag=True, default=None, help="Let records and files pass that could not be read; note them."
+)
+@click.option(
+    "--strict", is_flag=True, default=None, help="Fail also for files of no known source that were found in a folder."
+)
 @click.option("--baseline", metavar="FILE", help="Let only faults fail that do not stand in FILE.")
 @click.option("--write-baseline", "new_baseline", metavar="FILE", help="Write all faults of this run to FILE.")
 @click.option("--format", metavar="NAME", help="Read every text in this format; see `weaklink formats`.")
@@ -52,6 +58,8 @@ def check(
     select: tuple[str, ...],
     ignore: tuple[str, ...],
     fail_on: str | None,
+    allow_skipped: bool | None,
+    strict: bool | None,
     baseline: str | None,
     new_baseline: str | None,
     format: str | None,
@@ -62,13 +70,15 @@ def check(
 ) -> None:
     """Inspect log files without a database, and fail where their tool calls are wrong.
 
-    Each PATH is a file, a folder, which is walked, or a pattern like `logs/**/*.jsonl`; the source of a file is
-    recognised by its content. Exits with 0 when nothing as bad as --fail-on was found, with 1 when something was, and
-    with 2 when a PATH cannot be read, a file broke off, or no trace could be read at all. What is refused or skipped is
-    said on stderr.
+    Each PATH is a file, a folder, which is walked, a pattern like `logs/**/*.jsonl`, or `-` for standard input; the
+    source of a file is recognised by its content. A record or file that could not be read is an error of its own, C511
+    or C513, whatever --select names; --allow-skipped or --ignore lets it pass. A file of no known source that was only
+    found in a folder is noted on stderr, and fails with --strict. Exits with 0 when nothing as bad as --fail-on was
+    found, with 1 when something was, and with 2 when no trace could be read at all.
 
     The nearest weaklink.toml, or pyproject.toml with a table [tool.weaklink], upwards of the working directory gives
-    defaults for select, ignore, fail-on, format, source and baseline; a table `check` within goes before it.
+    defaults for select, ignore, fail-on, allow-skipped, strict, format, source and baseline; a table `check` within
+    goes before it.
 
     \b
     Examples:
@@ -76,16 +86,16 @@ def check(
       weaklink check logs/ --write-baseline baseline.json
       weaklink check logs/ --baseline baseline.json --output sarif > weaklink.sarif
     """  # noqa: D301  # Click wants the backspace itself
-    given = Given(source, format, select, ignore, fail_on, baseline)
+    given = Given(source, format, select, ignore, fail_on, baseline, allow_skipped=allow_skipped, strict=strict)
     chosen = settings(given, config_file, no_config=no_config)
     report = _report(output, chosen, color)
-    totals, complete = _checked(paths, chosen, report)
+    totals, is_whole = _checked(paths, chosen, report)
     report.close(totals)
     if not totals.traces:
         _say("no trace could be read")
-    if not complete or not totals.traces:
-        if new_baseline is not None:
-            _say(f"{new_baseline} is not written: not everything could be read")
+    if new_baseline is not None and not is_whole:
+        _say(f"{new_baseline} is not written: not everything could be read")
+    if not totals.traces or (new_baseline is not None and not is_whole):
         ctx.exit(_COULD_NOT_RUN)
     if new_baseline is not None:
         write_baseline(new_baseline, chosen.baseline.met())
@@ -105,17 +115,18 @@ def _report(output: str, chosen: Settings, color: str) -> CheckReport:
 
 
 def _checked(paths: tuple[str, ...], chosen: Settings, report: CheckReport) -> tuple[Totals, bool]:
-    """The sums, and whether everything that was named is there and was read to its end."""
-    totals, complete = Totals(), True
+    """The sums, and whether every file is there and was read to its end."""
+    totals, is_whole = Totals(), True
     looked_at: list[str] = []
-    for path in files_below(paths):
-        file = check_file(path, chosen.wanted, chosen.baseline, report)
-        report.file(file)
-        totals.add(file)
-        looked_at.append(path)
-        complete = complete and not file.is_failure
+    with separate_files(paths) as files:
+        for placed in files:
+            file = check_file(placed, chosen.wanted, chosen.baseline, report)
+            report.file(file)
+            totals.add(file)
+            looked_at.append(file.path)
+            is_whole = is_whole and not file.is_failure
     totals.gone = chosen.baseline.gone(looked_at, chosen.rules)
-    return totals, complete
+    return totals, is_whole and totals.traces > 0
 
 
 def _say(sentence: str) -> None:

@@ -12,7 +12,7 @@ from inspector.model import Json
 from inspector.rules.rule import Rule
 from ui.cli.inputs import read_text
 from ui.cli.outputs import open_output
-from ui.reports.check_report import Finding
+from ui.reports.check_report import Finding, Unread
 
 _VERSION = 1
 _LONGEST_EXCERPT = 80
@@ -45,7 +45,7 @@ class Baseline:
         for fault in self.faults:
             self._left[fault.fingerprint] += fault.count
 
-    def knows(self, finding: Finding) -> bool:
+    def knows(self, finding: Finding | Unread) -> bool:
         """Whether a finding is in the baseline and not yet used up; it is noted as met either way."""
         self._note(finding)
         known = self._left[finding.fingerprint] > 0
@@ -66,11 +66,10 @@ class Baseline:
         """Everything that was met, as the entries of a new baseline, in the order of files."""
         return tuple(sorted(self._met.values()))
 
-    def _note(self, finding: Finding) -> None:
+    def _note(self, finding: Finding | Unread) -> None:
         met = self._met.get(finding.fingerprint)
-        rule, lines = finding.diagnostic.rule, finding.lines
-        text = finding.diagnostic.range.of(lines.text)[:_LONGEST_EXCERPT]
-        entry = met or KnownFault(finding.path, rule.code, finding.fingerprint, 0, text)
+        code, text = finding.fault.rule.code, finding.words[:_LONGEST_EXCERPT]
+        entry = met or KnownFault(finding.path, code, finding.fingerprint, 0, text)
         self._met[finding.fingerprint] = KnownFault(
             entry.path, entry.code, entry.fingerprint, entry.count + 1, entry.text
         )

@@ -45,6 +45,8 @@ class CheckConfig:
     error_patterns: tuple[str, ...] | None = None
     reasoning_budget: int | None = None
     context_window: int | None = None
+    allow_skipped: bool | None = None
+    strict: bool | None = None
 
 
 def find_config(folder: Path) -> CheckConfig:
@@ -162,6 +164,12 @@ def _string(value: Json) -> str:
     return value
 
 
+def _boolean(value: Json) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError("this must be true or false")
+    return value
+
+
 def _tokens(value: Json) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise ValueError("this must be a number of tokens, 1 or more")
@@ -179,5 +187,7 @@ _KEYS: Mapping[str, Callable[[Json], object]] = MappingProxyType(
         "error-patterns": _patterns,
         "reasoning-budget": _tokens,
         "context-window": _tokens,
+        "allow-skipped": _boolean,
+        "strict": _boolean,
     }
 )

@@ -1,14 +1,29 @@
-"""The lines of a log that traces were read from, one at a time, as they are asked for."""
+"""The lines and records of a log, read a second time to show where in the file something is."""
 
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import BinaryIO
 
-from inspector.importers.lines import RECORD_BYTES
-from inspector.importers.source import SourceFile
+from inspector.importers.elements import Element, read_elements
+from inspector.importers.lines import Line, read_lines
+from inspector.importers.packing import DamagedDataError
+from inspector.importers.rows import layout_of
+from inspector.importers.source import Skipped, SourceFile
+from inspector.importers.unread import unread_record
+from inspector.memory import RECORD_BYTES
 from inspector.model import Trace
-from inspector.text import decode
-from ui.reports.check_places import line_number
+from inspector.text import LineIndex, Range, decode
+from ui.reports.check_fingerprints import unread_fingerprint
+from ui.reports.check_places import FilePlace, line_number
+from ui.reports.check_report import Unread
 
 _BOM = "\ufeff"
+_BLOCK = 1 << 16
+_RECORD = re.compile(r"(line|entry|document) (\d+)\b")
+_END = "end of file"
+_END_BYTES = 4_096
+_SHOWN = 2_000
 
 
 class RecordLines:
@@ -45,3 +60,142 @@ class RecordLines:
             return None if file.packing else file.path.open("rb")
         except OSError:
             return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Record:
+    line: int
+    column: int
+    raw: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class RecordText:
+    """A record of a text file: the line and column where it begins, both from 1, and the text's beginning."""
+
+    line: int
+    column: int
+    text: str
+
+
+def unread_of(path: str, skipped: Skipped, found: RecordText | None) -> Unread:
+    """A record of a file that was skipped, as a finding; `found` is its text where the file has lines."""
+    text = found.text if found is not None else ""
+    if skipped.record == _END:
+        skipped = replace(skipped, offset=len(text))
+    fault = unread_record(skipped, text)
+    start = max(fault.range.start - _SHOWN, 0)
+    place = _file_place(found, fault.range) if found is not None else None
+    return Unread(
+        path,
+        skipped.record,
+        fault,
+        text[start : fault.range.end + _SHOWN],
+        start,
+        place,
+        unread_fingerprint(fault.rule.code, f"{skipped.record}: {skipped.reason}", text),
+    )
+
+
+def _file_place(found: RecordText, within: Range) -> FilePlace:
+    lines = LineIndex(found.text)
+    corners = [lines.position(at) for at in (within.start, within.end)]
+    (line, column), (end_line, end_column) = (
+        (found.line + line - 1, column + (found.column - 1 if line == 1 else 0)) for line, column in corners
+    )
+    return FilePlace(line, column, end_line, end_column)
+
+
+class RecordTexts:
+    """Finds the records of a file by the words that a Skipped has for them, forwards: each record once, in order.
+
+    Lines and columns are those of the unpacked text. One record at a time is in memory.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._file = SourceFile(path)
+        self._records: Iterator[tuple[int, _Record]] | None = None
+        self._unit = ""
+        self._number = 0
+
+    def find(self, skipped: Skipped) -> RecordText | None:
+        """The record up to a little behind its fault, or the end of the file.
+
+        None where the file has no such records, or is past this one.
+        """
+        try:
+            if skipped.record == _END:
+                return _end_of(self._file)
+            named = _RECORD.match(skipped.record)
+            return self._find(named[1], int(named[2]), skipped.offset + _SHOWN) if named else None
+        except OSError:
+            return None
+
+    def _find(self, unit: str, number: int, length: int) -> RecordText | None:
+        if self._records is None:
+            self._unit = layout_of(self._file.head)
+            self._records = _numbered(self._file, self._unit)
+        if unit != self._unit or number <= self._number:
+            return None
+        for at, found in self._records:
+            self._number = at
+            if at >= number:
+                return RecordText(found.line, found.column, decode(found.raw[: length * 4])) if at == number else None
+        return None
+
+
+def _numbered(file: SourceFile, unit: str) -> Iterator[tuple[int, _Record]]:
+    """The records with their numbers; of one beyond the bound of records only the place."""
+    with file.open() as stream, file.open() as again:
+        place = _Place(again)
+        for record in read_lines(stream) if unit == "line" else read_elements(stream):
+            match record:
+                case Line(number, raw):
+                    yield number, _Record(number, 1, raw)
+                case Element(number, raw, offset):
+                    yield number, _Record(*place.at(offset), raw)
+                case _ if (named := _RECORD.match(record.record)) and named[1] == "line":
+                    yield int(named[2]), _Record(int(named[2]), 1, b"")
+
+
+class _Place:
+    """Counts lines and columns while it reads a stream up to some byte."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._offset = 0
+        self.line, self.column = 1, 1
+
+    def at(self, offset: int) -> tuple[int, int]:
+        """The line and column of a byte, which lies not before the last one."""
+        while self._offset < offset and (block := self._stream.read(min(_BLOCK, offset - self._offset))):
+            self.take(block)
+        return self.line, self.column
+
+    def take(self, block: bytes) -> None:
+        """Go on behind these bytes."""
+        self._offset += len(block)
+        _, feed, tail = block.rpartition(b"\n")
+        if feed:
+            self.line += block.count(b"\n")
+            self.column = 1
+        self.column += sum(byte & 0xC0 != 0x80 for byte in tail)  # bytes that begin a character of UTF-8
+
+
+def _end_of(file: SourceFile) -> RecordText | None:
+    """The end of what can be read: its line and column, and the last piece of that line."""
+    tail = b""
+    with file.open() as stream:
+        place = _Place(stream)
+        try:
+            while block := stream.read(_BLOCK):
+                place.take(block)
+                tail = (tail + block)[-_END_BYTES:]
+        except DamagedDataError:
+            pass
+    if b"\0" in tail:
+        return None
+    text = decode(tail.rstrip(b"\r\n").rpartition(b"\n")[2])
+    if tail.endswith(b"\n"):
+        return RecordText(place.line - 1, 1, text) if len(text) < _END_BYTES else RecordText(place.line - 1, 1, "")
+    return RecordText(place.line, max(place.column - len(text), 1), text)

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from inspector.formats.registry import find_format
+from inspector.importers.unread import UNREAD_RULES
 from inspector.inspection import CONTEXT_WINDOW, REASONING_BUDGET
 from inspector.rules.catalogue import RULES, select_rules
 from inspector.rules.rule import Rule, Severity
@@ -26,6 +27,8 @@ class Given:
     ignore: tuple[str, ...] = ()
     fail_on: str | None = None
     baseline: str | None = None
+    allow_skipped: bool | None = None
+    strict: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,7 @@ class Settings:
     def rules(self) -> frozenset[Rule]:
         """The rules that are looked at."""
         chosen = select_rules(tuple(self.wanted.select)) if self.wanted.select else frozenset(RULES)
-        return chosen - select_rules(tuple(self.wanted.ignore))
+        return (chosen - select_rules(tuple(self.wanted.ignore)) - UNREAD_RULES) | self.wanted.unread_rules
 
 
 def settings(given: Given, config_file: str | None, *, no_config: bool) -> Settings:
@@ -65,6 +68,10 @@ def settings(given: Given, config_file: str | None, *, no_config: bool) -> Setti
     if format != AUTO:
         find_format(format)
     baseline = given.baseline or config.baseline
+    allow_skipped = bool(config.allow_skipped if given.allow_skipped is None else given.allow_skipped)
+    strict = bool(config.strict if given.strict is None else given.strict)
+    if allow_skipped and strict:
+        raise click.UsageError("`--allow-skipped` and `--strict` exclude each other.")
     return Settings(
         Wanted(
             given.source or config.source,
@@ -74,6 +81,8 @@ def settings(given: Given, config_file: str | None, *, no_config: bool) -> Setti
             config.error_patterns or (),
             REASONING_BUDGET if config.reasoning_budget is None else config.reasoning_budget,
             CONTEXT_WINDOW if config.context_window is None else config.context_window,
+            allow_skipped=allow_skipped,
+            strict=strict,
         ),
         given.fail_on or config.fail_on or Severity.ERROR.value,
         read_baseline(baseline) if baseline else Baseline(),

@@ -9,7 +9,9 @@ import click
 from inspector.dataset.convert import convert_row
 from inspector.formats.format import Format
 from inspector.formats.registry import find_format
+from inspector.importers.lines import read_lines
 from inspector.importers.rows import parse_json
+from inspector.importers.source import Skipped
 from inspector.json_text import write_json
 from inspector.model import Json, ToolDefinition
 from inspector.segmentation import AUTO
@@ -54,9 +56,11 @@ def _answers(
     lines: BinaryIO, source: Format | None, target: Format, tools: tuple[ToolDefinition, ...]
 ) -> Iterator[dict[str, Json]]:
     """The answer to each line in order; blank lines get none, and only one line is held at a time."""
-    while line := lines.readline():
-        if not line.isspace():
-            yield answer(line, source, target, tools)
+    for line in read_lines(lines):
+        if isinstance(line, Skipped):
+            yield {"id": None, "error": f"{line.record}: {line.reason}"}
+        else:
+            yield answer(line.raw, source, target, tools)
 
 
 def answer(

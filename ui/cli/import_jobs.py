@@ -18,9 +18,8 @@ from queue import Queue
 from threading import Thread
 
 from ui.cli.redaction_options import redactor_of
-from ui.importing.files import ReadItem, read_file
+from ui.importing.files import ReadItem, read_file, refused_reports
 from ui.importing.placed_file import PlacedFile
-from ui.reports.import_report import FileReport
 
 _AHEAD = 64
 _WORTH_A_PROCESS_BYTES = 4 << 20
@@ -88,14 +87,14 @@ class _Worker:
         self._start()
 
     def next_file(self) -> Iterator[ReadItem]:
-        """What the next file gives; only its report, with a refusal, where the process dies on it."""
+        """What the next file gives; only its reports, with a refusal, where the process dies on it."""
         file = self._left.popleft()
         item: ReadItem | None = None
-        while not isinstance(item, FileReport):
+        while not isinstance(item, tuple):
             try:
                 item = pickle.loads(self._inbox.recv_bytes())
             except (EOFError, OSError):
-                item = FileReport(file.name, refused=f"{file.name}: {self._ended()}")
+                item = refused_reports(file, f"{file.name}: {self._ended()}")
                 self._start()
             assert item is not None
             yield item

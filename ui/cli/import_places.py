@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from inspector.errors import UnreadableFileError
 from ui.cli.inputs import STDIN, open_binary
-from ui.importing.file_places import files_below, files_to_read
+from ui.importing.file_places import files_to_read, find_files
 from ui.importing.placed_file import PlacedFile
 
 _HEAD_BYTES = 4_096
@@ -19,16 +20,36 @@ def placed_files(paths: Sequence[str], source: str | None = None) -> Iterator[li
     """The same as files to read; standard input (`-`) and pipes are in a folder of their own while this is open.
 
     A source is read more than once, which a stream cannot be. `source` is what the user said that every file is.
+    Files that are one log together are one of the list; see `files_to_read`.
     """
-    with ExitStack() as kept:
-        streams: list[PlacedFile] = []
-        plain: list[str] = []
-        for path in files_below(paths):
-            if path == STDIN or Path(path).is_fifo():
-                streams.append(kept.enter_context(_kept(path)))
-            else:
-                plain.append(path)
+    with separate_files(paths) as files:
+        streams = [file for file in files if file.called is not None]
+        plain = [file.path for file in files if file.called is None]
         yield [*streams, *files_to_read(plain, source)]
+
+
+@contextmanager
+def separate_files(paths: Sequence[str]) -> Iterator[list[PlacedFile]]:
+    """The same, each file by itself, in the order in which `paths` name them."""
+    with ExitStack() as kept:
+        yield [_readable(file, kept) for file in find_files(paths)]
+
+
+def _readable(file: PlacedFile, kept: ExitStack) -> PlacedFile:
+    """The file, or the copy of a stream that was named; a stream that cannot be opened is refused when it is read."""
+    if file.is_walked or not (file.path == STDIN or _is_pipe(file.path)):
+        return file
+    try:
+        return kept.enter_context(_kept(file.path))
+    except UnreadableFileError:
+        return file
+
+
+def _is_pipe(path: str) -> bool:
+    try:
+        return Path(path).is_fifo()
+    except ValueError:  # a path that no file can have
+        return False
 
 
 @contextmanager

@@ -29,22 +29,14 @@ def import_round(
         for file, items in zip(files, read, strict=True):
             progress.begin(file.name)
             if store is None:
-                report = report_only(items, on_trace=progress.advance)
+                reports = report_only(items, on_trace=progress.advance)
             else:
-                report = save_file(store, items, on_trace=progress.advance)
-            done(file, report)
-            for path in file.with_it:
-                done(PlacedFile(path), _counted_with(path, report))
+                reports = save_file(store, items, on_trace=progress.advance)
+            for one, report in zip((file, *map(PlacedFile, file.with_it)), reports, strict=True):
+                done(one, report)
         if store is not None:
             progress.begin("text index")
             store.catch_up()
-
-
-def _counted_with(path: str, first: FileReport) -> FileReport:
-    """The report of a file that was read as one log with another, whose report counts what both hold."""
-    if first.refused is not None:
-        return FileReport(path, refused=f"{path}: it was read as one log with {first.path}, which was refused.")
-    return FileReport(path, first.source, why=f"It was read as one log with {first.path}, which counts for both.")
 
 
 def watch_paths(

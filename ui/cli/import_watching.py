@@ -1,5 +1,6 @@
 """Files that appear or grow while a folder is watched, each as far as it is whole."""
 
+import stat
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -95,6 +96,8 @@ def _state(path: str) -> _State | None:
     try:
         found = Path(path).stat()
     except (OSError, ValueError):  # ValueError: a path that no file can have
+        return None
+    if not stat.S_ISREG(found.st_mode):  # a pipe has no size, and opening it may wait forever
         return None
     return _State(found.st_ino, found.st_size, found.st_mtime_ns)
 

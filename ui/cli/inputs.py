@@ -1,38 +1,76 @@
 """What commands read: files and standard input, as bytes, text and tool definitions."""
 
 import json
+import os
+import stat
 import sys
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from queue import Empty, Queue
+from threading import Thread
 from typing import BinaryIO
 
 from inspector.errors import UnreadableFileError
+from inspector.importers.lines import too_long
+from inspector.memory import RECORD_BYTES
 from inspector.model import Json, ToolDefinition
 from inspector.text import decode
 from inspector.wire.openai_messages import read_tools
 
 STDIN = "-"
 
+WRITER_PATIENCE_S = 5.0
+"""How long a named pipe is waited for that nothing writes to yet."""
+
 
 def open_binary(path: str) -> AbstractContextManager[BinaryIO]:
-    """A file, or standard input where `path` is `-`, as bytes. Raises UnreadableFileError."""
+    """A file, a pipe, or standard input where `path` is `-`, as bytes.
+
+    Raises UnreadableFileError, also for a named pipe that nothing writes to within `WRITER_PATIENCE_S`, and for devices
+    other than terminals and the null device: some of them never end.
+    """
     if path == STDIN:
         if sys.stdin.isatty():
             sys.stderr.write("weaklink: reading from the terminal; end with Ctrl-D\n")
         return nullcontext(sys.stdin.buffer)
     try:
-        return Path(path).open("rb")
-    except OSError as error:
-        raise UnreadableFileError(f"cannot read {path}: {error.strerror or error}") from error
+        mode = Path(path).stat().st_mode
+        if stat.S_ISFIFO(mode):
+            return _open_pipe(path)
+        stream = Path(path).open("rb")  # noqa: SIM115  # the caller closes it
+    except (OSError, ValueError) as error:  # ValueError: a path that no file can have
+        raise UnreadableFileError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
+    if (stat.S_ISCHR(mode) or stat.S_ISBLK(mode)) and not (stream.isatty() or path == os.devnull):
+        stream.close()
+        raise UnreadableFileError(f"cannot read {path}: it is a device")
+    return stream
+
+
+def _open_pipe(path: str) -> BinaryIO:
+    """A named pipe, which opens when something writes to it; one of the shell's (`<(...)`) opens at once."""
+    opened: Queue[BinaryIO] = Queue()
+    Thread(target=lambda: opened.put(Path(path).open("rb")), daemon=True).start()  # noqa: SIM115  # the caller closes it
+    try:
+        return opened.get(timeout=WRITER_PATIENCE_S)
+    except Empty:
+        os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK))  # ends the thread's waiting
+        opened.get().close()
+        raise UnreadableFileError(f"cannot read {path}: nothing writes to this named pipe (FIFO)") from None
 
 
 def read_text(path: str) -> str:
-    """The whole text of a file or of standard input; bytes that are not UTF-8 are kept. Raises UnreadableFileError."""
+    """The whole text of a file or of standard input; bytes that are not UTF-8 are kept.
+
+    Raises UnreadableFileError, also for one of more than `RECORD_BYTES`.
+    """
     with open_binary(path) as file:
         try:
-            return decode(file.read())
+            raw = file.read(RECORD_BYTES + 1)
         except OSError as error:
             raise UnreadableFileError(f"cannot read {path}: {error.strerror or error}") from error
+    if len(raw) > RECORD_BYTES:
+        raise UnreadableFileError(f"cannot read {path}: {too_long(RECORD_BYTES)}")
+    return decode(raw)
 
 
 def read_tool_file(path: str) -> tuple[ToolDefinition, ...]:

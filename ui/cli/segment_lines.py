@@ -8,6 +8,8 @@ from typing import BinaryIO
 
 from inspector.errors import UnknownFormatError
 from inspector.formats.detection import detect_format
+from inspector.importers.lines import read_lines
+from inspector.importers.source import Skipped
 from inspector.json_scanner import read_json
 from inspector.json_text import write_json
 from inspector.model import Json, ToolDefinition
@@ -36,9 +38,11 @@ def answers(lines: BinaryIO, defaults: Defaults) -> Iterator[str]:
 
     Only one line is held at a time.
     """
-    while line := lines.readline():
-        if not line.isspace():
-            yield answer(line, defaults)
+    for line in read_lines(lines):
+        if isinstance(line, Skipped):
+            yield write_json({"id": None, "error": f"{line.record}: {line.reason}"}) + "\n"
+        else:
+            yield answer(line.raw, defaults)
 
 
 def answer(line: bytes, defaults: Defaults) -> str:

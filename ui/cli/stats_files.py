@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from inspector.chain.metrics_groups import Aspect, GroupKey, Groups, Slices
 from inspector.checks.schema_complexity import SchemaComplexity, schema_complexity
 from inspector.errors import UnknownFormatError, UnreadableFileError
-from inspector.importers.reading import read_source
 from inspector.importers.source import Skipped
 from inspector.inspection import inspect_trace
 from inspector.model import ToolDefinition, Trace
@@ -15,6 +14,7 @@ from inspector.redaction.redactor import Redactor
 from storage import Prompt, Violations
 from storage.figure_rows import figures_in
 from storage.statistics_keys import keys_of, prompt_of
+from ui.cli.named_traces import records_of
 from ui.cli.stats_asked import Sides, shown_groups
 from ui.cli.stats_expected import Expected, id_among, with_expected
 from ui.cli.upkeep import say
@@ -43,9 +43,8 @@ class FileFigures:
         skipped: Counter[str] = Counter()
         is_ours = False
         try:
-            reading = read_source(file.path, source, name=file.name, size_bytes=file.size_bytes)
-            is_ours = True
-            for record in reading.records:
+            for record in records_of(file, source):
+                is_ours = True
                 if isinstance(record, Trace):
                     self._add(self._redactor.trace(record))
                 else:
@@ -76,7 +75,7 @@ class FileFigures:
     def _skip(self, file: PlacedFile, record: Skipped, skipped: Counter[str]) -> None:
         skipped[file.name] += 1
         if skipped[file.name] <= _MOST_SAID:
-            say(f"{file.name}, {record.record}: {self._redactor.text(record.reason)}")
+            say(f"{record.file or file.name}, {record.record}: {self._redactor.text(record.reason)}")
 
     def _add(self, trace: Trace) -> None:
         try:

@@ -37,5 +37,10 @@ class Fingerprints:
         return digest.hexdigest()[:32]
 
 
+def unread_fingerprint(code: str, record: str, text: str) -> str:
+    """That of a record or file that could not be read: its text, or where it has none its place in words."""
+    return hashlib.sha256(_bytes("\0".join((code, text or record)))).hexdigest()[:32]
+
+
 def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")

@@ -5,7 +5,7 @@ from typing import TextIO
 from inspector.diagnostics import Diagnostic
 from inspector.json_text import write_json
 from inspector.rules.rule import Severity
-from ui.reports.check_report import CheckedFile, CheckedTrace, Finding, Totals
+from ui.reports.check_report import CheckedFile, CheckedTrace, Finding, Totals, Unread
 from ui.reports.json_array import JsonArray
 from ui.views.segment_json import JsonObject, diagnostic_object
 
@@ -21,6 +21,10 @@ class CheckJson:
         """Its findings are more elements of `diagnostics`."""
         for finding in trace.findings:
             self._diagnostics.add(finding_object(finding))
+
+    def unread(self, unread: Unread) -> None:
+        """One more element of `diagnostics`."""
+        self._diagnostics.add(unread_object(unread))
 
     def file(self, file: CheckedFile) -> None:
         """One more element of `files`."""
@@ -63,6 +67,33 @@ def _placed_object(finding: Finding, diagnostic: Diagnostic) -> JsonObject:
         **said,
         "path_in_arguments": in_arguments,
         "fingerprint": finding.fingerprint,
+    }
+
+
+def unread_object(unread: Unread) -> JsonObject:
+    """The same keys for what could not be read: `turn` and `part` are null, `line` and `column` are the file's.
+
+    `start` and `end` count in the record's own text.
+    """
+    fault, place = unread.fault, unread.place
+    return {
+        "path": unread.path,
+        "record": unread.record,
+        "trace": "",
+        "turn": None,
+        "part": None,
+        "code": fault.rule.code,
+        "name": fault.rule.name,
+        "severity": fault.rule.severity.value,
+        "start": fault.range.start,
+        "end": fault.range.end,
+        "line": place.line if place is not None else None,
+        "column": place.column if place is not None else None,
+        "message": fault.message,
+        "hint": fault.hint,
+        "fix": None,
+        "path_in_arguments": None,
+        "fingerprint": unread.fingerprint,
     }
 
 

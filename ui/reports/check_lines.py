@@ -7,12 +7,14 @@ from inspector.chain.steps import Break, StepOutcome
 from inspector.importers.source import Skipped
 from inspector.rules.catalogue import find_rule
 from inspector.rules.rule import Severity
-from ui.reports.check_report import CheckedFile, CheckedTrace, Totals
+from inspector.text import LineIndex
+from ui.reports.check_report import CheckedFile, CheckedTrace, Totals, Unread
 from ui.views.diagnostic import diagnostic_lines
+from ui.views.excerpt import Excerpt
 from ui.views.palette import Style, style_of
 from ui.views.run import Line, Run
 from ui.views.visible import visible_line
-from ui.views.wording import counted, quoted, wrapped
+from ui.views.wording import counted, help_line, quoted, title, wrapped
 
 _LINE = re.compile(r"line (\d+)")
 
@@ -28,9 +30,13 @@ class CheckLines:
         if trace.findings:
             self._put(trace_lines(trace, self._width))
 
+    def unread(self, unread: Unread) -> None:
+        """The fault, with the record's text where it has one."""
+        self._put(unread_lines(unread, self._width))
+
     def file(self, file: CheckedFile) -> None:
-        """Nothing, unless some of the file was not read."""
-        for line in unread_lines(file):
+        """Nothing, unless some of the file was left out."""
+        for line in file.notes:
             self._say(line)
 
     def close(self, totals: Totals) -> None:
@@ -63,14 +69,36 @@ def _verdict(trace: CheckedTrace, broken: Break) -> str:
     return f"the call of {f'`{broken.tool}`' if broken.tool else 'a tool without a name'} is {broken.outcome.value}"
 
 
-def unread_lines(file: CheckedFile) -> Iterator[str]:
-    """What of a file was refused or skipped, and why."""
-    for skipped in file.first_skipped:
-        yield f"{in_file(file.path, skipped.record)}: skipped: {_reason(skipped)}"
-    more = file.skipped - len(file.first_skipped)
+def unread_lines(unread: Unread, width: int) -> Iterator[Line]:
+    """What could not be read, where, the line with carets, and an empty line."""
+    yield from fault_lines(unread, width)
+    yield ()
+
+
+def fault_lines(unread: Unread, width: int) -> Iterator[Line]:
+    """The same without the empty line."""
+    fault, place = unread.fault, unread.place
+    line, column = (place.line, place.column or 1) if place is not None else (1, 1)
+    digits = len(str(line))
+    yield from wrapped(title(fault), width, indent=6)
+    where = in_file(unread.path, unread.record) if place is None else visible_line(f"{unread.path}:{line}:{column}")
+    yield (Run(f"{'':{digits}}--> ", Style.GUTTER), Run(where))
+    if unread.shown and place is not None:
+        shown = fault.range.moved(-unread.shown_from)
+        excerpt = Excerpt(LineIndex(unread.shown), digits, width, line - unread.shown.count("\n", 0, shown.start))
+        yield excerpt.gutter()
+        yield from excerpt.lines(shown, style_of(fault.rule.severity))
+    if fault.hint:
+        yield from wrapped(help_line(fault.hint), width, indent=6)
+
+
+def notes_of(file: CheckedFile, skipped: Iterable[Skipped], more: int, *, is_unread: bool) -> Iterator[str]:
+    """What of a file was skipped, and why it was refused where that is not reported as unread."""
+    for one in skipped:
+        yield f"{in_file(file.path, one.record)}: skipped: {visible_line(one.reason)}"
     if more > 0:
         yield f"{visible_line(file.path)}: {counted(more, 'more record')} skipped"
-    if file.refused is not None:
+    if file.refused is not None and not is_unread:
         yield visible_line(file.refused)
 
 
@@ -116,7 +144,3 @@ def in_file(path: str, record: str) -> str:
     line = _LINE.fullmatch(record)
     place = line[1] if line else record
     return visible_line(f"{path}:{place}" if place else path)
-
-
-def _reason(skipped: Skipped) -> str:
-    return visible_line(skipped.reason)

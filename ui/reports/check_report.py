@@ -7,7 +7,7 @@ from typing import Protocol
 
 from inspector.chain.grouping import by_cause, with_count
 from inspector.chain.steps import Break, Chain, Status
-from inspector.diagnostics import Diagnostic
+from inspector.diagnostics import Diagnostic, Fault
 from inspector.importers.source import Skipped
 from inspector.inspection import Inspection
 from inspector.model import Trace
@@ -44,6 +44,38 @@ class Finding:
         """The diagnostic, whose message says how many `more` there are."""
         return with_count(self.diagnostic, len(self.more))
 
+    @property
+    def fault(self) -> Fault:
+        """What is wrong."""
+        return self.diagnostic.fault
+
+    @property
+    def words(self) -> str:
+        """The text that the fault lies in."""
+        return self.diagnostic.range.of(self.lines.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A record, or where `record` is empty a whole file, that could not be read.
+
+    `fault` lies in the record's text, of which `shown` begins at `shown_from` and is bounded. `place` is where the
+    fault is in the file; None where the file has no lines, as an archive has none.
+    """
+
+    path: str
+    record: str
+    fault: Fault
+    shown: str = ""
+    shown_from: int = 0
+    place: FilePlace | None = None
+    fingerprint: str = ""
+
+    @property
+    def words(self) -> str:
+        """Why, in a sentence: the text itself may be long, and hold secrets."""
+        return self.fault.message
+
 
 @dataclass(frozen=True, slots=True)
 class CheckedTrace:
@@ -65,8 +97,9 @@ class CheckedFile:
 
     `refused` is a sentence where it is not for us, or failed on the way: then the rest counts what came before, and
     `is_failure` tells the second.
-    `skipped` counts the records that gave no trace, and `first_skipped` are the first of them. `diagnostics` says how
-    often each code was found, `known` how many findings more a baseline knows.
+    `skipped` counts the records that gave no trace, and `first_skipped` are the first of them; `notes` are sentences on
+    those that are no finding. `diagnostics` says how often each code was found, `known` how many findings more a
+    baseline knows.
     """
 
     path: str
@@ -78,6 +111,7 @@ class CheckedFile:
     diagnostics: Mapping[str, int] = field(default_factory=dict)
     known: int = 0
     is_failure: bool = False
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -111,6 +145,10 @@ class CheckReport(Protocol):
 
     def trace(self, trace: CheckedTrace) -> None:
         """One more trace; those of a file come before the file."""
+        ...
+
+    def unread(self, unread: Unread) -> None:
+        """A record could not be read, or last of all of a file, the file."""
         ...
 
     def file(self, file: CheckedFile) -> None:

@@ -5,9 +5,9 @@ from types import MappingProxyType
 from typing import TextIO
 
 from inspector.rules.rule import Severity
-from ui.reports.check_lines import baseline_lines, found_words, read_words, unread_lines
-from ui.reports.check_places import in_repository
-from ui.reports.check_report import CheckedFile, CheckedTrace, Finding, Totals
+from ui.reports.check_lines import baseline_lines, found_words, read_words
+from ui.reports.check_places import FilePlace, in_repository
+from ui.reports.check_report import CheckedFile, CheckedTrace, Finding, Totals, Unread
 from ui.views.run import plain
 from ui.views.visible import visible
 
@@ -27,9 +27,13 @@ class CheckGithub:
         for finding in trace.findings:
             self._out.write(annotation(finding) + "\n")
 
+    def unread(self, unread: Unread) -> None:
+        """A line."""
+        self._out.write(unread_annotation(unread) + "\n")
+
     def file(self, file: CheckedFile) -> None:
-        """Nothing, unless some of the file was not read."""
-        for line in unread_lines(file):
+        """Nothing, unless some of the file was left out."""
+        for line in file.notes:
             self._say(line)
 
     def close(self, totals: Totals) -> None:
@@ -41,18 +45,27 @@ class CheckGithub:
 
 def annotation(finding: Finding) -> str:
     """`::error file=...,line=...,title=...::message`, escaped as actions/toolkit does (packages/core: command.ts)."""
-    fault, place = finding.shown.fault, finding.diagnostic.location
+    place = finding.diagnostic.location
     line, column = finding.lines.position(place.range.start)
     record = " ".join(word for word in (finding.record, finding.trace) if word)
-    where = f"{record}, turn {place.turn}, {place.part} {line}:{column}"
-    said = "\n".join([fault.message, *([f"help: {fault.hint}"] if fault.hint else []), f"at {where}"])
-    properties = {"file": visible(in_repository(finding.path)), **_region(finding), "title": str(fault.rule)}
+    return _command(finding, f"{record}, turn {place.turn}, {place.part} {line}:{column}")
+
+
+def unread_annotation(unread: Unread) -> str:
+    """The same for a record or file that could not be read."""
+    return _command(unread, unread.record)
+
+
+def _command(found: Finding | Unread, where: str) -> str:
+    fault = found.fault
+    at = [f"at {where}"] if where else []
+    said = "\n".join([fault.message, *([f"help: {fault.hint}"] if fault.hint else []), *at])
+    properties = {"file": visible(in_repository(found.path)), **_region(found.place), "title": str(fault.rule)}
     listed = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
     return f"::{_COMMANDS[fault.rule.severity]} {listed}::{_escaped(visible(said))}"
 
 
-def _region(finding: Finding) -> dict[str, str]:
-    place = finding.place
+def _region(place: FilePlace | None) -> dict[str, str]:
     if place is None:
         return {}
     numbers = {"line": place.line, "endLine": place.end_line}

@@ -6,8 +6,8 @@ from typing import TextIO
 from xml.sax.saxutils import escape, quoteattr
 
 from inspector.rules.rule import Severity
-from ui.reports.check_lines import unread_lines
-from ui.reports.check_report import CheckedFile, CheckedTrace, Finding, Totals
+from ui.reports.check_lines import fault_lines
+from ui.reports.check_report import CheckedFile, CheckedTrace, Finding, Totals, Unread
 from ui.views.diagnostic import diagnostic_lines
 from ui.views.run import plain
 from ui.views.visible import visible
@@ -19,14 +19,14 @@ _WIDTH = 100
 class CheckJunit:
     """Writes the suites to `out` when all is found; until then they lie on the disk.
 
-    A case fails where `fails` says so of the severity of one of its findings. A file that broke off, or is not there,
-    is a case with an error; records that were skipped, and files that are not for us, are skipped cases.
+    A case fails where `fails` says so of the severity of one of its findings. A record that could not be read is a
+    case of its own that fails, and so is a file; what was left out and is no finding is a skipped case.
     """
 
     def __init__(self, out: TextIO, fails: Callable[[Severity], bool]) -> None:
         self._out, self._fails = out, fails
         self._suites, self._cases = _spool(), _spool()
-        self._tests = self._failures = self._all_tests = self._all_failures = self._all_errors = 0
+        self._tests = self._failures = self._all_tests = self._all_failures = 0
 
     def trace(self, trace: CheckedTrace) -> None:
         """One more case of its file's suite."""
@@ -35,29 +35,34 @@ class CheckJunit:
         self._failures += bool(wrong)
         self._cases.write(_case(trace.path, _name(trace), _failure(trace, wrong) if wrong else _told(trace)))
 
+    def unread(self, unread: Unread) -> None:
+        """One more case of its file's suite."""
+        fault, wrong = unread.fault, self._fails(unread.fault.rule.severity)
+        self._tests += 1
+        self._failures += wrong
+        shown = _text("\n".join(plain(line).rstrip() for line in fault_lines(unread, _WIDTH)))
+        head = f"<failure message={_attribute(fault.message)} type={_attribute(str(fault.rule))}>"
+        said = f"{head}{shown}</failure>\n" if wrong else f"<system-out>{shown}</system-out>\n"
+        self._cases.write(_case(unread.path, unread.record or "the file itself", said))
+
     def file(self, file: CheckedFile) -> None:
         """Its suite is whole."""
-        notes = list(unread_lines(file))
-        skipped = notes[:-1] if file.is_failure else notes
-        for note in skipped:
+        for note in file.notes:
             self._cases.write(_case(file.path, note, f"<skipped message={_attribute(note)}/>\n"))
-        if file.is_failure:
-            self._cases.write(_case(file.path, "the file itself", f"<error message={_attribute(notes[-1])}/>\n"))
-        tests, errors = self._tests + len(notes), int(file.is_failure)
+        tests = self._tests + len(file.notes)
         head = f"<testsuite name={_attribute(file.path)} tests={_number(tests)} failures={_number(self._failures)}"
-        self._suites.write(f"{head} errors={_number(errors)} skipped={_number(len(skipped))}>\n")
+        self._suites.write(f"{head} errors={_number(0)} skipped={_number(len(file.notes))}>\n")
         _copy(self._cases, self._suites)
         self._suites.write("</testsuite>\n")
         self._all_tests += tests
         self._all_failures += self._failures
-        self._all_errors += errors
         self._cases, self._tests, self._failures = _spool(), 0, 0
 
     def close(self, totals: Totals) -> None:
         """Write everything."""
         del totals
         head = f'<testsuites name="weaklink" tests={_number(self._all_tests)} failures={_number(self._all_failures)}'
-        self._out.write(f'<?xml version="1.0" encoding="UTF-8"?>\n{head} errors={_number(self._all_errors)}>\n')
+        self._out.write(f'<?xml version="1.0" encoding="UTF-8"?>\n{head} errors={_number(0)}>\n')
         _copy(self._suites, self._out)
         self._out.write("</testsuites>\n")
 

@@ -8,9 +8,8 @@ from inspector.json_text import write_json
 from inspector.model import Json
 from inspector.text import Range
 from inspector.version import __version__
-from ui.reports.check_lines import unread_lines
 from ui.reports.check_places import FilePlace, in_repository
-from ui.reports.check_report import CheckedFile, CheckedTrace, Finding, Totals
+from ui.reports.check_report import CheckedFile, CheckedTrace, Finding, Totals, Unread
 from ui.reports.sarif_rules import LEVELS, RULE_INDEX, rule_objects
 from ui.views.segment_json import JsonObject
 from ui.views.visible import visible
@@ -33,17 +32,22 @@ class CheckSarif:
     def trace(self, trace: CheckedTrace) -> None:
         """Its findings are more results."""
         for finding in trace.findings:
-            self._out.write((",\n" if self._begun else f"{_head()}\n") + write_json(result_object(finding)))
-            self._begun = True
+            self._add(result_object(finding))
+
+    def unread(self, unread: Unread) -> None:
+        """One more result."""
+        self._add(unread_object(unread))
+
+    def _add(self, result: JsonObject) -> None:
+        self._out.write((",\n" if self._begun else f"{_head()}\n") + write_json(result))
+        self._begun = True
 
     def file(self, file: CheckedFile) -> None:
-        """What of it was not read is notified at the end."""
+        """What of it was left out is notified at the end."""
         self._failed = self._failed or file.is_failure
-        room = _MOST_NOTIFICATIONS - len(self._notifications)
-        level = "error" if file.is_failure else "note"
-        for said, _ in zip(unread_lines(file), range(room), strict=False):
+        for said in file.notes[: _MOST_NOTIFICATIONS - len(self._notifications)]:
             place: JsonObject = {"physicalLocation": {"artifactLocation": _artifact(file.path)}}
-            self._notifications.append({"level": level, "message": {"text": said}, "locations": [place]})
+            self._notifications.append({"level": "note", "message": {"text": said}, "locations": [place]})
 
     def close(self, totals: Totals) -> None:
         """The rest of the run."""
@@ -86,6 +90,33 @@ def result_object(finding: Finding) -> JsonObject:
     if finding.place is not None and finding.place.edits:
         result["fixes"] = [_fix(finding, finding.place)]
     return result
+
+
+def unread_object(unread: Unread) -> JsonObject:
+    """A record or file that could not be read, as a result."""
+    fault = unread.fault
+    physical: JsonObject = {"artifactLocation": _artifact(unread.path)}
+    if unread.place is not None:
+        physical["region"] = _region(unread.place)
+    location: JsonObject = {"physicalLocation": physical}
+    if unread.record:
+        record = visible(unread.record)
+        location["logicalLocations"] = [{"name": record, "fullyQualifiedName": record, "kind": "member"}]
+    shown = fault.range.moved(-unread.shown_from)
+    return {
+        "ruleId": fault.rule.code,
+        "ruleIndex": RULE_INDEX[fault.rule.code],
+        "level": LEVELS[fault.rule.severity],
+        "message": {"text": visible(f"{fault.message} {fault.hint}" if fault.hint else fault.message)},
+        "locations": [location],
+        "partialFingerprints": {_FINGERPRINT: unread.fingerprint},
+        "properties": {
+            "record": visible(unread.record),
+            "charOffset": fault.range.start,
+            "charLength": len(fault.range),
+            "snippet": visible(unread.shown[max(shown.start - _LONGEST_SNIPPET // 2, 0) :][:_LONGEST_SNIPPET]),
+        },
+    }
 
 
 def _location(finding: Finding) -> JsonObject:

@@ -54,8 +54,9 @@ class ChainColumns:
         cells = {name: _CELLS[name](summary) for name in self.widths if name in _CELLS}
         cells["st"] = (_glyph(summary), *marks)
         if "time" in self.widths:
-            at_s = summary.started_at_s if summary.started_at_s is not None else summary.imported_at_s
-            cells["time"] = (Run(short_time(at_s, now_s, self.widths["time"]), Style.DIM),)
+            at_s = summary.started_at_s
+            said = "-" if at_s is None else short_time(at_s, now_s, self.widths["time"])
+            cells["time"] = (Run(said, Style.DIM),)
         if "calls" in self.widths:
             cells["calls"] = _calls(summary.tool_calls, ok_calls)
         return self._line(cells)

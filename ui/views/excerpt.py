@@ -13,11 +13,15 @@ from ui.views.wording import counted
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """Where excerpts are taken from and how wide they are; `digits` is the width of their line numbers."""
+    """Where excerpts are taken from and how wide they are; `digits` is the width of their line numbers.
+
+    `first` is the number that the text's first line is shown with.
+    """
 
     index: LineIndex
     digits: int
     width: int
+    first: int = 1
 
     @property
     def room(self) -> int:
@@ -62,7 +66,7 @@ class Excerpt:
         is_cut = shown.start > line.start
         has_feed = place.start <= line.end < place.end and shown.end == line.end
         yield (
-            Run(f"{number:>{self.digits}} | ", Style.GUTTER),
+            Run(f"{number + self.first - 1:>{self.digits}} | ", Style.GUTTER),
             *((Run("…", Style.DIM),) if is_cut else ()),
             *visible_runs(text[shown.start : start]),
             *visible_runs(text[start:end], style),

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from inspector.importers.unread import unread_in
 from inspector.inspection import Inspection, inspect_trace
 from inspector.model import (
     BodyState,
@@ -20,6 +21,7 @@ from inspector.model import (
     Turn,
     Usage,
 )
+from inspector.rules.rule import FILE_FORMAT
 
 _ROLES = frozenset(role.value for role in Role)
 
@@ -43,7 +45,14 @@ class _Section:
 
 
 def read_example(text: str, format: str) -> Example:
-    """The example inspected. `text` is a Rule's `bad` or `good`; see there for sketches. ValueError for a wrong one."""
+    """The example inspected. `text` is a Rule's `bad` or `good`; see there for sketches. ValueError for a wrong one.
+
+    A file is one text with the faults of what in it could not be read.
+    """
+    if format == FILE_FORMAT:
+        trace = Trace((Turn(Role.USER, (Part("text", text),)),))
+        faults = tuple(fault.at(1, "text") for fault in unread_in(text))
+        return Example(trace, replace(inspect_trace(trace, select=("C5",)), diagnostics=faults), is_sketch=False)
     is_sketch = text.startswith("@")
     turns = tuple(_turns(text)) if is_sketch else (Turn(Role.ASSISTANT, (Part("text", text),)),)
     trace = Trace(turns, format=format)

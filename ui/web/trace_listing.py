@@ -32,7 +32,6 @@ def trace_rows(traces: Sequence[TraceSummary]) -> list[Row]:
 
 def trace_row(one: TraceSummary, minimap: Line = ()) -> Row:
     """A trace as a row; its key is the trace's number."""
-    at_s = one.started_at_s if one.started_at_s is not None else one.imported_at_s
     tokens = [count for count in (one.input_tokens, one.output_tokens) if count is not None]
     cells: tuple[Line, ...] = (
         (listed_status(one), *((Run(" · ", Style.DIM), task) if (task := task_run(one.outcome)) else ())),
@@ -43,7 +42,7 @@ def trace_row(one: TraceSummary, minimap: Line = ()) -> Row:
         (Run(short_count(one.tool_calls)),),
         (Run(short_count(sum(tokens))),) if tokens else _NONE,
         (Run(short_duration(one.duration_s)),) if one.duration_s is not None else _NONE,
-        (Run(short_time(at_s, time.time()), Style.DIM),),
+        (Run(short_time(one.started_at_s, time.time()), Style.DIM),) if one.started_at_s is not None else _NONE,
         (Run(str(one.id), Style.DIM),),
     )
     return Row(str(one.id), cells)

@@ -64,6 +64,13 @@ def test_text_goes_by_file_and_trace_with_carets(weaklink: Run, logs: Path) -> N
         '2 - {"name": "f", "arguments": {"city": "Rome",}}',
         '2 + {"name": "f", "arguments": {"city": "Rome"}}',
         "",
+        "error[C511] unreadable-record: This record could not be read: this is no",
+        "      JSON: expecting property name enclosed in double quotes at column 2.",
+        " --> logs/error.jsonl:3:2",
+        "  |",
+        "3 | {junk",
+        "  |  ^",
+        "",
         "logs/warning.jsonl:1 t1",
         "warning[J113] wrong-arguments-key: The arguments stand under `parameters`;",
         "      this format calls them `arguments`.",
@@ -75,13 +82,13 @@ def test_text_goes_by_file_and_trace_with_carets(weaklink: Run, logs: Path) -> N
         '2 - {"name": "f", "parameters": {"city": "Rome"}}',
         '2 + {"name": "f", "arguments": {"city": "Rome"}}',
         "",
-        "4 traces in 3 files: 1 error, 1 warning",
+        "4 traces in 3 files: 2 errors, 1 warning",
+        "      1 C511 unreadable-record",
         "      1 J104 trailing-comma",
         "      1 J113 wrong-arguments-key",
     ]
-    said = done.stderr.decode().splitlines()
-    assert said[0].startswith("weaklink: logs/README.md: ")
-    assert said[1].startswith("weaklink: logs/error.jsonl:3: skipped: ")
+    (said,) = done.stderr.decode().splitlines()
+    assert said.startswith("weaklink: logs/README.md: ")
 
 
 def test_json_says_the_same(weaklink: Run, logs: Path) -> None:
@@ -97,9 +104,9 @@ def test_json_says_the_same(weaklink: Run, logs: Path) -> None:
     assert (error["turn"], error["part"], error["code"], error["line"], error["column"]) == (2, "text", "J104", 2, 43)
     assert ERROR[1]["value"][error["start"] : error["end"]] == ","
     assert error["fix"] == {"edits": [{"start": error["start"], "end": error["end"], "text": ""}], "safe": True}
-    numbers = {"files": 4, "refused": 1, "traces": 4, "skipped": 1, "errors": 1, "warnings": 1, "infos": 0}
+    numbers = {"files": 4, "refused": 1, "traces": 4, "skipped": 1, "errors": 2, "warnings": 1, "infos": 0}
     numbers |= {"known": 0, "gone": 0}
-    assert found["totals"] == numbers | {"diagnostics": {"J104": 1, "J113": 1}}
+    assert found["totals"] == numbers | {"diagnostics": {"C511": 1, "J104": 1, "J113": 1}}
 
 
 def test_nothing_wrong_is_said_and_is_0(weaklink: Run, logs: Path) -> None:
@@ -123,11 +130,14 @@ def test_fail_on_decides_the_exit_code(weaklink: Run, logs: Path, file: str, fai
 @pytest.mark.parametrize(
     ("options", "codes", "code"),
     [
-        (("--select", "J104"), ["J104"], 1),
-        (("--select", "J113,T4"), ["J113"], 0),
-        (("--select", "wrong-arguments-key", "--select", "J104"), ["J104", "J113"], 1),
-        (("--ignore", "J104"), ["J113"], 0),
-        (("--select", "J", "--ignore", "trailing-comma J113"), [], 0),
+        (("--select", "J104"), ["J104", "C511"], 1),
+        (("--select", "J113,T4"), ["C511", "J113"], 1),
+        (("--select", "J113,T4", "--ignore", "C511"), ["J113"], 0),
+        (("--select", "wrong-arguments-key", "--select", "J104"), ["J104", "C511", "J113"], 1),
+        (("--ignore", "J104"), ["C511", "J113"], 1),
+        (("--ignore", "J104,C5"), ["J113"], 0),
+        (("--select", "C511"), ["C511"], 1),
+        (("--select", "J", "--ignore", "trailing-comma J113 unreadable-record"), [], 0),
     ],
 )
 def test_rules_are_selected_and_ignored(
@@ -158,8 +168,9 @@ def test_nothing_read_is_2_and_still_reported(weaklink: Run, logs: Path, tmp_pat
     assert checked(weaklink, "logs/README.md", code=2)["totals"]["refused"] == 1
 
 
-def test_a_path_that_is_not_there_is_2_whatever_else_is(weaklink: Run, logs: Path) -> None:
-    found = checked(weaklink, "logs/good.jsonl", "logs/gone.jsonl", code=2)
+def test_a_path_that_is_not_there_fails_whatever_else_is(weaklink: Run, logs: Path) -> None:
+    found = checked(weaklink, "logs/good.jsonl", "logs/gone.jsonl", code=1)
+    assert [one["code"] for one in found["diagnostics"]] == ["C513"]
     assert found["files"][1]["refused"] == "logs/gone.jsonl: there is no such file"
 
 
@@ -170,7 +181,9 @@ def test_what_a_file_holds_before_it_breaks_off_is_reported(weaklink: Run, logs:
     found = checked(weaklink, "logs/cut.jsonl.gz", code=1)
     (file,) = found["files"]
     assert (file["source"], file["skipped"]) == ("sharegpt", 1)
-    assert 0 < file["traces"] == len(found["diagnostics"]) < 3_000
+    *errors, unread = found["diagnostics"]
+    assert 0 < file["traces"] == len(errors) < 3_000
+    assert (unread["code"], unread["record"], unread["line"]) == ("C511", "end of file", len(errors) + 1)
 
 
 def test_hostile_names_and_texts_are_made_visible(weaklink: Run, tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ def read_in(where: str | None, path: str, progress: Progress, wake: Callable[[],
             def came() -> None:
                 progress.traces += 1
 
-            progress.reports.append(save_file(store, read_file(file, None, redacts), on_trace=came))
+            progress.reports.extend(save_file(store, read_file(file, None, redacts), on_trace=came))
             progress.done += 1
             wake()
         progress.is_indexing = True

@@ -59,6 +59,6 @@ def _imported(name: str, file: IO[bytes]) -> FileReport:
         shutil.copyfileobj(file, kept)
         kept.flush()
         with open_store(current().where) as opened:
-            done = save_file(opened, read_file(PlacedFile(kept.name, called=name), None, Redactor()))
+            (done,) = save_file(opened, read_file(PlacedFile(kept.name, called=name), None, Redactor()))
             opened.catch_up()
             return done

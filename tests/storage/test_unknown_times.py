@@ -1,0 +1,103 @@
+"""Traces whose source gave no time: last in every list, at no moment, and never at that of their import."""
+
+import random
+import time
+from dataclasses import replace
+
+import pytest
+
+from inspector.model import Instant
+from storage import Cursor, Order, Store, TraceSummary
+from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
+from ui.views.chain_list import ChainColumns
+from ui.views.run import Run, plain
+from ui.views.trace_json import summary_object
+from ui.web.trace_listing import TRACE_COLUMNS, trace_row
+
+NOW_S = time.time()
+FILTERS = ["", "status:broken", "weather", "tool:get_*", "code:J1", "weather or status:ok", "code:J104 weather"]
+
+
+def fill(store: Store, seed: int, *, many: int = 40) -> None:
+    """Traces of which every other, by chance, has no time; those that have one have few different ones."""
+    chance = random.Random(seed)
+    traces = []
+    for number in range(many):
+        one = trace(f"s{number}", BAD_CALL if chance.random() < 0.5 else GOOD_CALL)
+        at_s = NOW_S - 3_600.0 * chance.randint(0, 5)
+        traces.append(replace(one, started=Instant(at_s) if chance.random() < 0.5 else None))
+    store.save(inspected(*traces))
+    store.index_pending()
+
+
+def walked(store: Store, wanted: str, limit: int) -> list[TraceSummary]:
+    """All traces that match, a page at a time."""
+    found: list[TraceSummary] = []
+    after: Cursor | None = None
+    while page := store.traces(wanted, limit=limit, after=after):
+        found += page
+        after = page[-1].cursor
+    return found
+
+
+@pytest.mark.parametrize("wanted", FILTERS)
+@pytest.mark.parametrize("limit", [1, 3, 7])
+def test_pages_hold_every_trace_once_and_those_without_a_time_come_last(store: Store, wanted: str, limit: int) -> None:
+    fill(store, seed=limit)
+    found = walked(store, wanted, limit)
+    whole = {one.id for one in store.traces(wanted, limit=1_000)}
+    assert len(whole) > 5
+    assert [one.id for one in found] == [one.id for one in store.traces(wanted, limit=1_000)]
+    times = [one.started_at_s for one in found]
+    known = [at_s for at_s in times if at_s is not None]
+    assert known
+    assert times == [*sorted(known, reverse=True), *([None] * (len(times) - len(known)))]
+
+
+def test_stretches_and_single_steps_back_keep_that_order(store: Store) -> None:
+    fill(store, seed=9)
+    paging, whole = store.paging(), store.traces("", limit=1_000)
+    assert list(paging.stretch("", limit=1_000, page=1).edges) == [one.cursor for one in whole]
+    for before, one in zip([None, *whole], whole, strict=False):
+        found = paging.before("", Order.TIME, at=one.cursor)
+        assert (found.summary if found is not None else None) == before
+
+
+def test_no_moment_finds_a_trace_without_a_time(store: Store) -> None:
+    fill(store, seed=3)
+    whole = store.traces("", limit=1_000)
+    unknown = {one.id for one in whole if one.started_at_s is None}
+    assert unknown
+    for moment in ("1h", "150m", "1d", "2000-01-01", "today", "1900-01-01"):
+        since = {one.id for one in walked(store, f"since:{moment}", 5)}
+        before = {one.id for one in walked(store, f"before:{moment}", 5)}
+        assert not (since | before) & unknown
+        assert since | before == {one.id for one in whole} - unknown
+        assert {one.id for one in walked(store, f"-since:{moment}", 5)} == before | unknown
+        both = walked(store, f"since:{moment} or before:{moment}", 5)
+        assert {one.id for one in both} == since | before
+
+
+def test_a_time_is_known_once_a_longer_version_has_one(store: Store) -> None:
+    short = replace(trace("s", GOOD_CALL), started=None)
+    store.save(inspected(short))
+    longer = replace(short, turns=(*short.turns, *short.turns), started=Instant(NOW_S - 60))
+    store.save(inspected(longer))
+    assert len(store.traces("since:1h")) == 1
+
+
+def test_lists_show_a_dash(store: Store) -> None:
+    store.save(inspected(replace(trace("s", GOOD_CALL), started=None)))
+    (one,) = store.traces()
+    assert summary_object(one)["started_at"] is None
+    assert plain(ChainColumns({"st": 1, "time": 12}).row(one, now_s=NOW_S)).split()[-1] == "-"
+    (at,) = (number for number, column in enumerate(TRACE_COLUMNS) if column.title == "time")
+    cell = trace_row(one).cells[at]
+    assert isinstance(cell, tuple)
+    assert [run.text for run in cell if isinstance(run, Run)] == ["-"]
+
+
+def test_old_records_of_unknown_time_are_pruned_by_their_import(store: Store) -> None:
+    store.save(inspected(replace(trace("s", GOOD_CALL), started=None)))
+    assert store.prune(before_s=NOW_S - 3_600, keep_broken=False) == 0
+    assert store.prune(before_s=time.time() + 60, keep_broken=False) == 1

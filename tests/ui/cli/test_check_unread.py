@@ -1,0 +1,194 @@
+"""`check` does not pass what it did not read: records and files that could not be read fail it, wherever reported."""
+
+import gzip
+import json
+import os
+import socket
+import subprocess
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from tests.ui.conftest import START, Run, environment
+
+GOOD = '{"messages": [{"role": "user", "content": "Hé."}, {"role": "assistant", "content": "Hello."}]}'
+CUT = GOOD[:60]
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    """A log with a good row and one that is cut off."""
+    path = tmp_path / "log.jsonl"
+    path.write_text(f"{GOOD}\n{CUT}\n", encoding="utf-8")
+    return path
+
+
+def found(run: Run, *words: str, code: int) -> list[tuple[str, str, int | None, int | None]]:
+    done = run("check", "--output", "json", *words)
+    assert done.returncode == code, done.stderr
+    return [(one["code"], one["path"], one["line"], one["column"]) for one in json.loads(done.stdout)["diagnostics"]]
+
+
+def broken_at(line: str) -> int:
+    """The column that Python's own reader names."""
+    with pytest.raises(json.JSONDecodeError) as error:
+        json.loads(line)
+    return error.value.colno
+
+
+def test_a_row_that_is_cut_off_fails_at_its_line_and_column(weaklink: Run, log: Path) -> None:
+    assert found(weaklink, "log.jsonl", code=1) == [("C511", "log.jsonl", 2, broken_at(CUT))]
+    done = weaklink("check", "log.jsonl")
+    assert done.returncode == 1
+    assert f"log.jsonl:2:{broken_at(CUT)}" in done.stdout.decode()
+    assert "1 trace in 1 file: 1 error" in done.stdout.decode()
+
+
+def test_every_output_has_it_as_a_failure(weaklink: Run, log: Path) -> None:
+    column = broken_at(CUT)
+    sarif: dict[str, Any] = json.loads(weaklink("check", "log.jsonl", "--output", "sarif").stdout)
+    (result,) = sarif["runs"][0]["results"]
+    region = result["locations"][0]["physicalLocation"]["region"]
+    assert (result["ruleId"], result["level"]) == ("C511", "error")
+    assert (region["startLine"], region["startColumn"]) == (2, column)
+    root = ET.fromstring(weaklink("check", "log.jsonl", "--output", "junit").stdout)
+    assert (root.get("failures"), [one.get("type") for one in root.iter("failure")]) == (
+        "1",
+        ["C511 unreadable-record"],
+    )
+    (line,) = weaklink("check", "log.jsonl", "--output", "github").stdout.decode().splitlines()
+    assert line.startswith(f"::error file=log.jsonl,line=2,endLine=2,col={column},")
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        ((), 1),
+        (("--select", "J"), 1),
+        (("--select", "C511"), 1),
+        (("--fail-on", "info"), 1),
+        (("--ignore", "C511"), 0),
+        (("--ignore", "C"), 0),
+        (("--allow-skipped",), 0),
+        (("--fail-on", "never"), 0),
+    ],
+)
+def test_only_what_names_it_lets_it_pass(weaklink: Run, log: Path, options: tuple[str, ...], code: int) -> None:
+    assert weaklink("check", "log.jsonl", *options).returncode == code
+
+
+def test_what_is_allowed_is_noted(weaklink: Run, log: Path) -> None:
+    done = weaklink("check", "log.jsonl", "gone.jsonl", "--allow-skipped")
+    assert done.returncode == 0
+    assert [line.split(": ")[1] for line in done.stderr.decode().splitlines()] == ["log.jsonl:2", "gone.jsonl"]
+    assert weaklink("check", "log.jsonl", "--allow-skipped", "--strict").returncode == 2
+    log.with_name("weaklink.toml").write_text("allow-skipped = true\n")
+    assert weaklink("check", "log.jsonl").returncode == 0
+
+
+@pytest.mark.parametrize(
+    "name", ["gone.jsonl", "notes.md", "empty.jsonl", "blank.jsonl", "closed.jsonl", "pipe", "socket"]
+)
+def test_a_named_file_that_could_not_be_read_fails(weaklink: Run, log: Path, name: str) -> None:
+    path = log.with_name(name)
+    match name:
+        case "notes.md" | "empty.jsonl" | "blank.jsonl":
+            path.write_text({"notes.md": "Only words.\n", "blank.jsonl": " \n\t\n"}.get(name, ""))
+        case "closed.jsonl":
+            path.symlink_to(path)  # a loop, which not even root can open
+        case "pipe":
+            os.mkfifo(path)
+        case "socket":
+            with socket.socket(socket.AF_UNIX) as server:
+                server.bind(str(path))
+    log.write_text(f"{GOOD}\n")
+    assert found(weaklink, "log.jsonl", name, code=1) == [("C513", name, 1, 1)]
+    assert weaklink("check", "log.jsonl", name, "--allow-skipped").returncode == 0
+    assert weaklink("check", name).returncode == 2
+
+
+def test_a_file_of_no_source_in_a_folder_fails_only_with_strict(weaklink: Run, log: Path) -> None:
+    folder = log.parent / "logs"
+    folder.mkdir()
+    (folder / "log.jsonl").write_text(f"{GOOD}\n")
+    (folder / "notes.md").write_text("Only words.\n")
+    os.mkfifo(folder / "pipe")
+    for path in ("logs", "log*"):
+        log.write_text(f"{GOOD}\n")
+        assert found(weaklink, path, code=0) == []
+        assert [code for code, *_ in found(weaklink, path, "--strict", code=1)] == ["C513", "C513"]
+    assert found(weaklink, "logs/*", "--allow-skipped", code=0) == []
+    assert [path for _, path, *_ in found(weaklink, "logs/*", code=1)] == ["logs/notes.md", "logs/pipe"]
+    (folder / "log.jsonl").write_text(f"{GOOD}\n{CUT}\n")
+    assert [code for code, *_ in found(weaklink, "logs", code=1)] == ["C511"]
+
+
+def test_what_holds_no_request_to_a_model_is_no_failure(weaklink: Run, tmp_path: Path) -> None:
+    asked = {"model": "m", "messages": [{"role": "user", "content": "Hi."}]}
+    answered = {"choices": [{"message": {"role": "assistant", "content": "Yes."}, "finish_reason": "stop"}]}
+
+    def entry(path: str, body: str, answer: object) -> dict[str, Any]:
+        request = {"method": "POST", "url": f"http://x{path}", "headers": [], "postData": {"text": body}}
+        content = {"text": json.dumps(answer), "mimeType": "application/json"}
+        return {"request": request, "response": {"status": 200, "headers": [], "content": content}}
+
+    entries = [entry("/v1/chat/completions", json.dumps(asked), answered), entry("/telemetry", "{}", {})]
+    har = tmp_path / "log.har"
+    har.write_text(json.dumps({"log": {"version": "1.2", "entries": entries}}))
+    assert found(weaklink, "log.har", "--strict", code=0) == []
+    entries.append(entry("/v1/chat/completions", json.dumps(asked)[:30], answered))
+    har.write_text(json.dumps({"log": {"version": "1.2", "entries": entries}}))
+    assert [code for code, *_ in found(weaklink, "log.har", code=1)] == ["C511"]
+
+
+def test_a_baseline_knows_it_wherever_it_moves_to(weaklink: Run, log: Path) -> None:
+    assert weaklink("check", "log.jsonl", "--write-baseline", "known.json").returncode == 0
+    log.write_text(f"{GOOD}\n{GOOD}\n{CUT}\n", encoding="utf-8")
+    assert found(weaklink, "log.jsonl", "--baseline", "known.json", code=0) == []
+    log.write_text(f"{CUT}\n{GOOD}\n{CUT}\n", encoding="utf-8")
+    assert len(found(weaklink, "log.jsonl", "--baseline", "known.json", code=1)) == 1
+    log.write_text(f"{GOOD}\n", encoding="utf-8")
+    assert b"1 fault of the baseline is gone" in weaklink("check", "log.jsonl", "--baseline", "known.json").stderr
+    assert CUT[:30] not in log.with_name("known.json").read_text(), "a record may hold secrets"
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_standard_input_and_the_shells_pipes_are_read(tmp_path: Path, log: Path, packed: bool) -> None:
+    raw = gzip.compress(log.read_bytes()) if packed else log.read_bytes()
+
+    def run(*words: str, **more: Any) -> subprocess.CompletedProcess[bytes]:
+        command = [*START, "check", "--output", "json", *words]
+        return subprocess.run(
+            command, cwd=tmp_path, env=environment(tmp_path), capture_output=True, timeout=60, check=False, **more
+        )
+
+    done = run("-", input=raw)
+    (one,) = json.loads(done.stdout)["diagnostics"]
+    assert (done.returncode, one["path"], one["line"]) == (1, "-", 2)
+    reads, writes = os.pipe()
+    os.write(writes, raw)
+    os.close(writes)
+    done = run(f"/dev/fd/{reads}", pass_fds=(reads,))
+    os.close(reads)
+    (one,) = json.loads(done.stdout)["diagnostics"]
+    assert (done.returncode, one["line"], one["column"]) == (1, 2, broken_at(CUT))
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+@pytest.mark.parametrize("at", [1, 2, 3])
+def test_entries_of_an_array_have_their_line_and_column(weaklink: Run, log: Path, indent: int | None, at: int) -> None:
+    entries = [json.dumps(json.loads(GOOD), indent=indent, ensure_ascii=False)] * 3
+    entries[at - 1] = '"é no row"'
+    text = "[" + ", ".join(entries) + "]\n"
+    log.write_text(text, encoding="utf-8")
+    before = text[: text.index('"é no row"')]
+    place = (before.count("\n") + 1, len(before) - before.rfind("\n"))
+    assert found(weaklink, "log.jsonl", code=1) == [("C511", "log.jsonl", *place)]
+
+
+@pytest.mark.parametrize("ending", ["", "\n"])
+def test_an_array_that_is_not_closed_fails_at_the_end_of_the_file(weaklink: Run, log: Path, ending: str) -> None:
+    log.write_text(f"[\n{GOOD},\n{GOOD}{ending}", encoding="utf-8")
+    assert found(weaklink, "log.jsonl", code=1) == [("C511", "log.jsonl", 3, len(GOOD))]
