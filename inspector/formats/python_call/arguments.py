@@ -15,8 +15,8 @@ from inspector.text import Range
 
 # An argument as most are: a whole string, an integer, a literal, and what follows it.
 _PLAIN = re.compile(
-    r"""[ \n]*+([^\W\d]\w*+)=(?:'(?!'')([^'\\\n]*+(?:\\[\s\S][^'\\\n]*+){0,1000})'"""
-    r"""|"(?!"")([^"\\\n]*+(?:\\[\s\S][^"\\\n]*+){0,1000})"|(-?(?:0|[1-9][0-9]{0,17}+))"""
+    r"""[ \n]*+([^\W\d]\w*+)=(?:'(?!'')([^'\\\n]*+(?:\\[\s\S][^'\\\n]*+){0,10000})'"""
+    r"""|"(?!"")([^"\\\n]*+(?:\\[\s\S][^"\\\n]*+){0,10000})"|(-?(?:0|[1-9][0-9]{0,17}+))"""
     r"""|(True|False|None))[ \n]*+(?=[,)])"""
 )
 _LAST_STRING = 3
