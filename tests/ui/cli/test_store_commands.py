@@ -24,7 +24,7 @@ BROKEN = [
 ]
 LIST_KEYS = [
     *("id", "name", "source", "file", "record", "external_ids", "model", "format", "started_at", "turns"),
-    *("tool_calls", "errors", "warnings", "status", "break", "marked", "note", "running", "open_turns"),
+    *("tool_calls", "errors", "warnings", "status", "break", "marked", "note", "running", "open_turns", "damaged"),
 ]
 
 
