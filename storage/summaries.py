@@ -158,7 +158,8 @@ def _summary(
 
 def _damaged(id_: int, sort_at_s: float) -> TraceSummary:
     """What lists show in the place of a trace of which they cannot trust what they know."""
-    empty: dict[str, Any] = dict.fromkeys(_TEXTS, "") | dict.fromkeys(_COUNTS, 0) | dict.fromkeys(_UNKNOWN)
+    empty: dict[str, Any] = dict.fromkeys(_TEXTS, "")
+    empty |= dict.fromkeys(_COUNTS, 0) | dict.fromkeys(_UNKNOWN)
     return TraceSummary(
         **empty,
         id=id_,

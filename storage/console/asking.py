@@ -90,10 +90,11 @@ def _read_sqlite(request: Request) -> Reply:
         raise StoreError(f"the statement took longer than {request['seconds']:g} seconds and was stopped") from error
     if done.returncode != 0:
         raise StoreError("the statement needed more memory than it may have and was stopped")
-    reply: Reply = json.loads(done.stdout)
+    reply = json.loads(done.stdout)
     if "refused" in reply:
         raise StoreError(reply["refused"])
-    return reply
+    found: Reply = reply
+    return found
 
 
 def _notes(reply: Reply, rows: int) -> list[str]:

@@ -12,7 +12,7 @@ reads only and is rolled back.
 
 import re
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -144,10 +144,10 @@ def _numbers(pattern: re.Pattern[str], tree: str) -> set[int]:
     return {int(number) for numbers in found for number in numbers.split()}
 
 
-def _not_among(connection: sa.Connection, allowed: str, numbers: Iterable[int], names: list[str]) -> set[int]:
+def _not_among(connection: sa.Connection, allowed: str, numbers: Iterable[int], names: Sequence[str]) -> set[int]:
     """Those of these numbers that a query does not give, which is asked with them and with some names."""
     wanted = set(numbers) - {0}  # what an operator stands for is written as 0 until it is planned
-    return wanted - set(connection.scalars(sa.text(allowed), {"numbers": list(wanted), "names": names}))
+    return wanted - set(connection.scalars(sa.text(allowed), {"numbers": list(wanted), "names": list(names)}))
 
 
 def _named(connection: sa.Connection, kind: str, numbers: Iterable[int]) -> str:

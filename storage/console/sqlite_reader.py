@@ -1,6 +1,6 @@
 """A program that runs one SQL statement on a SQLite file, allowed to read nothing but some views.
 
-It reads a request (`Request`, as JSON) from standard input and writes a reply (`Reply`, as JSON) to standard output.
+It reads a request (`Request`, as JSON) from standard input and writes a `Reply` or a `Refusal` to standard output.
 It is a process of its own, because a single built-in function can run for minutes without a point at which SQLite
 lets itself be interrupted: whoever starts it kills it. It imports nothing but the standard library, and starts in a
 few hundredths of a second.
@@ -55,17 +55,22 @@ class Request(TypedDict):
     seconds: float
 
 
-class Reply(TypedDict, total=False):
-    """Either `refused`, a sentence; or `columns` and `rows`, what was left out, and how many values were cut."""
+class Reply(TypedDict):
+    """The result. `left_out` is `rows` or `bytes` where that bound was reached, else empty."""
 
-    refused: str
     columns: list[str]
     rows: list[list[str | int | float | None]]
     left_out: str
     cut_values: int
 
 
-def reply_to(request: Request) -> Reply:
+class Refusal(TypedDict):
+    """Why there is no result, in a sentence."""
+
+    refused: str
+
+
+def reply_to(request: Request) -> Reply | Refusal:
     """Run the statement; what SQLite refuses is a sentence."""
     until = time.monotonic() + request["seconds"]
     try:
