@@ -52,6 +52,7 @@ class _Timed:
 
     def __init__(self) -> None:
         self._inner = Redactor()
+        self.count = 0
         self._began_s = 0.0
         self._clock_s = self._clock_cost_s()
         self.clocks_s = 0.0
@@ -71,13 +72,9 @@ class _Timed:
             time.thread_time()
         return (time.thread_time() - began_s) / 1_000
 
-    @property
-    def count(self) -> int:
-        return self._inner.count
-
-    @count.setter
-    def count(self, count: int) -> None:
-        self._inner.count = count
+    def text(self, text: str) -> str:
+        with self:
+            return self._inner.text(text)
 
     def url(self, url: str) -> str:
         with self:
