@@ -31,7 +31,8 @@ _ROW, _MARKER = 1_000, 600
 
 _WIDE_BYTES = re.compile(rb"[\xf0-\xf4]|\\u[dD][89abAB]")
 _WIDE_TEXT = re.compile("[\U00010000-\U0010ffff]|\\\\u[dD][89abAB]")
-_STRINGS = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
+_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
+_SHORT = 32
 
 
 class TooMuchMemoryError(ValueError):
@@ -48,8 +49,9 @@ def json_memory(raw: bytes) -> int:
     """At most so many bytes does a JSON text take with its decoded text and its value."""
     texts = len(raw) * (3 + 2 * _width(raw))
     needed = texts + _structure(raw)
-    if needed > RECORD_MEMORY >= texts:  # what stands in strings makes no objects
-        needed = texts + _structure(_STRINGS.sub(b'""', raw))
+    if needed > RECORD_MEMORY >= texts:  # what is in strings makes no objects
+        strings = (found[0] for found in _STRING.finditer(raw) if found.end() - found.start() > _SHORT)
+        needed -= sum(map(_structure, strings))
     return needed
 
 

@@ -91,7 +91,10 @@ def _without_blanks(raw: bytes) -> bytes:
 def _no_plain_file(path: Path) -> str:
     """Why a pipe, socket or device is not opened: it may have no end, and a source is read more than once."""
     if path.is_fifo():
-        return "this is a named pipe (FIFO), which is read only where it is named itself and something writes to it"
+        return (
+            "this is a named pipe (FIFO): it is read only where it is named itself while something writes to it, and by "
+            "commands that read standard input"
+        )
     return f"this is a {'socket' if path.is_socket() else 'device'}, and weaklink reads files"
 
 

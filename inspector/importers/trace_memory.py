@@ -11,7 +11,7 @@ _TURN, _PART, _CALL, _MARK = 2_000, 1_000, 2_000, 3_600
 _ASCII, _WIDE = 4, 9
 """Bytes a character. These are measured over inspecting and packing; a `<` may open a call, or break a rule."""
 
-_CALLS = re.compile(r"""["']name["']|[\[,]\s*+[\w.]++\(""")
+_CALLS = re.compile(r"""["']name["']|[\[,]\s*[\w.]+\(""")
 
 
 def bounded(trace: Trace) -> Trace | Skipped:

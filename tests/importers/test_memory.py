@@ -184,7 +184,6 @@ def one_fragment_a_thousand_times(path: Path) -> None:
     database(path, "response TEXT", ONE, content, often)
 
 
-@bomb
 def one_long_name_for_many_responses(path: Path) -> None:
     name = "UPDATE conversations SET name = printf('%.*c', 20000000, 'n')"
     many = f"INSERT INTO responses (id, conversation_id) {NUMBERS.format(1_000)} SELECT i, 'c' FROM n"
@@ -245,24 +244,34 @@ def limited() -> None:
 def test_a_bomb_is_left_out_with_its_reason_in_bounded_memory(tmp_path: Path, name: str) -> None:
     path = tmp_path / "bomb"
     BOMBS[name](path)
-    command = [*START, "import", "--json", "--jobs", "1", "--db", "w.db", "bomb"]
+    (file,) = imported(tmp_path, "bomb")["files"]
+    path.unlink()
+    assert file["refused"] or file["skipped"]
+    if file["source"] == "openai-messages":
+        assert file["traces"] == 1, "the row before it is read"
+
+
+def imported(folder: Path, name: str) -> dict[str, Any]:
+    """The report of an import in limited memory."""
+    command = [*START, "import", "--json", "--jobs", "1", "--db", "w.db", name]
     done = subprocess.run(
         command,
-        cwd=tmp_path,
-        env=environment(tmp_path),
+        cwd=folder,
+        env=environment(folder),
         capture_output=True,
         preexec_fn=limited,
         timeout=300,
         check=False,
     )
-    path.unlink()
     assert b"Memory" not in done.stderr, done.stderr[-2_000:]
     report: dict[str, Any] = json.loads(done.stdout)
-    (file,) = report["files"]
-    assert "memory to read on" not in str(file)
-    assert file["refused"] or file["skipped"]
-    if file["source"] == "openai-messages":
-        assert file["traces"] == 1, "the row before it is read"
+    assert "memory to read on" not in str(report)
+    return report
+
+
+def test_a_long_name_is_not_read_again_for_each_response(tmp_path: Path) -> None:
+    one_long_name_for_many_responses(tmp_path / "logs.db")
+    assert imported(tmp_path, "logs.db")["totals"]["turns"] == 1_001
 
 
 NEAR = {
@@ -279,18 +288,7 @@ def test_what_is_just_within_the_bound_is_imported_in_that_memory(tmp_path: Path
     head, piece, tail, times = NEAR[kind]
     lines(tmp_path / "log.jsonl", head, piece * times, tail)
     assert json_memory(head + piece * (2 * times) + tail) > RECORD_MEMORY or kind in {"parts", "turns"}
-    command = [*START, "import", "--json", "--jobs", "1", "--db", "w.db", "log.jsonl"]
-    done = subprocess.run(
-        command,
-        cwd=tmp_path,
-        env=environment(tmp_path),
-        capture_output=True,
-        preexec_fn=limited,
-        timeout=300,
-        check=False,
-    )
-    assert b"Memory" not in done.stderr, done.stderr[-2_000:]
-    assert json.loads(done.stdout)["totals"]["traces"] == 2, done.stdout[:2_000]
+    assert imported(tmp_path, "log.jsonl")["totals"]["traces"] == 2
 
 
 def test_the_estimate_is_no_less_than_what_a_value_takes() -> None:
