@@ -12,7 +12,7 @@ from inspector.chain.faults import chain_diagnostics
 from inspector.chain.pairing import PlacedCall, PlacedResult, pair, with_attempts
 from inspector.chain.speech import Speech
 from inspector.chain.steps import Chain, Step
-from inspector.checks.arguments import check_arguments
+from inspector.checks.arguments import check_arguments, places_of_cuts, without_unfinished
 from inspector.checks.arrivals import check_arrivals
 from inspector.checks.context_window import check_context
 from inspector.checks.reasoned_turns import reasoned_turns
@@ -204,10 +204,11 @@ def _read_part(
 ) -> tuple[PartInspection, Sequence[Diagnostic]]:
     if part.name != "text":
         reading = read_structured_part(turn, part)
-        faults = [
-            *reading.faults,
-            *(fault for call in reading.calls for fault in check_arguments(call, offered, chosen.own_tools)),
-        ]
+        cuts = places_of_cuts(reading.faults)
+        faults = list(reading.faults)
+        for call in reading.calls:
+            wrong = check_arguments(call, offered, chosen.own_tools)
+            faults += without_unfinished(wrong, call, cuts) if cuts else wrong
         inspected = PartInspection(number, part.name, chosen.name, reading.spans, reading.calls)
         return inspected, [fault.at(number, part.name) for fault in faults]
     prompt = turn.part(PROMPT_PART)

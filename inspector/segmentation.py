@@ -4,7 +4,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from inspector.checks.arguments import check_arguments
+from inspector.checks.arguments import check_arguments, places_of_cuts, without_unfinished
 from inspector.checks.attempted.reporting import CallSearch
 from inspector.checks.repair_trials import Findings, with_tried_fixes
 from inspector.checks.tools import OfferedTools, check_definition
@@ -162,6 +162,7 @@ class _CheckedAssembler:
         self._given = tools if isinstance(tools, OfferedTools) else OfferedTools(tools)
         self._defined = OfferedTools()
         self._checked = (0, 0)
+        self._cuts_from = 0
         self._literals: list[Literal] = []
 
     def take(self, events: list[ParseEvent], *, at_end: bool = False) -> list[Span]:
@@ -230,6 +231,7 @@ class _CheckedAssembler:
     def _check(self) -> None:
         """Check the definitions and calls that are new, each call against the tools that were offered before it."""
         assembler, (defined, called) = self._assembler, self._checked
+        cuts = places_of_cuts(assembler.faults[self._cuts_from :])
         for tool in assembler.definitions[defined:]:
             assembler.faults += check_definition(tool)
         for at, call in enumerate(assembler.calls[called:], called):
@@ -237,8 +239,21 @@ class _CheckedAssembler:
             if call.parameters:
                 assembler.calls[at], faults = typed_by(call, offered)
                 assembler.faults += faults
-            assembler.faults += check_arguments(assembler.calls[at], offered, self._own_tools)
+            wrong = check_arguments(assembler.calls[at], offered, self._own_tools)
+            assembler.faults += without_unfinished(wrong, call, cuts) if self._is_cut(call, cuts) else wrong
         self._checked = len(assembler.definitions), len(assembler.calls)
+        self._cuts_from = len(assembler.faults)
+
+    def _is_cut(self, call: ToolCall, cuts: Sequence[Range]) -> bool:
+        """Whether the text ends within a call; not where a closing marker shows that the model finished it.
+
+        `cuts` are the places where payloads stop early. Parameters in tags may go on until the call is closed.
+        """
+        span = self._assembler.spans[call.span]
+        if not span.closed and (call.parameters or not call.raw_arguments):
+            return True
+        is_open = call.decoded is not None or span.inner.end == span.range.end
+        return is_open and not call.valid and any(cut.end > call.range.start for cut in cuts)
 
     def _defined_before(self, start: int) -> OfferedTools:
         found = self._assembler.definitions

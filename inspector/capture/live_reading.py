@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from inspector.capture.format_choice import FormatChoice
 from inspector.capture.watch import Watch
-from inspector.checks.arguments import check_arguments
+from inspector.checks.arguments import check_arguments, places_of_cuts, without_unfinished
 from inspector.checks.recording import check_recording
 from inspector.checks.tools import OfferedTools
 from inspector.diagnostics import Diagnostic
@@ -135,7 +135,11 @@ class LiveReading:
         reading = read_structured_part(turn, part)
         for span in reading.spans if not part.name.startswith(WIRE_PREFIX) else ():
             self._outlet.span_closed(self._key, self._turn, part.name, span, reading.calls)
-        faults = [*reading.faults, *(fault for call in reading.calls for fault in check_arguments(call, self._tools))]
+        cuts = places_of_cuts(reading.faults)
+        faults = list(reading.faults)
+        for call in reading.calls:
+            wrong = check_arguments(call, self._tools)
+            faults += without_unfinished(wrong, call, cuts) if cuts else wrong
         self._tell_faults(fault.at(self._turn, part.name) for fault in faults)
 
     def _tell_faults(self, diagnostics: Iterable[Diagnostic]) -> None:

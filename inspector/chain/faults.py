@@ -9,7 +9,7 @@ from inspector.chain.empty_results import empty_results
 from inspector.chain.excerpt import quoted, tool_named
 from inspector.chain.outcomes import last_words
 from inspector.chain.pairing import Pairing
-from inspector.chain.retries import repetitions, same_result
+from inspector.chain.retries import loops_in_turns, repetitions, same_result
 from inspector.chain.steps import Certainty, Chain, Step, StepOutcome
 from inspector.chain.terminal_tools import is_terminal
 from inspector.diagnostics import Diagnostic, Fault, Location
@@ -101,7 +101,14 @@ def _place_of_words(result: ToolResult, words: str, whole: Location | None) -> L
 
 
 def _loops(steps: Sequence[Step]) -> Iterator[Diagnostic]:
+    in_turns: set[int] = set()
+    for same in loops_in_turns(steps):
+        in_turns.update(step.number for step in same)
+        message = f"{tool_named(same[0].call.name)} is called {len(same)} times in this turn with the same arguments."
+        yield _at(same[1].location, rules.REPEATED_CALL, message, "Make the call once; stop the generation behind it.")
     for repetition in repetitions(steps):
+        if repetition.step.number in in_turns:
+            continue
         step, first = repetition.step, repetition.first
         came = "the same result" if same_result(step, first) else "no better result"
         message = (

@@ -10,6 +10,9 @@ from inspector.chain.steps import Step, StepOutcome
 from inspector.chain.tool_kinds import ToolKind, kind_of
 from inspector.model import ToolCall
 
+FEWEST_IN_TURN = 3
+"""How many identical calls in one turn are a loop; two may well be meant."""
+
 
 def link_retries(steps: Iterable[Step]) -> Iterator[Step]:
     """The steps with `retry_of` set, which names the first of a run of identical calls.
@@ -61,6 +64,14 @@ def repetitions(steps: Sequence[Step]) -> Iterator[Repetition]:
             latest_ok = step.number
         if step.retry_of is None and kind_of(step.call.name or "") is not ToolKind.READS:
             latest_change = step.number
+
+
+def loops_in_turns(steps: Sequence[Step]) -> Iterator[Sequence[Step]]:
+    """The identical calls of one turn, where there are at least `FEWEST_IN_TURN` of them: the model did not stop."""
+    calls: dict[tuple[int, str], list[Step]] = {}
+    for step in steps:
+        calls.setdefault((step.location.turn, call_key(step.call)), []).append(step)
+    return (same for same in calls.values() if len(same) >= FEWEST_IN_TURN)
 
 
 def run_lengths(steps: Iterable[Step]) -> Mapping[int, int]:

@@ -1,6 +1,6 @@
 """S2xx and T401 checks: a call against the tools that were offered, each fault at the characters that show it."""
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 
 import msgspec
 
@@ -15,7 +15,11 @@ from inspector.diagnostics import Fault
 from inspector.json_scanner import JsonKind, read_json
 from inspector.model import Json, ToolCall, ToolDefinition
 from inspector.rules import schema as rules
+from inspector.rules.call_shape import TRUNCATED_PARAMETERS
+from inspector.rules.json_syntax import TRUNCATED_JSON
+from inspector.text import Range
 
+_CUT_SHORT = (TRUNCATED_JSON, TRUNCATED_PARAMETERS)
 _decode = msgspec.json.Decoder().decode
 _format = msgspec.json.format
 _TOO_DEEP = b"\n" + b" " * DEPTH_OF_VALUES  # in JSON that is indented by one
@@ -36,6 +40,36 @@ def check_arguments(call: ToolCall, offered: OfferedTools, own_tools: Container[
     if schema.problems:
         yield from check_structured_definition(tool, call, offered)
     yield from _faults(call, tool, schema)
+
+
+def without_unfinished(faults: Iterable[Fault], call: ToolCall, cuts: Iterable[Range]) -> Iterator[Fault]:
+    """The faults of a call that the text's end cuts short, without those of values that may have been meant to go on.
+
+    `cuts` are the places that `places_of_cuts` found. A value is unfinished if it reaches such a place; so are all
+    arguments where they are parameters in tags, or have not begun.
+    """
+    reached = next((place for place in cuts if place.end > call.range.start), None)
+    cut = call.range.end if reached is None else reached.end
+    if reached is not None and call.decoded is not None:
+        cut = reached.start  # half an escape at the end of the JSON string belongs to no value
+    last = call.parameters[-1] if call.parameters else None
+    whole = call.arguments_range or call.range
+    for fault in faults:
+        is_root = fault.path == "" and (last is not None or not call.raw_arguments)
+        is_last = last is not None and last.range.end >= whole.end and _is_within(fault.path, last.name)
+        if not (is_root or is_last or fault.range.end >= cut):
+            yield fault
+
+
+def _is_within(path: str | None, name: str) -> bool:
+    """Whether a JSON pointer leads to the argument `name` or into it."""
+    first = pointer((name,))
+    return path is not None and (path == first or path.startswith(f"{first}/"))
+
+
+def places_of_cuts(faults: Iterable[Fault]) -> list[Range]:
+    """The places, in their order, where payloads stop before they are complete."""
+    return sorted(fault.range for fault in faults if fault.rule in _CUT_SHORT)
 
 
 def _faults(call: ToolCall, tool: ToolDefinition, schema: PreparedSchema) -> Iterator[Fault]:

@@ -81,7 +81,22 @@ def shape_of(node: JsonNode, keys: CallKeys, text: str) -> CallShape:
     decoded, as_string = decoded_arguments(arguments)
     if as_string is not None:
         found.append(as_string)
+    elif arguments is not None and _is_no_object(arguments.value):
+        found.append(_no_object(arguments.value))
+        return CallShape(name, arguments, None, fits=False, readable=False, faults=tuple(found))
     return CallShape(name, arguments, decoded, fits=as_string is None, readable=True, faults=tuple(found))
+
+
+def _is_no_object(value: JsonNode) -> bool:
+    """Whether a whole value takes the arguments' place that is neither an object nor `null`, which means none."""
+    return value.kind not in (JsonKind.OBJECT, JsonKind.NULL, JsonKind.OTHER) and bool(len(value.range))
+
+
+def _no_object(value: JsonNode) -> Fault:
+    """The fault that a call's arguments are a value without names, of which no server makes arguments."""
+    kind = "boolean" if value.kind in (JsonKind.TRUE, JsonKind.FALSE) else value.kind.value
+    message = f"The arguments are a JSON {kind}; expected an object."
+    return Fault(rules.NOT_A_CALL, value.range, message, "Write each argument under its name.")
 
 
 def _is_call(node: JsonNode) -> bool:

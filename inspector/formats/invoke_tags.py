@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from inspector.formats.dialect import Enclosed
 from inspector.formats.xml_format import arguments_of, value_text
 from inspector.formats.xml_parameters import XmlCallReader
-from inspector.formats.xml_syntax import NAME, XmlSyntax
+from inspector.formats.xml_syntax import QUOTED_NAME, XmlSyntax
 from inspector.formats.xml_table import XmlCall
 from inspector.model import Json, ToolCall
 from inspector.rules.markers import WRONG_OPENER
@@ -42,7 +42,7 @@ class InvokeTags:
             self.syntax,
             self.label,
             rule=WRONG_OPENER,
-            ahead=Ahead(NAME, '">', Run(r"\s"), "<"),
+            ahead=Ahead(QUOTED_NAME, '">', Run(r"\s"), "<"),
         )
 
     @property
@@ -57,11 +57,11 @@ class InvokeTags:
         begins, parameter = f'<{prefix}invoke name="', f'<{prefix}parameter name="'
         typed: tuple[str | tuple[str, ...], ...] = ('" string="', ("true", "false"), '">') if self.is_typed else ('">',)
         return XmlSyntax(
-            call=Ahead(begins, NAME, '">'),
+            call=Ahead(begins, QUOTED_NAME, '">'),
             call_begins=begins,
             shown_call=f'{begins}NAME">',
             call_end="",
-            parameter=Ahead(parameter, NAME, *typed),
+            parameter=Ahead(parameter, QUOTED_NAME, *typed),
             parameter_begins=parameter,
             shown_parameter=f'{parameter}NAME"' + (' string="true">' if self.is_typed else ">"),
             parameter_end=f"</{prefix}parameter>",

@@ -24,19 +24,12 @@ def empty_payload(closed: SpanClosed) -> Reading:
             EMPTY_CALL,
             span.range,
             "The call span is empty: the model opened a call and wrote none.",
-            *_empty_repair(closed),
+            "Delete the empty span.",
+            Fix((Edit(span.range, ""),), safe=False),
         ),
         Fault(rules.TRUNCATED_JSON, place, "No payload: expected a JSON object with a name and arguments."),
     )
     return Reading(calls=(ToolCall(None, "", "", valid=False, range=span.inner),), faults=faults)
-
-
-def _empty_repair(closed: SpanClosed) -> tuple[str, Fix | None]:
-    if closed.wanted:
-        return "Delete it: most likely it is a closing tag whose slash was forgotten.", Fix(
-            (Edit(closed.span.range, ""),), safe=False
-        )
-    return "Delete the empty span.", Fix((Edit(closed.span.range, ""),), safe=False)
 
 
 def unreadable_payload(text: str) -> ToolCall:

@@ -28,6 +28,7 @@ _BRACKETS = re.compile(r"([^\W\d][\w.-]*(?:[ \t][\w.-]+)*)\[([\s\S]*)\]")
 _FENCE = re.compile(r"```\w*[ \t]*\n?")
 _LOOKS_LIKE_JSON = re.compile(r"(?:```(?:json)?\s*)?\{\s*(?:[\"'}“]|\w+\s*:)")
 _DECORATION = "`\"'*"
+_DECORATED_OBJECT = re.compile(r"(`{1,2}|\*{1,2}|[\"'])[ \t]*(\{[\s\S]*\})[ \t]*\1")
 
 
 def read_react_calls(closed: SpanClosed) -> Reading:
@@ -125,6 +126,10 @@ def _read_input(text: str, given: Range) -> tuple[Json, tuple[Fault, ...], bool,
     plain = strict_object(raw) if raw[0] == "{" else None
     if plain is not None:
         return plain, (), True, True
+    decorated = _DECORATED_OBJECT.fullmatch(raw)
+    inner = strict_object(decorated[2]) if decorated is not None else None
+    if decorated is not None and inner is not None:
+        return inner, (_decoration(decorated, given),), False, True
     if raw.startswith('"'):
         return _read_quoted(raw, given)
     if not _LOOKS_LIKE_JSON.match(raw):
@@ -134,6 +139,18 @@ def _read_input(text: str, given: Range) -> tuple[Json, tuple[Fault, ...], bool,
     is_object = bool(reading.nodes) and reading.nodes[0].kind is JsonKind.OBJECT
     readable = is_object and (reading.strict or reading.repairable)
     return reading.nodes[0].value() if readable else raw, faults, reading.strict and is_object, readable
+
+
+def _decoration(decorated: re.Match[str], given: Range) -> Fault:
+    """The fault of signs around the object of arguments: quotes, or Markdown's for code and bold text."""
+    sign, inner = decorated[1], Range(*decorated.span(2)).moved(given.start)
+    return Fault(
+        rules.FENCED_PAYLOAD,
+        Range(given.start, given.start + len(sign)),
+        f"{shown(sign)} is around the input; readers take an input that does not begin with a brace for a text.",
+        "Write the bare object.",
+        Fix((Edit(Range(given.start, inner.start), ""), Edit(Range(inner.end, given.end), "")), safe=True),
+    )
 
 
 def _read_quoted(raw: str, given: Range) -> tuple[Json, tuple[Fault, ...], bool, bool]:

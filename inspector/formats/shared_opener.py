@@ -19,7 +19,7 @@ from inspector.segmenter.events import SpanClosed
 from inspector.segmenter.readings import Reading, SpanReader
 from inspector.text import Range
 
-_FUNCTION = re.compile(r"\s*(<function=)[^<>\n=]{1,128}>")
+_FUNCTION = re.compile(r"\s*(<function=)[^<>\n=]{1,128}(?:>|[ \t]*\n|<)")
 _NAME_AND_KEY = re.compile(r"\s*([A-Za-z0-9_.\-]{1,128})\s*<arg_key>")
 
 

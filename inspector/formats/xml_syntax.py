@@ -9,6 +9,9 @@ from inspector.segmenter.ahead import Ahead, Run
 NAME = Run(r'[^<>"\n]', 1, 128)
 """A name within a tag, of a tool or a parameter."""
 
+QUOTED_NAME = Run(r'[^>"\n]', 1, 128)
+"""A name in quotes within a tag."""
+
 BARE_NAME = r"[^\s<>{}\"'`]+"
 """An expression for a tool's name that stands in no tag."""
 
@@ -27,7 +30,7 @@ class XmlSyntax:
     `end_tag` where that tag repeats the parameter's name. `own_lines` says that a value stands on lines of its own: one
     line feed on each side is not part of it. `anywhere` says that the tags are special tokens, so that one counts
     wherever it stands in a line. `bad_tag` is an expression for the rest of a tag that is not whole; a value follows it
-    unless `bad_is_empty`.
+    unless `bad_is_empty`. A call's tag without its end (`>`) is read all the same, and flagged.
     """
 
     call: Ahead | None
@@ -64,6 +67,7 @@ class XmlSyntax:
             "parameter": opens,
             "end": closes,
             "bad": begins + self.bad_tag,
+            "bad_call": _unfinished(self.call_begins) if self.call is not None and self.call_begins else "",
         }
         # A fixed first character lets `re` skip what lies between tags.
         first = re.escape(self.first)
@@ -93,6 +97,11 @@ class XmlSyntax:
     def first(self) -> str:
         """The character that every tag begins with."""
         return self.parameter_end[0]
+
+
+def _unfinished(begins: str) -> str:
+    """An expression for the tag of a call whose end is missing: behind the name a line ends, or another tag begins."""
+    return rf"""{re.escape(begins)}[^<>"'\n]{{1,128}}+["']?(?=[ \t]*+(?:\n|<))"""
 
 
 def _ungrouped(pattern: str) -> str:

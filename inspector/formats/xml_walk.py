@@ -23,6 +23,7 @@ class Flaw(Enum):
     VALUE_NOT_CLOSED = auto()
     CALL_NOT_CLOSED = auto()
     BAD_TAG = auto()
+    CALL_TAG_NOT_CLOSED = auto()
     STRAY_TEXT = auto()
     STRAY_TAG = auto()
     TEXT_BEHIND = auto()
@@ -202,6 +203,9 @@ class _Walker:
         match tag.lastgroup:
             case "call":
                 self._begin_call(tag)
+            case "bad_call":
+                self._flaw(Flaw.CALL_TAG_NOT_CLOSED, tag.start(), tag.end())
+                self._begin_call(tag)
             case "call_end":
                 self._end_call(tag)
             case "parameter":
@@ -224,11 +228,21 @@ class _Walker:
         if self._call is not None:
             self._call.end = self._read_to
             self._flaw(Flaw.CALL_NOT_CLOSED, tag.start(), tag.end())
+        name = self._name_of_call(tag)
+        self._call = FoundCall(name.of(self._text), name, tag.start(), tag.end())
+        self._calls.append(self._call)
+
+    def _name_of_call(self, tag: re.Match[str]) -> Range:
+        """Where a call's tag, whole or not, names the tool."""
         assert self._syntax.call is not None
         found = self._syntax.call.whole.match(self._text, tag.start())
-        assert found is not None
-        self._call = FoundCall(found[1].strip(), Range(*found.span(1)), tag.start(), tag.end())
-        self._calls.append(self._call)
+        if found is not None:
+            start, end = found.span(1)
+        else:
+            start = tag.start() + len(self._syntax.call_begins)
+            end = start + len(self._text[start : tag.end()].rstrip("\"' \t"))
+        name = self._text[start:end]
+        return Range(start + len(name) - len(name.lstrip()), start + len(name.rstrip()))
 
     def _end_call(self, tag: re.Match[str]) -> None:
         if self._call is None:

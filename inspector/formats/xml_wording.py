@@ -22,6 +22,8 @@ def fault_of(flawed: Flawed, text: str, syntax: XmlSyntax, walked: Walk, *, is_c
             return _call_not_closed(place, syntax, at_end=place.end == walked.content_end, is_cut=is_cut)
         case Flaw.BAD_TAG:
             return _bad_tag(place, text, syntax, is_cut=is_cut and place.end == walked.content_end)
+        case Flaw.CALL_TAG_NOT_CLOSED:
+            return _call_tag_not_closed(place, text, syntax)
         case Flaw.STRAY_TEXT:
             return Fault(
                 call_shape.MALFORMED_PARAMETERS,
@@ -151,6 +153,15 @@ def _bad_tag(place: Range, text: str, syntax: XmlSyntax, *, is_cut: bool) -> Fau
         return Fault(call_shape.TRUNCATED_PARAMETERS, Range(end - 1, end), message)
     message = f"{_quoted(text, place)} is no whole tag of a parameter; expected `{syntax.shown_parameter}`."
     return Fault(call_shape.MALFORMED_PARAMETERS, place, message, f"Write the tag as `{syntax.shown_parameter}`.")
+
+
+def _call_tag_not_closed(place: Range, text: str, syntax: XmlSyntax) -> Fault:
+    lacking = (
+        '">' if syntax.call_begins.endswith('"') and not text.endswith(('"', "'"), place.start, place.end) else ">"
+    )
+    message = f"The tag {_quoted(text, place)} is not closed: `{lacking}` is missing; expected `{syntax.shown_call}`."
+    fix = Fix((Edit(Range(place.end, place.end), lacking),), safe=False)
+    return Fault(call_shape.MALFORMED_PARAMETERS, place, message, f"Close the tag with `{lacking}`.", fix)
 
 
 def _quoted(text: str, place: Range) -> str:

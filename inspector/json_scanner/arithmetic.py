@@ -4,22 +4,27 @@ import re
 from fractions import Fraction
 
 _LONGEST = 200
-_TOKEN = re.compile(r"\s*(?:(\d{1,30}(?:\.\d{1,30})?(?![\d.\w]))|([-+*/()]))")
-_ARITHMETIC = re.compile(r"[-+*/().\d\s]*")
+_TOKEN = re.compile(r"\s*(?:(\d{1,30}(?:\.\d{1,30})?(?:[eE][-+]?\d{1,2})?(?![\d.\w]))|(\*\*|[-+*/()^]))")
+_ARITHMETIC = re.compile(r"[-+*/().\d\s^eE]*")
 _LEADING_ZERO = re.compile(r"(?<![\d.])0\d")
 # 2024-11-15, 12/24/2024, 555-123-4567: dates and telephone numbers, which nobody meant to compute.
 _DATE_OR_PHONE = re.compile(r"\d+(?:-\d+){2,}|\d+(?:/\d+){2,}")
-_PRECEDENCE = {"+": 1, "-": 1, "*": 2, "/": 2, "~": 3}
+# 12e34-56: a piece of an identifier in hexadecimal digits.
+_IDENTIFIER = re.compile(r"\d*[eE][\deE]*(?:-[\deE]+)+|\d+(?:-[\deE]+)*-\d*[eE][\deE]*(?:-[\deE]+)*")
+_PRECEDENCE = {"+": 1, "-": 1, "*": 2, "/": 2, "~": 3, "**": 4}
+_LARGEST_EXPONENT = 1000
+_MOST_BITS = 1024  # of a base that is raised: the result must stay a value that somebody would write out
 
 
 def result_of(expression: str) -> int | float | None:
-    """What an expression of plain numbers, `+ - * /` and parentheses comes to; None for everything else.
+    """What an expression of plain numbers, `+ - * / **` and parentheses comes to; None for everything else.
 
-    Exact until the end: `0.1+0.2` is 0.3. Bounded to 200 characters and numbers of 30 digits.
+    `^` is a power too, as in mathematics. Exact until the end: `0.1+0.2` is 0.3. Bounded to 200 characters, numbers of
+    30 digits, and powers with whole exponents whose results have at most 1,024 bits.
     """
     if len(expression) > _LONGEST or not _ARITHMETIC.fullmatch(expression) or is_date_or_phone(expression):
         return None
-    if "**" in expression or "//" in expression or _LEADING_ZERO.search(expression):
+    if "//" in expression or _IDENTIFIER.fullmatch(expression) or _LEADING_ZERO.search(expression):
         return None
     tokens = _tokens(expression)
     result = _computed(tokens) if tokens else None
@@ -46,7 +51,7 @@ def _tokens(expression: str) -> list[str]:
         match = _TOKEN.match(expression, at)
         if not match:
             return []
-        tokens.append(match[1] or match[2])
+        tokens.append("**" if match[2] == "^" else match[1] or match[2])
         at = match.end()
     return tokens
 
@@ -68,7 +73,7 @@ def _computed(tokens: list[str]) -> Fraction | None:
             if not _unwind(numbers, waiting, 0) or not waiting or waiting.pop() != "(":
                 return None
         elif token in _PRECEDENCE and not wants_number:
-            if not _unwind(numbers, waiting, _PRECEDENCE[token]):
+            if not _unwind(numbers, waiting, _PRECEDENCE[token] + (token == "**")):  # a power binds to the right
                 return None
             waiting.append(token)
             wants_number = True
@@ -93,6 +98,8 @@ def _unwind(numbers: list[Fraction], waiting: list[str], precedence: int) -> boo
             continue
         if operator == "/" and not right:
             return False
+        if operator == "**" and not _is_small_power(numbers[-1], right):
+            return False
         numbers.append(_applied(operator, numbers.pop(), right))
     return True
 
@@ -105,4 +112,14 @@ def _applied(operator: str, left: Fraction, right: Fraction) -> Fraction:
             return left - right
         case "*":
             return left * right
+        case "**":
+            return left ** int(right)
     return left / right
+
+
+def _is_small_power(base: Fraction, exponent: Fraction) -> bool:
+    """Whether a power has an exact result that is small enough to be computed and shown."""
+    if exponent.denominator != 1 or abs(exponent) > _LARGEST_EXPONENT or (not base and exponent < 0):
+        return False
+    bits = max(base.numerator.bit_length(), base.denominator.bit_length())
+    return bits * abs(int(exponent)) <= _MOST_BITS

@@ -13,6 +13,11 @@ _SPECIAL = re.compile(r'"|[\x00-\x1f]++|\\(?:u[0-9a-fA-F]{4}|[^\x00-\x1f])?')
 _NEEDS_LOOK = re.compile(r'["\\\x00-\x1f]')
 _SHORT = {"\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _JSON_ESCAPES = frozenset('"\\/bfnrt')
+# A drive or a share: `C:\dir`, `\\\\host\share`. At a string's beginning the path may hold spaces.
+_PATH = re.compile(r"(?<![A-Za-z\\])[A-Za-z]:(?=\\)|(?<![^\s=,;(\x22\x27])\\\\(?=[\w.$-]+\\)")
+_PATH_AT_START = re.compile(r'[^"<>|*?:\x00-\x1f]*+')
+_PATH_IN_WORDS = re.compile(r'[^"<>|*?:\s\x00-\x1f]*+')
+_READ_OTHERWISE = frozenset("bfnrtu")
 _NAMES = {"\n": "line feed", "\r": "carriage return", "\t": "tab"}
 
 
@@ -41,12 +46,15 @@ def read_content(text: str, start: int, end: int, *, apostrophes: bool = False) 
     found = Content("")
     fixed: list[str] = []
     controls: list[Edit] = []
+    in_paths = _doubled_in_paths(text, start, end, found)
     at = start
     for match in _SPECIAL.finditer(text, start, end):
         piece = match[0]
         fixed.append(text[at : match.start()])
         at = match.end()
-        if piece == '"':
+        if match.start() in in_paths:
+            fixed.append(in_paths[match.start()] + piece)
+        elif piece == '"':
             fixed.append('\\"')
             found.edits.append(Edit(Range(match.start(), match.start()), "\\"))
         elif piece[0] != "\\":
@@ -61,6 +69,50 @@ def read_content(text: str, start: int, end: int, *, apostrophes: bool = False) 
         found.faults.append(_control_characters(text, controls))
     found.value = decoded("".join(fixed))
     return found
+
+
+def _doubled_in_paths(text: str, start: int, end: int, found: Content) -> dict[int, str]:
+    r"""What to write before the escapes of Windows paths whose backslashes nobody escaped, by the escapes' places.
+
+    `D:\temp\data` is such a path: JSON has no `\d`, so that `\t` is no tab either. The fault of each path goes to
+    `found`; its repair is a guess.
+    """
+    doubled: dict[int, str] = {}
+    at = start
+    while (path := _PATH.search(text, at, end)) is not None:
+        extent = _PATH_AT_START if path.start() == start else _PATH_IN_WORDS
+        run = extent.match(text, path.end(), end)
+        at = run.end() if run is not None else path.end()
+        escapes = [one for one in _SPECIAL.finditer(text, path.start(), at) if one[0][0] == "\\" and len(one[0]) > 1]
+        wrong = [one for one in escapes if one[0][1] not in "\\/'" and not _is_json_escape(one[0])]
+        if at == end and escapes and escapes[-1].end() == end and escapes[-1][0] == "\\n":
+            escapes.pop()  # a line feed at the end of the whole string
+        guessed = [one for one in escapes if _is_json_escape(one[0]) and one[0][1] in _READ_OTHERWISE]
+        is_share = path[0] == "\\\\"
+        if not wrong or not (guessed or is_share):
+            continue
+        before = {one.start(): "\\" for one in (*wrong, *guessed)}
+        if is_share:
+            before[path.start()] = "\\\\"
+        doubled |= before
+        found.faults.append(_path_fault(text, wrong[0], guessed, before))
+    return doubled
+
+
+def _is_json_escape(escape: str) -> bool:
+    return len(escape) == 6 or escape[1:] in _JSON_ESCAPES
+
+
+def _path_fault(text: str, wrong: re.Match[str], guessed: list[re.Match[str]], before: dict[int, str]) -> Fault:
+    also = f", {shown(text, *guessed[0].span())} too, which JSON reads otherwise" if guessed else ""
+    message = (
+        f"{shown(text, *wrong.span())} is no JSON escape; this looks like a Windows path, in which every backslash is "
+        f"meant as such{also}."
+    )
+    edits = tuple(Edit(Range(at, at), before[at]) for at in sorted(before))
+    return Fault(
+        INVALID_ESCAPE, match_range(wrong), message, "Double each backslash of the path.", Fix(edits, safe=False)
+    )
 
 
 def _escaped(characters: str) -> str:

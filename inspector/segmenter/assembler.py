@@ -11,12 +11,18 @@ from inspector.diagnostics import Fault
 from inspector.model import Span, SpanKind, ToolCall, ToolDefinition, ToolResult
 from inspector.rules.call_shape import MALFORMED_PARAMETERS, TRUNCATED_PARAMETERS
 from inspector.rules.json_syntax import TRAILING_DATA, TRUNCATED_JSON
-from inspector.rules.markers import TEXT_AFTER_CALL, TEXT_AROUND_CALLS
+from inspector.rules.markers import TEXT_AFTER_CALL, TEXT_AROUND_CALLS, UNTERMINATED_SPAN
 from inspector.rules.recording import INVALID_UTF8, NUL_CHARACTER
 from inspector.segmenter.events import Flagged, ParseEvent, SpanClosed, SpanOpened
 from inspector.segmenter.readings import Reading, SpanReader
 from inspector.segmenter.table import SECTION
-from inspector.segmenter.wording import call_in_open_reasoning, closed_before, open_reasoning, unterminated
+from inspector.segmenter.wording import (
+    call_in_open_reasoning,
+    closed_before,
+    open_reasoning,
+    opener_for_closer,
+    unterminated,
+)
 from inspector.text import Range, lone_surrogates
 
 
@@ -62,7 +68,10 @@ class Assembler:
         """The spans that closed with these events."""
         first = len(self.spans)
         for event in events:
-            if type(event) is SpanClosed:
+            if type(event) is SpanClosed and self._takes_place_of_closer(event):
+                self.spans.append(event.span)
+                self._opened = None
+            elif type(event) is SpanClosed:
                 self._close(event)
             elif type(event) is SpanOpened:
                 self._opened = event
@@ -115,6 +124,24 @@ class Assembler:
         elif event.span.kind is not SpanKind.TOOL_CALL or event.inner_text.strip():
             end = self._payload_end(event)
             self.faults.append(unterminated(event, complete=complete, end=end, repeats=self._repeated_by(event)))
+
+    def _takes_place_of_closer(self, event: SpanClosed) -> bool:
+        """Whether an empty call that nothing closes is the end of the call before: its marker was to be the closer.
+
+        The fault of that call, which is at this marker, says so then.
+        """
+        start = event.span.range.start
+        if not event.wanted or event.span.kind is not SpanKind.TOOL_CALL or event.inner_text.strip() or not self.spans:
+            return False
+        before = self.spans[-1]
+        for at in range(len(self.faults) - 1, -1, -1):
+            fault = self.faults[at]
+            if fault.rule is UNTERMINATED_SPAN and before.kind is SpanKind.TOOL_CALL and fault.range.start == start:
+                self.faults[at] = opener_for_closer(fault, event)
+                return True
+            if fault.range.end <= before.range.start or before.range.end < start:
+                break
+        return False
 
     def _read(self, reader: SpanReader, event: SpanClosed) -> Reading:
         """What a closed span holds; reasoning that never closed also gives the whole calls in it.

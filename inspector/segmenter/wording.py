@@ -182,6 +182,21 @@ def unterminated(closed: SpanClosed, *, complete: bool, end: int, repeats: Span 
     return Fault(markers.UNTERMINATED_SPAN, place, message, hint, fix, related=related)
 
 
+def opener_for_closer(fault: Fault, empty: SpanClosed) -> Fault:
+    """The fault of an opening marker that takes the place of the closer; it opens the `empty` call.
+
+    `fault` is that of the call before, which this marker ended.
+    """
+    marker = empty.wanted.replace("/", "", 1)
+    return Fault(
+        markers.UNTERMINATED_SPAN,
+        fault.range,
+        f"The call is not closed: `{marker}` stands where `{empty.wanted}` belongs; its slash was forgotten.",
+        f"Write `{empty.wanted}`.",
+        Fix((Edit(fault.range, empty.wanted),), safe=fault.fix is not None),
+    )
+
+
 def _ended_by_marker(closed: SpanClosed, opener: str, *, complete: bool) -> str:
     what = f"{_UNCLOSED[closed.span.kind]} is not closed"
     if closed.ended_by == opener and complete:

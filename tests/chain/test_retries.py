@@ -1,5 +1,7 @@
 """Identical calls made again."""
 
+import pytest
+
 from tests.chain.building import chain_of, codes, inspection_of
 
 
@@ -59,3 +61,11 @@ def test_the_hint_of_a_repeated_call_fits_its_result() -> None:
 
     assert hint(CALL, ERROR, CALL, ERROR) == "Change the arguments, or stop and say what failed."
     assert hint(CALL, "result: 4", CALL, "result: 4") == "Go on with the result that is there already."
+
+
+@pytest.mark.parametrize(("count", "reported"), [(1, 0), (3, 1), (20, 1)])
+def test_identical_calls_of_one_turn_are_one_diagnostic_with_their_count(count: int, reported: int) -> None:
+    inspection = inspection_of("call: f", *["also: f"] * (count - 1), *["result: 1"] * count)
+    found = [one for one in inspection.diagnostics if one.rule.code == "T408"]
+    assert len(found) == reported
+    assert all(f"is called {count} times in this turn" in one.fault.message for one in found)

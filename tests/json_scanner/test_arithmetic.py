@@ -24,6 +24,24 @@ def test_plain_arithmetic_is_computed_exactly(expression: str, result: float) ->
 
 
 @pytest.mark.parametrize(
+    ("expression", "result"),
+    [
+        ("2**8", 256),
+        ("10^3", 1000),
+        ("7 * 10^6", 7_000_000),
+        ("1e3*2", 2000),
+        ("2.5e-1 + 1", 1.25),
+        ("-2**2", -4),
+        ("2**3**2", 512),
+        ("2**-1", 0.5),
+        ("(1+2)**2", 9),
+    ],
+)
+def test_powers_and_exponents_are_computed(expression: str, result: float) -> None:
+    assert result_of(expression) == result
+
+
+@pytest.mark.parametrize(
     "expression",
     [
         "",
@@ -32,7 +50,13 @@ def test_plain_arithmetic_is_computed_exactly(expression: str, result: float) ->
         "* 2",
         "(1",
         "1)",
-        "2**8",
+        "2**",
+        "2**0.5",
+        "9**9**9",
+        "0**-1",
+        "10^400",
+        "12e34-56",
+        "1e",
         "7//2",
         "1/0",
         "2024-11-15",

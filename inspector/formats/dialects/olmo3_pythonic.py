@@ -105,7 +105,7 @@ OLMO3_PYTHONIC = Format(
     new_parser=_new_parser,
     readers=MappingProxyType(
         {
-            SpanKind.TOOL_CALL: PythonCallReader(),
+            SpanKind.TOOL_CALL: PythonCallReader(takes_json=True),
             SpanKind.TOOL_RESULT: read_result,
             SpanKind.TOOL_DEFINITIONS: read_definitions,
             SpanKind.REASONING: ReasoningReader((_OPENER,), (_CLOSER,)),

@@ -59,6 +59,8 @@ def read_atom(cursor: Cursor, name: str, *, is_key: bool = False) -> PythonValue
     word = _WORD.match(cursor.text, start)
     if word is not None and word[0] in _LITERALS:
         cursor.at = word.end()
+        if word[0].islower() and not cursor.takes_json:
+            cursor.flag(say.json_literal(cursor.text, Range(*word.span()), repr(_LITERALS[word[0]])))
         return PythonValue(_LITERALS[word[0]], cursor.since(start))
     return read_expression(cursor, start, is_key=is_key)
 

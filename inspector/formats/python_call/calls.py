@@ -39,13 +39,14 @@ class _Found:
     hopeless: int
 
 
-def read_calls(text: str, base: int = 0, *, namespace: str = "") -> PythonCalls:
+def read_calls(text: str, base: int = 0, *, namespace: str = "", takes_json: bool = True) -> PythonCalls:
     """Every call in `text`, which begins at `base` in the whole text; all ranges are offsets in that.
 
     There is at least one call, however malformed. `namespace` may stand before a tool's name and is no part of it;
-    where there is one, `print` may stand around a call.
+    where there is one, `print` may stand around a call. Without `takes_json`, JSON's `true`, `false` and
+    `null` are faults.
     """
-    cursor = Cursor(text, base=base, namespace=namespace)
+    cursor = Cursor(text, base=base, namespace=namespace, takes_json=takes_json)
     found: list[_Found] = []
     while cursor.skip():
         _lead_in(cursor, found)

@@ -34,6 +34,8 @@ class Cursor:
     at: int = 0
     base: int = 0
     namespace: str = ""
+    takes_json: bool = True
+    """Whether JSON's `true`, `false` and `null` are literals here, as Python's own are."""
     found: Findings = field(init=False)
     breaks: int = 0
     hopeless: int = 0

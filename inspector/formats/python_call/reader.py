@@ -27,9 +27,11 @@ class PythonCallReader:
     """A SpanReader for call spans whose inner text should be calls in Python's syntax, or JSON.
 
     `namespace` is what the format puts before a tool's name, and inside `print(...)`; "" where it does not.
+    `takes_json` says that the format's own template writes JSON's `true`, `false` and `null`.
     """
 
     namespace: str = ""
+    takes_json: bool = False
 
     def __call__(self, closed: SpanClosed) -> Reading:
         """See SpanReader."""
@@ -63,7 +65,7 @@ class PythonCallReader:
         return Reading(calls=calls, faults=(fault, *reading.faults), complete=reading.complete)
 
     def _reading(self, text: str, start: int) -> Reading:
-        found = read_calls(text, start, namespace=self.namespace)
+        found = read_calls(text, start, namespace=self.namespace, takes_json=self.takes_json)
         return Reading(calls=found.calls, faults=found.faults, complete=found.complete)
 
 

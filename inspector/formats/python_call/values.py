@@ -1,8 +1,8 @@
 """Reads one value of Python call syntax, however it nests: lists, dicts, and what models write in their place.
 
 Nothing is evaluated: literals are read, everything else is an expression and a fault. Open brackets wait on a stack of
-their own, so that no depth can break the reader; JSON's `true`, `false` and `null` are read as well and are no fault:
-LFM2's template writes them within dicts, and servers take them everywhere (vllm:vllm/tool_parsers).
+their own, so that no depth can break the reader; JSON's `true`, `false` and `null` are read as well. They are no fault
+where a format's own template writes them (LFM2 within dicts, OLMo 3 everywhere); elsewhere Python refuses the names.
 """
 
 import re

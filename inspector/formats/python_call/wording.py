@@ -125,6 +125,18 @@ def unquoted(text: str, place: Range, quoted: str) -> Fault:
     )
 
 
+def json_literal(text: str, place: Range, twin: str) -> Fault:
+    """`true`, `false` or `null`, which only JSON has."""
+    return Fault(
+        rules.UNQUOTED_WORD,
+        place,
+        f"{what_stands(text, place)} is a literal of JSON; Python takes it for a variable, so that strict readers "
+        "refuse the call.",
+        f"Write `{twin}`.",
+        replaced(place, twin, safe=True),
+    )
+
+
 def no_text_key(text: str, place: Range, quoted: str) -> Fault:
     """A key that is no string."""
     return Fault(
