@@ -382,6 +382,9 @@ class Stars:
     def trace(self, trace):  # type: ignore[no-untyped-def]
         return trace
 
+    def text(self, text: str) -> str:
+        return text.replace("k", "*")
+
     def new_turn(self, tools: Iterable[ToolDefinition] = ()) -> "Stars":
         return self
 

@@ -4,7 +4,7 @@ import pytest
 
 from inspector import segment
 from inspector.formats.registry import find_format
-from inspector.model import ToolCall, ToolDefinition
+from inspector.model import Json, ToolCall, ToolDefinition
 from inspector.text import Range
 
 _TOOL = ToolDefinition(
@@ -23,8 +23,10 @@ _TOOL = ToolDefinition(
         },
     },
 )
-_FORMATS = ("claude", "deepseek_v3", "deepseek_v32", "glm45", "hermes", "kimi_k2", "llama3", "minimax_m2")
-_FORMATS = (*_FORMATS, "phi4", "qwen", "qwen3_coder", "seed_oss", "step3p5", "xlam")
+_FORMATS = (
+    *("claude", "deepseek_v3", "deepseek_v32", "glm45", "hermes", "kimi_k2", "llama3", "minimax_m2"),
+    *("phi4", "qwen", "qwen3_coder", "seed_oss", "step3p5", "xlam"),
+)
 
 
 def _codes(text: str, form: str) -> list[str]:
@@ -34,7 +36,7 @@ def _codes(text: str, form: str) -> list[str]:
 
 @pytest.mark.parametrize("form", _FORMATS)
 def test_a_call_cut_anywhere_has_no_fault_against_its_schema(form: str) -> None:
-    arguments = {"a": "abc", "b": {"x": 12, "y": [1, 2]}}
+    arguments: Json = {"a": "abc", "b": {"x": 12, "y": [1, 2]}}
     call = ToolCall("f", arguments, "", valid=True, range=Range(0, 0))
     text = find_format(form).write_calls([call])
     assert {end: codes for end in range(len(text) + 1) if (codes := _codes(text[:end], form))} == {}

@@ -179,7 +179,7 @@ def test_values_in_tags_of_their_own_are_typed_by_the_schema_of_their_place() ->
     tag = "]<]minimax[>["
     inner = f"{tag}<city>7{tag}</city>{tag}<days>3{tag}</days>{tag}<warm>true{tag}</warm>"
     text = f'{tag}<tool_call>\n{tag}<invoke name="f">{tag}<a>{inner}{tag}</a>{tag}</invoke>\n{tag}</tool_call>'
-    properties = {"city": {"type": "string"}, "days": {"$ref": "#/$defs/D"}, "warm": {"type": "bool"}}
+    properties: Json = {"city": {"type": "string"}, "days": {"$ref": "#/$defs/D"}, "warm": {"type": "bool"}}
     schema: Json = {
         "type": "object",
         "properties": {"a": {"type": "object", "properties": properties}},
