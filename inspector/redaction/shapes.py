@@ -1,11 +1,10 @@
 """The shapes of keys that their prefix identifies: one line per shape, with the public rule set that it comes from.
 
-`gitleaks` is `config/gitleaks.toml` of gitleaks/gitleaks, `trufflehog` the detectors in `pkg/detectors` of
-trufflesecurity/trufflehog, `detect-secrets` the plugins of Yelp/detect-secrets, each with the name of its rule;
-`betterleaks` is its successor; `github` names a provider of GitHub's list of secret scanning patterns, which gives no
-shapes: the prefix is the provider's own. Prefixes, alphabets and lengths are facts from there. Where nothing else has
-such a prefix, less is demanded than the real length and alphabet,
-so that a key that was cut or mistyped is redacted too.
+`gitleaks` is `config/gitleaks.toml` of gitleaks/gitleaks, `betterleaks` the rule set of that name, `trufflehog` the
+detectors in `pkg/detectors` of trufflesecurity/trufflehog, `detect-secrets` the plugins of Yelp/detect-secrets, each
+with the name of its rule. `github` names a provider of GitHub's list of secret scanning patterns, which gives no
+shapes: the prefix is the provider's own. Where nothing else has such a prefix, less is demanded than the real length
+and alphabet, so that a key that was cut or mistyped is redacted too.
 """
 
 from dataclasses import dataclass
