@@ -1,10 +1,10 @@
 """The shapes of keys that their prefix identifies: one line per shape, with the public rule set that it comes from.
 
-`gitleaks` is `config/gitleaks.toml` of gitleaks/gitleaks, `trufflehog` the detectors in `pkg/detectors` of
-trufflesecurity/trufflehog, `detect-secrets` the plugins of Yelp/detect-secrets, each with the name of its rule;
-`github` is GitHub's list of supported secret scanning patterns. The prefixes, the alphabets and that a key is at least
-so long are facts from there. Where nothing else has such a prefix, less is demanded than the real length and alphabet,
-so that a key that was cut or mistyped is redacted too.
+`gitleaks` is `config/gitleaks.toml` of gitleaks/gitleaks, `betterleaks` the rule set of that name, `trufflehog` the
+detectors in `pkg/detectors` of trufflesecurity/trufflehog, `detect-secrets` the plugins of Yelp/detect-secrets, each
+with the name of its rule. `github` names a provider of GitHub's list of secret scanning patterns, which gives no
+shapes: the prefix is the provider's own. Where nothing else has such a prefix, less is demanded than the real length
+and alphabet, so that a key that was cut or mistyped is redacted too.
 """
 
 from dataclasses import dataclass
@@ -54,7 +54,7 @@ KEYS: tuple[Key, ...] = (
     Key("Replicate", "trufflehog replicate", "r8_"),
     Key("NVIDIA", "trufflehog nvapi", "nvapi-"),
     Key("Fireworks", "github fireworks", "fw_", 20, ALNUM),
-    Key("Cerebras", "gitleaks cerebras-api-key", "csk-", 20, ALNUM),
+    Key("Cerebras", "betterleaks cerebras-api-key", "csk-", 20, ALNUM),
     Key("Together", "github together", "tgp_v1_"),
     Key("Anyscale", "github anyscale", "esecret_", 20, ALNUM),
     Key("Voyage", "github voyage", "pa-", 40),
@@ -76,7 +76,7 @@ KEYS: tuple[Key, ...] = (
     Key("AWS Bedrock", "detect-secrets amazon_bedrock", "ABSK", 80, BASE64),
     Key("AWS Bedrock, short-lived", "detect-secrets amazon_bedrock", "bedrock-api-key-", 20, BASE64),
     Key("Alibaba", "gitleaks alibaba-access-key-id", "LTAI", 20, ALNUM),
-    Key("Tencent", "trufflehog tencent", "AKID", 32, ALNUM),
+    Key("Tencent", "github tencent", "AKID", 32, ALNUM),
     Key("DigitalOcean personal", "gitleaks digitalocean-pat", "dop_v1_", 20, ALNUM),
     Key("DigitalOcean OAuth", "gitleaks digitalocean-access-token", "doo_v1_", 20, ALNUM),
     Key("DigitalOcean refresh", "gitleaks digitalocean-refresh-token", "dor_v1_", 20, ALNUM),

@@ -110,7 +110,10 @@ def test_there_are_a_hundred_texts_that_stay() -> None:
 
 def test_every_line_of_the_table_cites_its_source() -> None:
     assert len({key.prefix for key in KEYS}) == len(KEYS)
-    assert all(re.fullmatch(r"(?:gitleaks|trufflehog|detect-secrets|github) [a-z0-9._ -]+", key.source) for key in KEYS)
+    assert all(
+        re.fullmatch(r"(?:gitleaks|betterleaks|trufflehog|detect-secrets|github) [a-z0-9._ -]+", key.source)
+        for key in KEYS
+    )
 
 
 _HOSTILE = (
