@@ -16,7 +16,6 @@ from storage.drafts import Draft, draft
 from storage.engine import new_engine, prepare_file, snapshot, writing
 from storage.failures import reading, sentences
 from storage.filter import Completion, complete_filter, parse_filter
-from storage.groups import in_groups
 from storage.listing import page
 from storage.liveness import IDLE_AFTER_S
 from storage.location import Place, mark_of, place_of
@@ -34,7 +33,7 @@ from storage.summaries import Cursor, TraceSummary, summaries
 from storage.upkeep_asked import KeptUp
 from storage.writing import Saved, write
 
-_GROUP = 200  # traces whose rows are in memory at a time
+_GROUP, _GROUP_BYTES = 200, 32 << 20  # traces whose rows are in memory at a time, and about how much their texts take
 _RECOVERED = 5  # the same, where their rows are written one by one
 
 
@@ -96,7 +95,7 @@ class Store(AsksStatistics, KeepsMarks, SearchesTexts, KeptUp):
 
     def save_drafts(self, items: Iterable[Draft]) -> list[Saved]:
         """Keep traces that are rows already, made by `storage.drafts.draft` in whatever process; as `save` does."""
-        drafts = in_groups(items, _GROUP)
+        drafts = _batches(items)
         first = next(drafts, [])
         if not first:
             return []
@@ -246,3 +245,17 @@ class Store(AsksStatistics, KeepsMarks, SearchesTexts, KeptUp):
     def _reads(self) -> Iterator[sa.Connection]:
         with sentences(self.place), snapshot(self._engine) as connection:
             yield connection
+
+
+def _batches(drafts: Iterable[Draft]) -> Iterator[list[Draft]]:
+    """The drafts in lists that take bounded memory, none of them empty."""
+    batch: list[Draft] = []
+    size = 0
+    for one in drafts:
+        batch.append(one)
+        size += sum(len(part["text"]) for part in one.record.parts)
+        if len(batch) == _GROUP or size > _GROUP_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch

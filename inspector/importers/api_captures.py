@@ -61,7 +61,7 @@ class ApiCapturesImporter:
         return 0.92 if any(head and head.api not in {"", CHAT} for head in heads) else 0.0
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """Each answer; one of more than 256 MiB is skipped."""
+        """Each answer; one of more than 64 MiB is skipped."""
         for answer in _answers(file):
             yield answer if isinstance(answer, Skipped) else _trace(answer, file.path)
 

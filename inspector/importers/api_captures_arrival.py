@@ -78,7 +78,7 @@ class ApiCaptureDecoder:
 
     Answers are event streams, bodies of JSON or of lines of it, or all by turns, with the header lines of HTTP before
     them or without; headers are read for the status and not kept. It holds the answer that has not ended, of at most
-    256 MiB, and one event of the stream beside it.
+    64 MiB, and one event of the stream beside it.
     """
 
     def __init__(self) -> None:

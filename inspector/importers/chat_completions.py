@@ -48,7 +48,7 @@ class ChatCompletionsImporter:
         return 0.3 if any(map(_is_error, sample.rows)) else 0.0
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """Each answer; one of more than 256 MiB is skipped."""
+        """Each answer; one of more than 64 MiB is skipped."""
         is_json = file.head.lstrip(_BLANK).startswith((b"{", b"["))
         for answer in _from_rows(file) if is_json else _from_stream(file):
             yield answer if isinstance(answer, Skipped) else _trace(answer, file.path)

@@ -59,7 +59,7 @@ class ClaudeCodeImporter:
         return 0.9 if any(map(_is_message, sample.rows)) else 0.5 if any(map(_is_bookkeeping, sample.rows)) else 0.0
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The sessions in the order of their first rows; all of a file's are in memory at once, within 256 MiB."""
+        """The sessions in the order of their first rows; all of a file's are in memory, within a bound."""
         agent = _agent_beside(file.path)
         sessions: dict[tuple[ExternalId, ...], _Session] = {}
         chains = _Sidechains()

@@ -54,7 +54,7 @@ class ClaudeCodeOutputImporter:
         return 0.9 if any(map(_is_output, sample.rows)) else 0.0
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The sessions in the order of their first rows; all of a file's are in memory at once, within 256 MiB."""
+        """The sessions in the order of their first rows; all of a file's are in memory, within a bound."""
         sessions: dict[tuple[ExternalId, ...], _Session] = {}
         left = RECORD_MEMORY
         for row in read_rows(file):

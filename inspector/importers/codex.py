@@ -31,7 +31,7 @@ class CodexImporter:
         return 0.8 if has_head and any(map(is_item, sample.rows)) else 0.0
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The sessions in order; all rows of one are in memory at once, within 256 MiB."""
+        """The sessions in order; all rows of one are in memory at once, within `RECORD_MEMORY`."""
         session: _Session | None = None
         left = RECORD_MEMORY
         for row in read_rows(file):

@@ -56,7 +56,7 @@ class CodexOutputImporter:
         return 0.9 if any(map(_is_event, sample.rows)) else 0.0
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The threads in order; a thread's rows are in memory at once, within 256 MiB."""
+        """The threads in order; a thread's rows are in memory at once, within `RECORD_MEMORY`."""
         thread: _Thread | None = None
         left = RECORD_MEMORY
         for row in read_rows(file):

@@ -19,7 +19,7 @@ _BLANK = "\ufeff \t\r\n"
 def read_entries(file: SourceFile) -> Iterator[Row | Skipped]:
     """The objects of a JSON file, as `read_rows` gives them, or the rows of a table with a line of names at its head.
 
-    A table's members are texts; an empty field is no member. A field may have 256 MiB: an error in the quotes of one
+    A table's members are texts; an empty field is no member. A field may have 64 MiB: an error in the quotes of one
     ends the table there.
     """
     if not _columns(decode(file.head)):

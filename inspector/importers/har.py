@@ -38,7 +38,7 @@ class HarImporter:
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
         """The traces; what is cut off or damaged, and once, counted, what is no exchange with a model.
 
-        One entry at a time is in memory, of at most 256 MiB, beside the exchanges with models: these are held until the
+        One entry at a time is in memory, of at most 64 MiB, beside the exchanges with models: these are held until the
         end, at about three times their size, as a session may go on anywhere in the file.
         """
         proxy = ProxyFile("entries", _LOST_REQUESTS, _LOST_ANSWERS)

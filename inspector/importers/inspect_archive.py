@@ -64,7 +64,7 @@ class Member:
 class Archive:
     """A ZIP archive in a stream that can seek; `is_cut` where it has no directory.
 
-    All members together may unpack to 200 times what the archive has, or one GiB if that is more, each to 256 MiB.
+    All members together may unpack to 200 times what the archive has, or one GiB if that is more, each to 64 MiB.
     """
 
     def __init__(self, stream: BinaryIO) -> None:

@@ -3,7 +3,7 @@
 An archive has `_journal/start.json`, a member `samples/<id>_epoch_<n>.json` a sample, and, once the evaluation has
 ended, `header.json` (Inspect, `log/_recorders/eval.py`). Version 3 may spread a sample over members of a folder: its
 `sample.json`, and lists in `messages/`, `events/` and `attachments/` (`log/_recorders/chunked/format.py`). A JSON log
-is one document with all samples; it is read whole, to 256 MiB, and so is each sample of an archive.
+is one document with all samples; it is read whole, to 64 MiB, and so is each sample of an archive.
 """
 
 import re

@@ -27,7 +27,7 @@ _DEPTH = 64
 class Attachments:
     """The texts that a sample keeps apart from where they stand; images stay the references they are.
 
-    What is put back may have 256 MiB together; beyond, references stay, and `are_left` is true.
+    What is put back may have 64 MiB together; beyond, references stay, and `are_left` is true.
     """
 
     def __init__(self, value: Json) -> None:

@@ -44,7 +44,7 @@ class MitmproxyImporter:
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
         """The traces; what is cut off or damaged, and once, counted, what is no exchange with a model.
 
-        One flow at a time is in memory, of at most 256 MiB, beside the exchanges with models: these are held until the
+        One flow at a time is in memory, of at most 64 MiB, beside the exchanges with models: these are held until the
         end, at about three times their size, as a session may go on anywhere in the file.
         """
         proxy = ProxyFile("flows", _LOST_REQUESTS, _LOST_ANSWERS, warnings=[_NO_TIMES])

@@ -69,7 +69,7 @@ class OpenHandsImporter:
         return 0.9 if any(any(map(_is_event, _events(row))) for row in sample.rows) else 0.0
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The conversation; a file's events are in memory at once, within 256 MiB."""
+        """The conversation; a file's events are in memory at once, within `RECORD_MEMORY`."""
         session: _Session | None = None
         left = RECORD_MEMORY
         for row in read_rows(file):

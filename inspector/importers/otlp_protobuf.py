@@ -63,7 +63,7 @@ def _tells(number: int, value: int | bytes) -> bool:
 
 
 def read_protobuf(file: SourceFile) -> Iterator[OtlpSpan | Skipped]:
-    """The spans of a file; one `ResourceSpans`, or one body behind its length, is in memory, of 256 MiB at most."""
+    """The spans of a file; one `ResourceSpans`, or one body behind its length, is in memory, of 64 MiB at most."""
     try:
         with file.open() as stream:
             yield from _of_bodies(stream) if _has_length(file.head) else _of_stream(stream)

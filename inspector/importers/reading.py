@@ -92,8 +92,8 @@ def _no_plain_file(path: Path) -> str:
     """Why a pipe, socket or device is not opened: it may have no end, and a source is read more than once."""
     if path.is_fifo():
         return (
-            "this is a named pipe (FIFO): it is read only where it is named itself while something writes to it, and by "
-            "commands that read standard input"
+            "this is a named pipe (FIFO): it is read only where it is named itself while something writes to it, by "
+            "commands that read standard input too"
         )
     return f"this is a {'socket' if path.is_socket() else 'device'}, and weaklink reads files"
 

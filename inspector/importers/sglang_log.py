@@ -51,7 +51,7 @@ class SglangLogImporter:
         return 0.9 if _ROW.search(sample.head) or any(map(_is_event, sample.rows)) else 0.0
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The sessions of the log; it is read in portions of 256 MiB, and a session across two of them is two."""
+        """The sessions of the log; it is read in portions of 64 MiB, and a session across two of them is two."""
         is_empty = True
         for found in traces_served(_completions(file), (_NOT_STORED, _ZONE)):
             is_empty = False

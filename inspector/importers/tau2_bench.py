@@ -1,6 +1,6 @@
 """tau2-bench's results: a trace a simulation, and one of its simulated user where that calls tools too.
 
-A file is one document `{"info": {...}, "tasks": [...], "simulations": [...]}`, read whole to 256 MiB, or one simulation
+A file is one document `{"info": {...}, "tasks": [...], "simulations": [...]}`, read whole to 64 MiB, or one simulation
 (tau2-bench, `data_model/simulation.py`, `data_model/message.py`). Arguments are objects, their exact text stands in
 `raw_data` where the provider's answer was kept. What the user does with its tools the agent does not see.
 """

@@ -65,7 +65,7 @@ class VllmLogImporter:
         return 0.6 if _SERVER.search(text) else 0.0
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The sessions of the log; it is read in portions of 256 MiB, and a session across two of them is two."""
+        """The sessions of the log; it is read in portions of 64 MiB, and a session across two of them is two."""
         is_empty = True
         for found in traces_served(_Log(file).completions(), (_PARSED, _CUT)):
             is_empty = False

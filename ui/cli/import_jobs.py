@@ -7,6 +7,7 @@ them. It takes the files in order: what a worker has ready early waits, at most 
 import os
 import pickle
 import signal
+import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -22,6 +23,8 @@ from ui.importing.files import ReadItem, read_file, refused_reports
 from ui.importing.placed_file import PlacedFile
 
 _AHEAD = 64
+_LARGE_BYTES = 1 << 20
+_SOON_S = 0.01
 _WORTH_A_PROCESS_BYTES = 4 << 20
 _CONTEXT = get_context("spawn")  # a forked process would share the progress bar's threads and the database
 
@@ -131,7 +134,10 @@ def _work(files: Sequence[PlacedFile], wanted: Wanted, outbox: Connection) -> No
     sender.start()
     for items in wanted.read(files):
         for item in items:
-            ready.put(pickle.dumps(item, pickle.HIGHEST_PROTOCOL))
+            written = pickle.dumps(item, pickle.HIGHEST_PROTOCOL)
+            while len(written) > _LARGE_BYTES and ready.qsize():
+                time.sleep(_SOON_S)  # of large ones only one waits
+            ready.put(written)
     ready.put(None)
     sender.join()
 
