@@ -84,11 +84,11 @@ ARGUMENTS_NOT_AN_OBJECT = Rule(
     "arguments-not-an-object",
     Severity.ERROR,
     "The arguments are not an object, though the tool takes one.",
-    "A tool's arguments are an object with one member a parameter. A bare value or a list does not say which "
+    "A tool's arguments are an object with one member a parameter. `null`, a bare value or a list does not say which "
     "parameter it is meant for, so the tool cannot be called.",
     "Show a call with named arguments in the prompt. Tools with a single parameter invite this: name it in the tool's "
     "description.",
-    bad=_call('["Oslo"]'),
+    bad=_call("null"),
     good=_call('{"city": "Oslo"}'),
 )
 INVALID_TOOL_SCHEMA = Rule(
