@@ -25,6 +25,7 @@ _LONGEST = 8_192
 _NUMBER = re.compile(r"[0-9]+(?:[eE][0-9]*)?\Z")
 _DIGIT = re.compile(r"[0-9]")
 _WORD = re.compile(r"\w+")
+_PHRASE = re.compile(r"[A-Za-z']+(?: [A-Za-z']+){2,}:")  # a marker in plain prose, whose words are content elsewhere
 
 # The words of call syntax and of results, in JSON, XML and Python, that no marker holds.
 _SYNTAX = (
@@ -83,7 +84,7 @@ def certain_content(text: str) -> int:
 
 @cache
 def _format_words() -> frozenset[str]:
-    markers = (marker for known in formats() for marker in markers_of(known))
+    markers = (marker for known in formats() for marker in markers_of(known) if not _PHRASE.fullmatch(marker))
     return frozenset(word for marker in markers for word in _WORD.findall(marker)) | frozenset(_SYNTAX)
 
 

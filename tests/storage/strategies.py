@@ -104,7 +104,7 @@ def inspections(draw: st.DrawFn) -> Inspection:
         st.integers(1, 9),
         maybe,
         st.sampled_from(StepOutcome),
-        maybe,
+        _WORDS.filter(bool),
         _WORDS,
         st.none() | st.sampled_from(Reaction),
     )

@@ -12,7 +12,7 @@ from tests.ui.conftest import START, Run, environment
 
 FULL_KEYS = [
     *("path", "record", "trace", "turn", "part", "code", "name", "severity", "start", "end", "line", "column"),
-    *("message", "hint", "fix", "call", "path_in_arguments", "fingerprint"),
+    *("message", "hint", "fix", "call", "path_in_arguments", "fingerprint", "related"),
 ]
 GOOD = [{"from": "human", "value": "Hello."}, {"from": "gpt", "value": "Hello to you."}]
 ASKED = {"from": "human", "value": "Weather?"}
@@ -242,4 +242,4 @@ def test_faults_of_one_cause_are_one_finding_with_the_others_in_related(weaklink
         for one in checked(weaklink, "loop.jsonl", "--baseline", "known.json", code=0)["diagnostics"]
         if one["code"] == "T406"
     ]
-    assert "related" not in new
+    assert new["related"] == []

@@ -13,6 +13,7 @@ KEYS = ["id", "format", "spans", "content", "reasoning", "tool_calls", "diagnost
 SPAN_KEYS = {"kind", "label", "start", "end", "inner_start", "inner_end", "closed", "children"}
 CALL_KEYS = {"name", "arguments", "raw_arguments", "id", "valid", "recovered", "span", "start", "end"}
 DIAGNOSTIC_KEYS = {
+    "related",
     "code",
     "name",
     "severity",

@@ -132,7 +132,7 @@ def test_spans_and_faults_are_told_while_the_model_speaks(sink: StoreSink, tmp_p
         feed(sink, "a", 4, "I am so")
         sink.accept(TraceEnded("a"))
         assert tail.shows("1/4     turn        … cut off after 7 characters")
-        assert tail.shows("1       ✖ broken  #1 error-result get_weather  4 turns, 2 calls, 1 error")
+        assert tail.shows("1       ✖ broken  #1 T406 error-result get_weather  4 turns, 2 calls, 1 error")
         assert tail.text.count("tool_call") == 2
         assert tail.text.count("J104") == 1
         assert b"\x1b[1;31merror[J104]\x1b[0m" in tail.raw
@@ -229,7 +229,7 @@ def test_json_is_an_object_a_line(sink: StoreSink, tmp_path: Path) -> None:
         for event in events_of(streamed(trace("a", BAD_CALL)), "a"):
             sink.accept(event)
         assert tail.shows('"trace_ended"')
-        assert tail.shows('"open_turns": 0}}\n')
+        assert tail.shows('"damaged": false}}\n')
         objects: list[dict[str, Any]] = [json.loads(line) for line in tail.text.splitlines() if line.startswith("{")]
     assert {one["trace"] for one in objects} == {1}
     kinds = [one["event"] for one in objects]

@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from inspector.chain.grouping import Causes, causes_of
 from inspector.diagnostics import Location
 from inspector.inspection import Inspection, PartInspection
 from inspector.model import Trace
@@ -53,11 +52,6 @@ class Dissection:
     def faults(self) -> FaultIndex:
         """Where the diagnostics stand."""
         return FaultIndex(self.inspection.diagnostics, self.outline.parts.number)
-
-    @cached_property
-    def causes(self) -> Causes:
-        """Which diagnostics share a cause."""
-        return causes_of(self.inspection.diagnostics)
 
     @property
     def steps(self) -> StepPlaces:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from inspector.chain.steps import Status, Step
+from inspector.chain.steps import Step
 from inspector.diagnostics import Diagnostic, Location
 from inspector.model.columns import Made
 from ui.views.call import call_brief
@@ -17,27 +17,15 @@ from ui.views.wording import quoted
 
 
 def diagnostic_list(dissection: Dissection) -> SideSource:
-    """A line for each diagnostic in the order of their places; on a broken trace one for each cause, with a count."""
+    """A line for each diagnostic, in the order of their places."""
     found = dissection.inspection.diagnostics
     if not found:
         return SideLines([SideLine((Run("✔ ", Style.OK), Run("Nothing is wrong with this trace.")))])
     located = Made(found, _place)
-
-    def near(place: Location) -> int | None:
-        return _near(dissection, dissection.faults.places, located, place)
-
-    if dissection.inspection.chain.status is not Status.BROKEN:
-        return LazyLines(located, lambda index, width: _diagnostic(found[index]), near)
-    causes = dissection.causes
-
-    def row_near(place: Location) -> int | None:
-        index = near(place)
-        return None if index is None else causes.row_of[index]
-
     return LazyLines(
-        [located[index] for index in causes.firsts],
-        lambda row, width: _diagnostic(found[causes.firsts[row]], causes.more[row]),
-        row_near,
+        located,
+        lambda index, width: _diagnostic(found[index]),
+        lambda place: _near(dissection, dissection.faults.places, located, place),
     )
 
 
@@ -70,15 +58,13 @@ def _near(dissection: Dissection, places: Places, located: Sequence[Location], p
     return alike[found] if found is not None else places.first(places.of_turn(place.turn))
 
 
-def _diagnostic(one: Diagnostic, more: int = 0) -> Line:
-    """One line, which may be cut: how many `more` of the kind there are stands before the message."""
+def _diagnostic(one: Diagnostic) -> Line:
     rule = one.rule
     style = style_of(rule.severity)
     return (
         Run(f"{GLYPHS[rule.severity.value]} {rule.code}", style),
         Run(f" {rule.name:<22} ", Style.STRONG),
         Run(f"turn {one.location.turn:<4}", Style.DIM),
-        *((Run(f"(and {more:,} more of this kind) ", Style.STRONG),) if more else ()),
         *quoted(one.fault.message),
     )
 

@@ -61,7 +61,9 @@ def test_the_landing_is_the_fault_of_the_broken_step_itself() -> None:
 
 
 def test_without_a_break_the_landing_is_the_first_error_else_the_first_fault() -> None:
-    trace, inspection = read((Role.ASSISTANT, f"<think>{GOOD % 1}"), (Role.ASSISTANT, "Done.</think>"))
+    trace, inspection = read(
+        (Role.ASSISTANT, f"<think>{GOOD % 1}"), (Role.TOOL, RESULT % "1"), (Role.ASSISTANT, "Done.</think>")
+    )
     whole, gist = list(inspection.diagnostics), Gist(trace, inspection)
     severities = [one.rule.severity.value for one in whole]
     assert inspection.chain.broken is None
