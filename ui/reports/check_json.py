@@ -92,8 +92,10 @@ def unread_object(unread: Unread) -> JsonObject:
         "message": fault.message,
         "hint": fault.hint,
         "fix": None,
+        "call": None,
         "path_in_arguments": None,
         "fingerprint": unread.fingerprint,
+        "related": [],
     }
 
 
