@@ -27,13 +27,13 @@ _DEPTH = 64
 class Attachments:
     """The texts that a sample keeps apart from where they stand; images stay the references they are.
 
-    What is put back may have 64 MiB together; beyond, references stay, and `are_left` is true.
+    What is put back may have 32 MiB together; beyond, references stay, and `are_left` is true.
     """
 
     def __init__(self, value: Json) -> None:
         self._texts = value if isinstance(value, dict) else {}
         self._names = {text: name for name, text in self._texts.items() if isinstance(text, str)}
-        self._left = RECORD_BYTES
+        self._left = RECORD_BYTES // 2
         self.are_left = False
 
     def key_of(self, message: Json) -> str:

@@ -11,6 +11,7 @@ import pytest
 from inspector.errors import UnreadableFileError
 from inspector.importers import Skipped, read_source
 from inspector.importers.served_completions import Piece, ServedCompletion, traces_served
+from inspector.memory import RECORD_BYTES
 from inspector.model import BodyState, Grade, Json, ParentWhy, Role, Trace
 from tests.importers.archives import Packed, archive
 
@@ -110,10 +111,10 @@ def test_members_that_cannot_be_unpacked_say_why(tmp_path: Path) -> None:
 
 
 def test_a_bomb_stops_at_its_bound(tmp_path: Path) -> None:
-    bomb = Packed("samples/1_epoch_1.json", bytes((256 << 20) + 1))
+    bomb = Packed("samples/1_epoch_1.json", bytes(RECORD_BYTES + 1))
     path = written(tmp_path, archive([START, bomb, packed(2)]))
     assert path.stat().st_size < 1 << 20
-    assert skipped(path) == {"samples/1_epoch_1.json": "it is longer than 256 MiB"}
+    assert skipped(path) == {"samples/1_epoch_1.json": "it is longer than 64 MiB"}
     assert len(traces(path)) == 1
 
 
@@ -141,8 +142,8 @@ def test_an_attachment_that_is_repeated_beyond_reason_stays_a_reference(tmp_path
     content = sample(messages=said, attachments={"h": "x" * (1 << 20)})
     [trace] = traces(written(tmp_path, archive([START, Packed("samples/1_epoch_1.json", content)])))
     texts = [len(turn.parts[0].text) for turn in trace.turns]
-    assert texts == [1 << 20] * 256 + [len("attachment://h")] * 44
-    assert "texts beyond 256 MiB were left as references to attachments" in trace.provenance.warnings
+    assert texts == [1 << 20] * 32 + [len("attachment://h")] * 268
+    assert "texts beyond 32 MiB were left as references to attachments" in trace.provenance.warnings
 
 
 def test_inspects_malformed_arguments_are_found_where_they_are_quoted() -> None:

@@ -91,7 +91,6 @@ def archive_member_of_small_objects(path: Path) -> None:
     archive(path, b'{"id":1,"epoch":1,"messages":[],"events":[' + b"{}," * (60 * MIB // 3) + b"{}]}")
 
 
-@bomb
 def archive_that_refers_to_one_text_often(path: Path) -> None:
     messages = [{"role": "user", "content": "attachment://a"}] * 3_000
     archive(path, json.dumps({"id": 1, "epoch": 1, "messages": messages, "attachments": {"a": "x" * MIB}}).encode())
@@ -267,6 +266,13 @@ def imported(folder: Path, name: str) -> dict[str, Any]:
     report: dict[str, Any] = json.loads(done.stdout)
     assert "memory to read on" not in str(report)
     return report
+
+
+def test_a_text_that_is_referred_to_often_is_put_in_its_place_only_up_to_a_bound(tmp_path: Path) -> None:
+    archive_that_refers_to_one_text_often(tmp_path / "log.eval")
+    (file,) = imported(tmp_path, "log.eval")["files"]
+    assert file["traces"] == 1
+    assert any("left as references" in warning for warning in file["warnings"])
 
 
 def test_a_long_name_is_not_read_again_for_each_response(tmp_path: Path) -> None:

@@ -97,7 +97,7 @@ def test_a_length_that_no_file_has_is_told_and_not_believed(tmp_path: Path) -> N
     huge = b"\x0a\xff\xff\xff\xff\xff\xff\xff\x7f" + b"x" * 100
     found = records(tmp_path / "x", body + huge)
     assert traces(found) == traces(records(CASES / "otlp" / "body.pb"))
-    assert any("256 MiB" in one.reason for one in found if isinstance(one, Skipped))
+    assert any("64 MiB" in one.reason for one in found if isinstance(one, Skipped))
 
 
 @pytest.mark.parametrize(
