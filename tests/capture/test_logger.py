@@ -311,7 +311,7 @@ def test_a_turn_is_a_streamer_for_transformers() -> None:
     assert log.mistakes.count == 0
 
 
-@pytest.mark.parametrize(("prompt", "found"), [("...<think>\n", []), ("", ["stray-end-marker"])])
+@pytest.mark.parametrize(("prompt", "found"), [("...<think>\n", []), ("", ["reasoning-opened-by-prompt"])])
 def test_what_the_prompt_left_open_belongs_to_the_turn(prompt: str, found: list[str]) -> None:
     sink = Remembering()
     with TraceLogger(sink, format="hermes") as log, log.assistant(prompt=prompt) as turn:

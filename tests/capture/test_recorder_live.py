@@ -46,7 +46,7 @@ def test_arguments_are_checked_against_the_tools_of_the_request_when_the_next_ca
     assert watch.codes == ["S202"]
     call.done("tool_calls")
     recorder.close()
-    assert watch.codes[1:] == ["J102", "S201"]
+    assert watch.codes[1:] == ["J102"]  # what a cut call lacks may have been about to come
     assert [part for _, part, _, _ in watch.spans] == ["call:0", "call:1"]
 
 
