@@ -28,21 +28,21 @@ TIMEOUT_S = 3.0
 
 
 def by_openai(url: str, agent: str) -> Speaks:
-    client = openai.AsyncOpenAI(base_url=f"{url}/v1", api_key="none", max_retries=2, timeout=TIMEOUT_S)
-
     async def speak(messages: list[Any]) -> str:
-        stream = await client.chat.completions.create(model="m", messages=messages, user=agent, stream=True)
-        return "".join([chunk.choices[0].delta.content or "" async for chunk in stream if chunk.choices])
+        made = openai.AsyncOpenAI(base_url=f"{url}/v1", api_key="none", max_retries=2, timeout=TIMEOUT_S)
+        async with made as client:
+            stream = await client.chat.completions.create(model="m", messages=messages, user=agent, stream=True)
+            return "".join([chunk.choices[0].delta.content or "" async for chunk in stream if chunk.choices])
 
     return speak
 
 
 def by_anthropic(url: str, agent: str) -> Speaks:
-    client = anthropic.AsyncAnthropic(base_url=url, api_key="none", max_retries=2, timeout=TIMEOUT_S)
-
     async def speak(messages: list[Any]) -> str:
-        got = await client.messages.create(model="m", max_tokens=9, messages=messages, metadata={"user_id": agent})
-        return "".join(block.text for block in got.content if block.type == "text")
+        made = anthropic.AsyncAnthropic(base_url=url, api_key="none", max_retries=2, timeout=TIMEOUT_S)
+        async with made as client:
+            got = await client.messages.create(model="m", max_tokens=9, messages=messages, metadata={"user_id": agent})
+            return "".join(block.text for block in got.content if block.type == "text")
 
     return speak
 

@@ -156,7 +156,7 @@ def test_messages_of_several_sessions_are_put_together_by_session(tmp_path: Path
 def test_messages_beyond_the_bound_are_not_read_and_it_says_so(tmp_path: Path) -> None:
     path = tmp_path / "log"
     path.write_text("".join(json.dumps(message) + "\n" for message in _log(*("x" * 40 for _ in range(9)))))
-    skipped, row = read_conversations(SourceFile(path), bool, bool, limit=4_500)
+    skipped, row = read_conversations(SourceFile(path), bool, bool, limit=5_000)
     assert skipped == Skipped("line 5", TOO_MANY_ROWS)
     assert not isinstance(row, Skipped)
     assert row.value["messages"] == _log(*["x" * 40] * 4)
