@@ -9,7 +9,7 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("inspector", "storage", "ui", "sample_traces")
+PACKAGES = ("weaklink", "inspector", "storage", "ui", "sample_traces")
 HOSTS = {"pytest"}  # it loads our plug-in itself, so it is there wherever the plug-in is
 
 

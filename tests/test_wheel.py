@@ -13,7 +13,7 @@ import pytest
 from inspector.version import __version__
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("inspector", "storage", "ui", "sample_traces")
+PACKAGES = ("weaklink", "inspector", "storage", "ui", "sample_traces")
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def test_wheel_bears_version_licence_and_command(wheel: Path) -> None:
     about = f"weaklink-{__version__}.dist-info"
     with ZipFile(wheel) as archive:
         assert f"{about}/licenses/LICENSE" in archive.namelist()
-        assert b"weaklink = ui.cli.main:main" in archive.read(f"{about}/entry_points.txt")
+        assert b"weaklink = weaklink.command:main" in archive.read(f"{about}/entry_points.txt")
 
 
 def test_installed_command_runs_from_the_wheel(weaklink: Path, tmp_path: Path) -> None:
