@@ -14,6 +14,8 @@ import pytest
 from inspector.formats import registry
 from inspector.importers import source_names
 from inspector.rules.catalogue import FAMILIES
+from inspector.rules.catalogue import RULES as RULES_OF_CATALOGUE
+from inspector.rules.rule import Rule
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
@@ -21,12 +23,19 @@ TEXTS = (
     "README.md",
     "CONTRIBUTING.md",
     "CHANGELOG.md",
+    "SECURITY.md",
+    "CITATION.cff",
+    "docs/architecture.md",
+    ".github/workflows/ci.yml",
+    ".pre-commit-config.yaml",
+    ".pre-commit-hooks.yaml",
     "Makefile",
     "pyproject.toml",
     "constraints.txt",
     "constraints-dev.txt",
     ".ci/run",
 )
+PAGES = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "docs/architecture.md", "docs/annotations.md")
 RULES = re.compile(r"(?<=<!-- rules -->\n).*?(?=<!-- /rules -->)", re.DOTALL)
 FORMATS = re.compile(r"(?<=<!-- formats -->\n).*?(?=<!-- /formats -->)", re.DOTALL)
 SHOWN = re.compile(r"(?<=<!-- segment-example -->\n).*?(?=<!-- /segment-example -->)", re.DOTALL)
@@ -48,11 +57,33 @@ def test_every_make_target_named_exists(name: str) -> None:
     assert set(" ".join(named).split()) <= targets
 
 
-@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])
+@pytest.mark.parametrize("name", PAGES)
 def test_every_link_into_the_repository_leads_somewhere(name: str) -> None:
-    links = re.findall(r"\]\(([^)#:]+)\)", _read(name))
-    assert links
-    assert [link for link in links if not (ROOT / link).exists()] == []
+    links = re.findall(r"\]\(([^)#:]*)(?:#([^)]*))?\)", _read(name))
+    page = ROOT / name
+    assert [link for link, _ in links if not (page.parent / link).exists()] == []
+    for link, anchor in links:
+        assert not anchor or anchor in _anchors(page.parent / link if link else page), (link, anchor)
+
+
+def _anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("rule", RULES_OF_CATALOGUE, ids=str)
+def test_contributing_says_where_each_rule_is_found(rule: Rule) -> None:
+    row = re.search(rf"^\| {rule.code[0]}\dxx, .*$", _read("CONTRIBUTING.md"), re.MULTILINE)
+    assert row is not None
+    declared, found = (re.findall(r"`([\w./]+)`", cell) for cell in row[0].split("|")[2:4])
+    modules = [ROOT / "inspector" / "rules" / name for name in declared]
+    assignment = re.compile(rf"^([A-Z_0-9]+)(?:: \w+)? = (?:Rule|\w+)\(\s*(?:code=)?\"{rule.code}\"", re.MULTILINE)
+    constants = [name for module in modules for name in assignment.findall(module.read_text(encoding="utf-8"))]
+    assert len(constants) == 1
+    places = [ROOT / "inspector" / place for place in found]
+    files = [file for place in places for file in ([place] if place.is_file() else place.rglob("*.py"))]
+    assert any(re.search(rf"\b{constants[0]}\b", file.read_text(encoding="utf-8")) for file in files)
 
 
 @pytest.mark.parametrize("name", TEXTS)
