@@ -21,13 +21,20 @@ __all__ = ["Weaklink", "weaklink"]
 @pytest.fixture(scope="session")
 def weaklink() -> Weaklink:
     """Checks a trace, a log, a raw text or a list of messages for faults and broken chains of tool calls."""
-    try:
-        import_own("inspector")
-    except NameCollisionError as error:
-        pytest.fail(str(error), pytrace=False)
+    if in_the_way := _in_the_way():
+        pytest.fail(in_the_way, pytrace=False)
     from inspector.pytest_plugin import Weaklink  # noqa: PLC0415  # only now is `inspector` known to be weaklink's
 
     return Weaklink()
+
+
+def _in_the_way() -> str:
+    """Why weaklink's packages cannot be imported in this process; empty where they can."""
+    try:
+        import_own("inspector")
+    except NameCollisionError as error:
+        return str(error)
+    return ""
 
 
 def __getattr__(name: str) -> object:
