@@ -38,7 +38,7 @@ SYNTHETIC_MODEL = "<synthetic>"
 
 
 @dataclass(slots=True)
-class Answer:
+class PartialClaudeAnswer:
     """One answer as far as its rows came.
 
     `blocks` are its content, each once; `was_cut` says that Claude Code kept less of a malformed input than there was.
