@@ -31,7 +31,7 @@ _TO_START_S = 5.0  # a process may take so long to start and end on a busy machi
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class QueryResult:
     """The columns' names and the rows; `notes` are sentences on what was left out of them."""
 
     columns: tuple[str, ...]
@@ -39,7 +39,7 @@ class Answer:
     notes: tuple[str, ...] = ()
 
 
-def ask(place: Place, text: str, *, limit: int = MOST_ROWS, seconds: float = _SECONDS) -> Answer:
+def ask(place: Place, text: str, *, limit: int = MOST_ROWS, seconds: float = _SECONDS) -> QueryResult:
     """The first `limit` rows of a statement over the views, up to TOTAL_BYTES.
 
     StoreError, in a sentence, for a statement that does not read, reads anything but the views, cannot be understood,
@@ -58,7 +58,7 @@ def ask(place: Place, text: str, *, limit: int = MOST_ROWS, seconds: float = _SE
     )
     reply = _read_sqlite(request) if place.path is not None else read_postgresql(place, request)
     rows = tuple(map(tuple, reply["rows"]))
-    return Answer(tuple(reply["columns"]), rows, tuple(_notes(reply, len(rows))))
+    return QueryResult(tuple(reply["columns"]), rows, tuple(_notes(reply, len(rows))))
 
 
 def _selects(database: ModuleType) -> dict[str, str]:
