@@ -33,7 +33,7 @@ class Question(Generic[T_co]):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer(Generic[T_co]):
+class CountResult(Generic[T_co]):
     """What was counted: when that began, by the monotonic clock and by the calendar's, and how long it took."""
 
     value: T_co
@@ -65,7 +65,7 @@ class Counter:
         self._unwanted_s = unwanted_s
         self._changed = Condition()
         self._jobs: dict[Question[Any], _Job] = {}
-        self._answers: OrderedDict[Question[Any], Answer[Any]] = OrderedDict()
+        self._answers: OrderedDict[Question[Any], CountResult[Any]] = OrderedDict()
         self._faults: dict[Question[Any], tuple[float, BaseException]] = {}
 
     def ask(self, questions: Iterable[Question[Any]], since_s: float) -> float:
@@ -86,7 +86,7 @@ class Counter:
                     return
                 self._changed.wait(min(left_s, _AGAIN_S))
 
-    def known(self, questions: Iterable[Question[Any]], since_s: float) -> dict[Question[Any], Answer[Any]]:
+    def known(self, questions: Iterable[Question[Any]], since_s: float) -> dict[Question[Any], CountResult[Any]]:
         """The answers that are there.
 
         Raises what a count of them ended with, once: whoever asks again has it counted again.
@@ -154,9 +154,9 @@ class Counter:
                 self._working -= 1
             raise
         else:
-            self._end(job, Answer(value, job.began_s, at_s, monotonic() - job.began_s))
+            self._end(job, CountResult(value, job.began_s, at_s, monotonic() - job.began_s))
 
-    def _end(self, job: _Job, outcome: Answer[Any] | BaseException) -> None:
+    def _end(self, job: _Job, outcome: CountResult[Any] | BaseException) -> None:
         with self._changed:
             del self._jobs[job.question]
             self._faults = {one: fault for one, fault in self._faults.items() if self._has_failed(one)}
@@ -170,6 +170,6 @@ class Counter:
             self._changed.notify_all()
 
 
-def value_of(answers: dict[Question[Any], Answer[Any]], question: Question[T]) -> T:
+def value_of(answers: dict[Question[Any], CountResult[Any]], question: Question[T]) -> T:
     """The value of a question's answer, which must be there."""
     return cast("T", answers[question].value)

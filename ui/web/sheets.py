@@ -9,13 +9,13 @@ from threading import Lock
 from time import monotonic
 from typing import Any, TypeAlias, TypeVar
 
-from ui.web.counter import Answer, Counter, Question, value_of
+from ui.web.counter import Counter, CountResult, Question, value_of
 from ui.web.serving import current
 from ui.web.stores import store
 
 T = TypeVar("T")
 _Questions: TypeAlias = tuple[Question[Any], ...]
-_Answers: TypeAlias = dict[Question[Any], Answer[Any]]
+_Answers: TypeAlias = dict[Question[Any], CountResult[Any]]
 
 _FRESH_S = 600.0
 _LEFT_S = 5.0  # a page that did not look for so long was left
