@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from inspector.importers.api_captures_answers import AnswerBounds, ObjectHead, head_of
-from inspector.importers.api_captures_arrival import ApiCaptureDecoder, ArrivingAnswer, api_decoder
+from inspector.importers.api_captures_arrival import ApiCaptureDecoder, ArrivingCapture, api_decoder
 from inspector.importers.identity import answer_ids
 from inspector.importers.lines import Line, read_lines, too_long
 from inspector.importers.packing import DamagedDataError
@@ -107,7 +107,7 @@ class _Record:
 
 def _from_rows(file: SourceFile) -> Iterator[CapturedAnswer | Skipped]:
     bounds = AnswerBounds(is_framed=False)
-    answer: ArrivingAnswer | None = None
+    answer: ArrivingCapture | None = None
     framing = Framing.WHOLE
     number = 0
     for record in _records(file):
@@ -125,7 +125,7 @@ def _from_rows(file: SourceFile) -> Iterator[CapturedAnswer | Skipped]:
         between = _BETWEEN[framing]
         if answer is None:
             between, framing = b"", _framing(head)
-            answer = ArrivingAnswer(new_decoder(framing, _READERS[(head and head.api) or CHAT]))
+            answer = ArrivingCapture(new_decoder(framing, _READERS[(head and head.api) or CHAT]))
         answer.take(between + _framed(record.raw, framing), head)
         if framing is Framing.WHOLE:
             bounds.end()
@@ -176,7 +176,7 @@ def _is_one_array(file: SourceFile) -> bool:
 
 
 def _from_array(file: SourceFile) -> Iterator[CapturedAnswer | Skipped]:
-    answer = ArrivingAnswer(api_decoder(GEMINI))
+    answer = ArrivingCapture(api_decoder(GEMINI))
     try:
         with file.open() as stream:
             while block := stream.read(_BLOCK):
