@@ -33,7 +33,7 @@ class Relation(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SessionQuery:
     """A request in the words of this search: where to search, what to compare, and when it came.
 
     `first_words` is the text of the first message. `by_id` says that the scope is an id that the client gave.
@@ -74,7 +74,7 @@ class Place:
     why: ParentWhy | None = None
 
 
-def find_place(tracks: Tracks, asked: Asked, arrived: Callable[[Track], Set[bytes]]) -> Place:
+def find_place(tracks: Tracks, asked: SessionQuery, arrived: Callable[[Track], Set[bytes]]) -> Place:
     """Where the request belongs; see the head of this module.
 
     `arrived` gives the digests of what came so far of the answers that a track waits for.
@@ -95,7 +95,7 @@ def find_place(tracks: Tracks, asked: Asked, arrived: Callable[[Track], Set[byte
 
 
 def _of_chain(
-    tracks: Tracks, asked: Asked, at: int, point: Point, arrived: Callable[[Track], Set[bytes]]
+    tracks: Tracks, asked: SessionQuery, at: int, point: Point, arrived: Callable[[Track], Set[bytes]]
 ) -> Place | None:
     """The trace whose end this request goes on from, or whose last request it is; None where it leaves it earlier."""
     prints = asked.prints
@@ -118,7 +118,7 @@ def _of_chain(
     return Place(Relation.CONTINUES, unanswered[-1], at) if unanswered else _waiting_sibling(tracks, asked, point.track)
 
 
-def _again(tracks: Tracks, asked: Asked, at: int, point: Point, same: list[Track]) -> Place | None:
+def _again(tracks: Tracks, asked: SessionQuery, at: int, point: Point, same: list[Track]) -> Place | None:
     """The same messages once more: a retry, a sibling's request, or the same words on another day.
 
     Signs of a retry are the request's key, the client's count of repetitions, and an earlier attempt that failed, the
@@ -146,7 +146,7 @@ def _again(tracks: Tracks, asked: Asked, at: int, point: Point, same: list[Track
     return Place(Relation.REPEATS, recent[-1], at) if recent else None
 
 
-def _counted_retry(asked: Asked, same: list[Track]) -> Track | None:
+def _counted_retry(asked: SessionQuery, same: list[Track]) -> Track | None:
     """The trace whose request is sent again, as the client says; None where it does not say so.
 
     A client that counts has made as many attempts before; of several traces, one whose last attempt failed comes first,
@@ -169,7 +169,7 @@ def _counted_retry(asked: Asked, same: list[Track]) -> Track | None:
     )
 
 
-def _waiting_sibling(tracks: Tracks, asked: Asked, other: Track) -> Place | None:
+def _waiting_sibling(tracks: Tracks, asked: SessionQuery, other: Track) -> Place | None:
     """The trace that ends with the last answer of this request, which a sibling of `other` got word for word too.
 
     Or the trace that holds the response that the request names, where another with the same words has gone on.
@@ -182,7 +182,7 @@ def _waiting_sibling(tracks: Tracks, asked: Asked, other: Track) -> Place | None
     return None
 
 
-def _likeliest_last(asked: Asked, tracks: tuple[Track, ...]) -> list[Track]:
+def _likeliest_last(asked: SessionQuery, tracks: tuple[Track, ...]) -> list[Track]:
     """In the order in which they came where they are, those of the same spans, prompt and client at the end."""
     return sorted(
         tracks,
@@ -199,23 +199,23 @@ def _may_have_said_otherwise(track: Track) -> int:
     return 2 if track.in_flight else 1 if not track.complete else 0
 
 
-def _same_speaker(asked: Asked, track: Track) -> bool:
+def _same_speaker(asked: SessionQuery, track: Track) -> bool:
     """Spans of another trace ask for themselves, and so does another system prompt, if it differs only in a number."""
     return asked.prints.system == track.system and _same_spans(asked, track)
 
 
-def _same_spans(asked: Asked, track: Track) -> bool:
+def _same_spans(asked: SessionQuery, track: Track) -> bool:
     return not (asked.span_trace and track.span_trace and asked.span_trace != track.span_trace)
 
 
-def _is_recent(asked: Asked, track: Track) -> bool:
+def _is_recent(asked: SessionQuery, track: Track) -> bool:
     """Whether the same words are the same request, and not those of another day."""
     if track.in_flight or asked.at_s is None or track.last_s is None:
         return True
     return asked.at_s - track.last_s <= RETRY_WITHIN_S
 
 
-def _of_last_messages(tracks: Tracks, asked: Asked) -> Place | None:
+def _of_last_messages(tracks: Tracks, asked: SessionQuery) -> Place | None:
     """The trace whose last two messages stand in the request, though what lies before them was cut or written anew.
 
     An answer with calls that have ids may stand for both.
@@ -237,19 +237,19 @@ def _of_last_messages(tracks: Tracks, asked: Asked) -> Place | None:
     return None
 
 
-def _has_prompt_of(asked: Asked, track: Track) -> bool:
+def _has_prompt_of(asked: SessionQuery, track: Track) -> bool:
     """Whether it is the same agent at work: two of one session may begin with the same words of the user."""
     return asked.prints.system_words == track.system_words
 
 
-def _branch(asked: Asked, at: int, point: Point) -> Place:
+def _branch(asked: SessionQuery, at: int, point: Point) -> Place:
     """It leaves a trace before its end: with answers that are not in it, or with other words."""
     strange = not point.own and Role.ASSISTANT in asked.prints.roles[at:]
     why = ParentWhy.RESUME if strange else ParentWhy.FORK
     return Place(Relation.BEGINS, asked.continued or point.track, at, own=point.own, why=why)
 
 
-def _of_same_id(asked: Asked, others: tuple[Track, ...]) -> Place:
+def _of_same_id(asked: SessionQuery, others: tuple[Track, ...]) -> Place:
     """The session begins anew under its id: its history replaced, or somebody else at work within it."""
     system = asked.prints.system_words
     alike = next((track for track in reversed(others) if track.system_words == system and not track.in_flight), None)
