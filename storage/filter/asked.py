@@ -39,7 +39,7 @@ class Walk:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PlannedTerm:
     """A term that is asked for: what a trace must fulfil, how often it is found, up to the bound, and by which way.
 
     `walks` find the traces, and where it `is_wider` others too; `ids` selects them all, in no order. A term without
@@ -63,7 +63,7 @@ def count(connection: sa.Connection, wanted: sa.Select[int]) -> int:
     return connection.scalar(sa.select(sa.func.count()).select_from(wanted.limit(ENOUGH).subquery())) or 0
 
 
-def rarest(connection: sa.Connection, terms: Sequence[Asked], after: Cursor | None) -> Asked | None:
+def rarest(connection: sa.Connection, terms: Sequence[PlannedTerm], after: Cursor | None) -> PlannedTerm | None:
     """The term that the fewest traces have, of those that may drive; None where there is none.
 
     Common terms are told apart by their density behind `after`: the further back the same number of traces reaches,
@@ -78,7 +78,7 @@ def rarest(connection: sa.Connection, terms: Sequence[Asked], after: Cursor | No
     return candidates[densities.index(min(densities))]
 
 
-def _densities(connection: sa.Connection, terms: Sequence[Asked], after: Cursor | None) -> list[float]:
+def _densities(connection: sa.Connection, terms: Sequence[PlannedTerm], after: Cursor | None) -> list[float]:
     """How many traces a second have each term, of the newest behind `after`."""
     start = sa.select(sa.func.max(_trace.sort_at_s)).scalar_subquery() if after is None else sa.literal(after.sort_at_s)
     reaches = [_reach(walk, _sample(one), after) for one in terms for walk in one.walks]
@@ -98,5 +98,5 @@ def _reach(walk: Walk, sample: int, after: Cursor | None) -> sa.ScalarSelect[flo
     return newest.limit(1).offset(sample).scalar_subquery()
 
 
-def _sample(one: Asked) -> int:
+def _sample(one: PlannedTerm) -> int:
     return max(_LEAST_SAMPLE, _SAMPLE // len(one.walks))

@@ -20,7 +20,7 @@ from typing import TypeAlias, assert_never
 import sqlalchemy as sa
 
 from storage import tables
-from storage.filter.asked import ENOUGH, Asked, Walk, rarest
+from storage.filter.asked import ENOUGH, PlannedTerm, Walk, rarest
 from storage.filter.asking import asked, when
 from storage.filter.terms import All, Any, Argument, Field, Figure, Filter, Not, Term, When, Words
 from storage.filter.trees import inwards
@@ -42,7 +42,7 @@ class Plan:
     at, or what selects them, where those drive.
     """
 
-    drives: Asked | None
+    drives: PlannedTerm | None
     rest: tuple[sa.ColumnElement[bool], ...]
     words: tuple[Phrase, ...] = ()
     without: tuple[Phrase, ...] = ()
@@ -137,16 +137,16 @@ def condition_of(connection: sa.Connection, term: Term, now_s: float) -> sa.Colu
             assert_never(term)
 
 
-def _asked(connection: sa.Connection, term: Term, now_s: float) -> Asked:
+def _asked(connection: sa.Connection, term: Term, now_s: float) -> PlannedTerm:
     match term:
         case Field() | Figure() | Argument() | When():
             return asked(connection, term, now_s)
         case Not(Field() | Figure() | Argument() | When() as leaf):
             return asked(connection, leaf, now_s, negated=True)
         case Not(inner):
-            return Asked(sa.not_(condition_of(connection, inner, now_s)))
+            return PlannedTerm(sa.not_(condition_of(connection, inner, now_s)))
         case _:
-            return Asked(condition_of(connection, term, now_s))
+            return PlannedTerm(condition_of(connection, term, now_s))
 
 
 def _walked(plan: Plan, walk: Walk, after: Cursor | None) -> Page:
