@@ -11,7 +11,7 @@ from inspector.model import Usage
 from inspector.wire.shapes import NOTHING, ShapeReader
 
 
-class Block(msgspec.Struct, forbid_unknown_fields=True):
+class ContentBlockShape(msgspec.Struct, forbid_unknown_fields=True):
     """A content block of a kind that weaklink reads; a block of another kind is kept as its text."""
 
     type: str = ""
@@ -104,5 +104,5 @@ class MessageEvent(Message):
 
 
 read_event = ShapeReader(MessageEvent)
-read_block = ShapeReader(Block)
+read_block = ShapeReader(ContentBlockShape)
 read_kind = ShapeReader(Kind)
