@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from inspector.chain.metrics_groups import Aspect, GroupFigures, GroupKey, Slice
 from inspector.checks.schema_complexity import SchemaComplexity, schema_complexity
 from storage import tables
-from storage.blocks import Block
+from storage.blocks import TraceBlock
 from storage.engine import writing
 from storage.failures import reading, sentences
 from storage.filter import Words, parse_filter
@@ -85,7 +85,7 @@ class AsksStatistics:
                 done += sum_up(connection, block)
         return done
 
-    def _not_summed(self) -> list[Block]:
+    def _not_summed(self) -> list[TraceBlock]:
         """Asked before writing, which a reader may not be allowed."""
         with self._reads() as connection:
             return not_summed(connection)
