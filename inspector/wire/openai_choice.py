@@ -3,7 +3,7 @@
 from inspector.wire.events import CallNamed, PartGrew, WireEvent
 from inspector.wire.json_text import compact_json
 from inspector.wire.openai_calls import LEGACY_INDEX, CallParts
-from inspector.wire.openai_shapes import CallPiece, Choice, Delta, FunctionPiece, Logprobs, TokenLogprob
+from inspector.wire.openai_shapes import Choice, Delta, FunctionPiece, Logprobs, TokenLogprob, ToolCallDelta
 
 DETAILS_PART = "wire:reasoning_details"
 """The part that keeps, as JSON texts, reasoning details that hold more than words: signatures, encrypted blocks."""
@@ -56,7 +56,7 @@ class ChoiceReader:
     def _read_calls(self, delta: Delta, at_s: float | None, found: list[WireEvent], *, whole: bool) -> list[str]:
         pieces = delta.tool_calls or []
         if delta.function_call:
-            pieces = [*pieces, CallPiece(index=LEGACY_INDEX, function=delta.function_call)]
+            pieces = [*pieces, ToolCallDelta(index=LEGACY_INDEX, function=delta.function_call)]
         contradicting = []
         for at, piece in enumerate(pieces):
             function = piece.function or _custom(piece)
@@ -121,7 +121,7 @@ def _more_than_words(details: object) -> bool:
     return any(not isinstance(detail, dict) or detail.get("signature") or detail.get("data") for detail in details)
 
 
-def _custom(piece: CallPiece) -> FunctionPiece:
+def _custom(piece: ToolCallDelta) -> FunctionPiece:
     return FunctionPiece(piece.custom.name, piece.custom.input) if piece.custom else FunctionPiece()
 
 

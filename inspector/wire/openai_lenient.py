@@ -7,13 +7,13 @@ import msgspec
 from inspector.model import Json
 from inspector.wire.json_text import compact_json, parse_json
 from inspector.wire.openai_shapes import (
-    CallPiece,
     ChatChunk,
     Choice,
     CustomPiece,
     Delta,
     FunctionPiece,
     Logprobs,
+    ToolCallDelta,
     UsageShape,
 )
 
@@ -104,11 +104,11 @@ def _texts(block: Json, path: str, strange: list[str]) -> list[str]:
     return []
 
 
-def _call(value: Json, path: str, strange: list[str]) -> CallPiece:
+def _call(value: Json, path: str, strange: list[str]) -> ToolCallDelta:
     if not isinstance(value, dict):
         strange.append(path)
-        return CallPiece()
-    call = CallPiece(
+        return ToolCallDelta()
+    call = ToolCallDelta(
         index=_take(value.get("index"), int, f"{path}.index", strange),
         id=_take(value.get("id"), str, f"{path}.id", strange),
         type=_take(value.get("type"), str, f"{path}.type", strange),

@@ -28,7 +28,7 @@ class CustomPiece(msgspec.Struct, forbid_unknown_fields=True):
     input: str | None = None
 
 
-class CallPiece(msgspec.Struct, forbid_unknown_fields=True):
+class ToolCallDelta(msgspec.Struct, forbid_unknown_fields=True):
     """A piece of a call, keyed by `index`; `id` and name come with the first piece only."""
 
     index: int | None = None
@@ -47,7 +47,7 @@ class Delta(msgspec.Struct, forbid_unknown_fields=True):
     reasoning: str | None = None
     reasoning_details: Any = None
     refusal: str | None = None
-    tool_calls: list[CallPiece] | None = None
+    tool_calls: list[ToolCallDelta] | None = None
     function_call: FunctionPiece | None = None
     annotations: _Nothing = None
     audio: _Nothing = None

@@ -18,8 +18,8 @@ from inspector.model import SpanKind
 from inspector.rules.recording import REUSED_CALL_INDEX
 from inspector.text import Range
 from inspector.wire.openai_calls import LEGACY_INDEX, CallParts
-from inspector.wire.openai_shapes import CallPiece as WirePiece
 from inspector.wire.openai_shapes import FunctionPiece
+from inspector.wire.openai_shapes import ToolCallDelta as WirePiece
 
 
 class ChunkReader:
