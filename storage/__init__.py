@@ -1,6 +1,6 @@
 """Traces and their inspections, kept in SQLite or PostgreSQL."""
 
-from storage.checking import CheckReport
+from storage.checking import IntegrityReport
 from storage.excerpts import SearchHit, SearchResults
 from storage.filter import Completion, FilterError, check_filter
 from storage.live import StoreSink
@@ -20,11 +20,11 @@ from storage.writing import Saved, Verdict
 
 __all__ = [
     "IDLE_AFTER_S",
-    "CheckReport",
     "Completion",
     "Cursor",
     "FilterError",
     "Following",
+    "IntegrityReport",
     "Listed",
     "Mark",
     "NoDatabaseYetError",
