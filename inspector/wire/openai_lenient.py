@@ -8,7 +8,7 @@ from inspector.model import Json
 from inspector.wire.json_text import compact_json, parse_json
 from inspector.wire.openai_shapes import (
     ChatChunk,
-    Choice,
+    ChoiceShape,
     CustomPiece,
     Delta,
     FunctionPiece,
@@ -45,12 +45,12 @@ def lenient_chunk(text: str) -> tuple[ChatChunk, list[str]]:
     )
 
 
-def _choice(value: Json, path: str, strange: list[str]) -> Choice:
+def _choice(value: Json, path: str, strange: list[str]) -> ChoiceShape:
     if not isinstance(value, dict):
         strange.append(path)
-        return Choice()
+        return ChoiceShape()
     delta, message = value.get("delta"), value.get("message")
-    return Choice(
+    return ChoiceShape(
         index=_take(value.get("index"), int, f"{path}.index", strange) or 0,
         delta=None if delta is None else _delta(delta, f"{path}.delta", strange),
         message=None if message is None else _delta(message, f"{path}.message", strange),

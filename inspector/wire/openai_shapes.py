@@ -67,7 +67,7 @@ class Logprobs(msgspec.Struct):
     refusal: list[TokenLogprob] | None = None
 
 
-class Choice(msgspec.Struct):
+class ChoiceShape(msgspec.Struct):
     """One of the answers to a request; requests ask for one, as a rule."""
 
     index: int = 0
@@ -107,7 +107,7 @@ class ChatChunk(msgspec.Struct):
 
     id: str | None = None
     model: str | None = None
-    choices: list[Choice] | None = None
+    choices: list[ChoiceShape] | None = None
     usage: UsageShape | None = None
     error: Any = None
     object: str | None = None
