@@ -44,7 +44,7 @@ class Measured(NamedTuple):
 Cell: TypeAlias = Line | Measured
 
 
-class Column(NamedTuple):
+class ListingColumn(NamedTuple):
     """A column of a listing: its title, on which side its words stand, whether in a fixed-width font, and its room."""
 
     title: str
@@ -83,7 +83,7 @@ def dissector(data: dict[str, Json], *, key: str) -> Dissected:
 
 
 def listing(
-    columns: Sequence[Column],
+    columns: Sequence[ListingColumn],
     rows: Sequence[Row],
     *,
     key: str,

@@ -9,7 +9,7 @@ from ui.views.palette import Style
 from ui.views.run import Run
 from ui.views.stats_wording import code_title, percent
 from ui.views.visible import visible_line
-from ui.web.components import Column, Measured, Row, listing
+from ui.web.components import ListingColumn, Measured, Row, listing
 from ui.web.figures import grouped, hits
 from ui.web.filters import field, narrowed
 from ui.web.places import keep
@@ -42,7 +42,7 @@ def facets(wanted: str) -> None:
     if not rows:
         st.caption("None of the traces has one.")
         return
-    columns = (Column(name), Column("traces", "end"), Column("broken"))
+    columns = (ListingColumn(name), ListingColumn("traces", "end"), ListingColumn("broken"))
     done = listing(columns, rows, key=f"weaklink_facet_{name}", label=f"Values of {name}", is_eager=True, most_rem=18)
     if len(rows) == _MOST:
         st.caption(f"The {_MOST} most frequent.")

@@ -14,7 +14,7 @@ from ui.views.stats_report import Statistics
 from ui.views.stats_wording import key_title, number_text, value_text
 from ui.views.wording import counted
 from ui.web.charts import HIGH
-from ui.web.components import Cell, Column, Measured, Room, Row, listing
+from ui.web.components import Cell, ListingColumn, Measured, Room, Row, listing
 from ui.web.figures import grouped, prompts_of
 from ui.web.filter_bar import filter_bar, nothing_found
 from ui.web.filters import field, narrowed
@@ -110,13 +110,16 @@ def _differences(found: Statistics) -> None:
     rows = [_difference(str(index), found, one) for index, one in enumerate(sorted(judged, key=_certainty))]
     if rows:
         heads = (
-            Column("group"),
-            Column("measure"),
-            Column("verdict"),
-            Column("baseline", "end", room=Room.MEDIUM),
-            Column("group's", "end", room=Room.MEDIUM),
+            ListingColumn("group"),
+            ListingColumn("measure"),
+            ListingColumn("verdict"),
+            ListingColumn("baseline", "end", room=Room.MEDIUM),
+            ListingColumn("group's", "end", room=Room.MEDIUM),
         )
-        tail = (Column("difference (95 %)", "end", room=Room.MEDIUM), Column("p", "end", room=Room.MEDIUM))
+        tail = (
+            ListingColumn("difference (95 %)", "end", room=Room.MEDIUM),
+            ListingColumn("p", "end", room=Room.MEDIUM),
+        )
         listing((*heads, *tail), rows, key="weaklink_differences", label="Differences")
 
 
@@ -158,10 +161,10 @@ def _groups(by: GroupKey, groups: tuple[GroupFigures, ...], prompts: dict[str, P
             cells.append(Measured(share, (Run(value_text(one, FEWEST)),)))
         rows.append(Row(group.keys[0], cells))
     heads = [
-        Column(measure.title, room=(Room.ANY, Room.MEDIUM, Room.MEDIUM, Room.WIDE)[index])
+        ListingColumn(measure.title, room=(Room.ANY, Room.MEDIUM, Room.MEDIUM, Room.WIDE)[index])
         for index, measure in enumerate(measures)
     ]
-    columns = (Column(_title(by)), Column("traces", "end"), *heads)
+    columns = (ListingColumn(_title(by)), ListingColumn("traces", "end"), *heads)
     done = listing(columns, rows, key=f"weaklink_groups_{by}", label="Groups")
     st.caption("Enter or a double click shows a group's traces.")
     if done.opened:

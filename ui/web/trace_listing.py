@@ -10,16 +10,21 @@ from ui.views.run import Line, Run
 from ui.views.status import task_run
 from ui.views.trace_list import break_words, listed_status, listed_title
 from ui.views.visible import visible_line
-from ui.web.components import Column, Room, Row
+from ui.web.components import ListingColumn, Room, Row
 from ui.web.minimaps import minimaps
 
 _LONGEST = 200
 _NONE: Line = (Run("-", Style.DIM),)
 TRACE_COLUMNS = (
-    *(Column("status"), Column("name"), Column("break"), Column("map", mono=True, room=Room.WIDE)),
-    *(Column("model", room=Room.MEDIUM), Column("calls", "end", room=Room.WIDE)),
-    *(Column("tokens", "end", room=Room.WIDE), Column("took", "end", room=Room.WIDE)),
-    *(Column("time", room=Room.MEDIUM), Column("id", "end", room=Room.MEDIUM)),
+    *(
+        ListingColumn("status"),
+        ListingColumn("name"),
+        ListingColumn("break"),
+        ListingColumn("map", mono=True, room=Room.WIDE),
+    ),
+    *(ListingColumn("model", room=Room.MEDIUM), ListingColumn("calls", "end", room=Room.WIDE)),
+    *(ListingColumn("tokens", "end", room=Room.WIDE), ListingColumn("took", "end", room=Room.WIDE)),
+    *(ListingColumn("time", room=Room.MEDIUM), ListingColumn("id", "end", room=Room.MEDIUM)),
 )
 """The columns of `trace_rows`, what matters most first."""
 

@@ -9,7 +9,7 @@ from ui.views.palette import Style, style_of
 from ui.views.rule import rule_lines
 from ui.views.rule_example import read_example
 from ui.views.run import Run
-from ui.web.components import Column, Measured, Room, Row, listing
+from ui.web.components import ListingColumn, Measured, Room, Row, listing
 from ui.web.figures import grouped, hits
 from ui.web.filters import field
 from ui.web.markup import put_lines
@@ -18,8 +18,13 @@ from ui.web.waiting import answer_to
 
 _WIDTH = 84
 _COLUMNS = (
-    *(Column("code"), Column("name"), Column("traces"), Column("broken", "end", room=Room.MEDIUM)),
-    *(Column("severity", room=Room.MEDIUM), Column("family", room=Room.WIDE)),
+    *(
+        ListingColumn("code"),
+        ListingColumn("name"),
+        ListingColumn("traces"),
+        ListingColumn("broken", "end", room=Room.MEDIUM),
+    ),
+    *(ListingColumn("severity", room=Room.MEDIUM), ListingColumn("family", room=Room.WIDE)),
 )
 
 

@@ -14,7 +14,7 @@ from ui.views.status import status_run
 from ui.views.task_cases import HEADS, task_cases
 from ui.views.wording import counted
 from ui.web.charts import LOW
-from ui.web.components import Cell, Column, Measured, Room, Row, listing
+from ui.web.components import Cell, ListingColumn, Measured, Room, Row, listing
 from ui.web.facets import STATUSES
 from ui.web.figures import hits
 from ui.web.filter_bar import filter_bar, nothing_found
@@ -97,7 +97,7 @@ def _tasks(figures: TriageFigures) -> None:
         for one in task_cases(figures.whole())
     ]
     if rows:
-        columns = (Column(HEADS[0]), *(Column(head, "end") for head in HEADS[1:]))
+        columns = (ListingColumn(HEADS[0]), *(ListingColumn(head, "end") for head in HEADS[1:]))
         listing(columns, rows, key="weaklink_tasks", label="Chains by the outcome of their tasks")
 
 
@@ -124,5 +124,9 @@ def _measures(figures: TriageFigures) -> None:
         value: Cell = Measured(one.value if is_share else None, (said,))
         meaning = measure.meaning if one.value is not None else measure.absent
         rows.append(Row(measure.name, ((Run(measure.title),), value, (Run(meaning, Style.DIM),))))
-    heads = (Column("measure"), Column("value, 95 % interval"), Column("what is counted", room=Room.MEDIUM))
+    heads = (
+        ListingColumn("measure"),
+        ListingColumn("value, 95 % interval"),
+        ListingColumn("what is counted", room=Room.MEDIUM),
+    )
     listing(heads, rows, key="weaklink_measures", label="Measures")
