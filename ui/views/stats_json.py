@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from inspector.chain.metrics import estimate
-from inspector.chain.metrics_comparing import Comparison
+from inspector.chain.metrics_comparing import MeasureComparison
 from inspector.chain.metrics_groups import GroupFigures, GroupKey, Slice
 from inspector.chain.metrics_measures import MEASURES, Kind
 from inspector.model import Json
@@ -82,7 +82,7 @@ def _slices(slices: Sequence[Slice]) -> list[Json]:
     return [{"value": one.value, "traces": one.traces} for one in slices]
 
 
-def _comparison(found: Statistics, one: Comparison) -> JsonObject:
+def _comparison(found: Statistics, one: MeasureComparison) -> JsonObject:
     seen = one.difference
     return {
         "keys": _keys(found.by, one.group.keys),

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from inspector.chain.metrics import FEWEST, estimate
-from inspector.chain.metrics_comparing import COMPARED, Comparison, compared
+from inspector.chain.metrics_comparing import COMPARED, MeasureComparison, compared
 from inspector.chain.metrics_groups import GroupFigures, GroupKey
 from inspector.chain.metrics_measures import BY_NAME, Kind
 from storage import Prompt
@@ -123,11 +123,11 @@ def _differences(found: Statistics) -> None:
         listing((*heads, *tail), rows, key="weaklink_differences", label="Differences")
 
 
-def _certainty(one: Comparison) -> float:
+def _certainty(one: MeasureComparison) -> float:
     return 1.0 if one.adjusted_p is None else one.adjusted_p
 
 
-def _difference(key: str, found: Statistics, one: Comparison) -> Row:
+def _difference(key: str, found: Statistics, one: MeasureComparison) -> Row:
     mine, theirs = (group.tally(one.measure.name) for group in (one.group, one.baseline))
     apart = one.difference
     assert apart is not None  # only such are shown
