@@ -13,7 +13,7 @@ from storage import tables
 from storage.arguments import LONGEST_VALUE, value_key
 from storage.filter.asked import PlannedTerm, Walk, count
 from storage.filter.stored import like, meant, stored_values
-from storage.filter.terms import Argument, Comparison, Field, Figure, Key, When
+from storage.filter.terms import Argument, ComparisonOperator, Field, Figure, Key, When
 from storage.liveness import traces_in
 from storage.packing.escapes import escaped, key
 
@@ -182,7 +182,7 @@ _FIELDS: dict[Key, Callable[[sa.Connection, Field], PlannedTerm]] = {
 
 def _figure(connection: sa.Connection, term: Figure) -> PlannedTerm:
     condition = _compared(_FIGURES[term.key], term.comparison, term.number)
-    if term.key is Key.ERRORS and term.comparison is Comparison.MORE:
+    if term.key is Key.ERRORS and term.comparison is ComparisonOperator.MORE:
         return PlannedTerm(opaque(condition), walks=(_WITH_ERRORS,), is_wider=True)
     if term.key not in _INDEXED:
         return PlannedTerm(opaque(condition))
@@ -190,19 +190,19 @@ def _figure(connection: sa.Connection, term: Figure) -> PlannedTerm:
     return PlannedTerm(opaque(condition), count(connection, ids), ids=ids)
 
 
-def _compared(column: sa.ColumnElement[Any], comparison: Comparison, number: float) -> sa.ColumnElement[bool]:
+def _compared(column: sa.ColumnElement[Any], comparison: ComparisonOperator, number: float) -> sa.ColumnElement[bool]:
     match comparison:
-        case Comparison.MORE:
+        case ComparisonOperator.MORE:
             return column > number
-        case Comparison.AT_LEAST:
+        case ComparisonOperator.AT_LEAST:
             return column >= number
-        case Comparison.LESS:
+        case ComparisonOperator.LESS:
             return column < number
-        case Comparison.AT_MOST:
+        case ComparisonOperator.AT_MOST:
             return column <= number
-        case Comparison.OTHER:
+        case ComparisonOperator.OTHER:
             return column != number
-        case Comparison.EQUAL | Comparison.HOLDS:
+        case ComparisonOperator.EQUAL | ComparisonOperator.HOLDS:
             return column == number
         case _:
             assert_never(comparison)
@@ -216,7 +216,7 @@ def _arguments(connection: sa.Connection, term: Argument) -> PlannedTerm:
     if name is None:
         return PlannedTerm(condition)
     at = [_argument.name == name, *([place(_argument)] if term.path.startswith("$") else [])]
-    if term.comparison is not Comparison.EQUAL or any("*" in one for one in term.values):
+    if term.comparison is not ComparisonOperator.EQUAL or any("*" in one for one in term.values):
         ids = sa.select(_argument.trace_id).where(*at, value(_argument))
         return PlannedTerm(condition, count(connection, ids), ids=ids)
     values = list(dict.fromkeys(map(value_key, term.values)))
@@ -246,11 +246,11 @@ def _has_value(argument: sa.ColumnCollection[str, sa.ColumnElement[str]], term: 
     match term.comparison:
         case None:
             return sa.true()
-        case Comparison.EQUAL:
+        case ComparisonOperator.EQUAL:
             return sa.or_(*(_is_like(value, _value(one)) for one in term.values))
-        case Comparison.OTHER:
+        case ComparisonOperator.OTHER:
             return sa.not_(sa.or_(*(_is_like(value, _value(one)) for one in term.values)))
-        case Comparison.HOLDS:
+        case ComparisonOperator.HOLDS:
             return sa.or_(*(_holds(value, escaped(one.casefold())) for one in term.values))
         case _:
             return _compared(argument["number"], term.comparison, term.number)

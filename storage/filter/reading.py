@@ -12,7 +12,7 @@ from inspector.rules.rule import Severity
 from storage.arguments import path_of
 from storage.filter.failing import FilterError, nearest, one_of
 from storage.filter.quantities import COUNTS, SECONDS, comparison_in, moment_in, number_in
-from storage.filter.terms import ALIASES, KEYS, Any, Argument, Comparison, Field, Figure, Key, Term, Words
+from storage.filter.terms import ALIASES, KEYS, Any, Argument, ComparisonOperator, Field, Figure, Key, Term, Words
 
 UNITS: Mapping[Key, dict[str, float]] = {
     **dict.fromkeys((Key.DURATION, Key.FIRST_TOKEN, Key.GAP), SECONDS),
@@ -160,9 +160,9 @@ def _argument(text: str, position: int) -> Term:
     sign = _SIGN.match(text, at)
     if sign is None:
         raise FilterError("behind a path stands one of =, !=, ~, >, >=, < and <=", position + at)
-    comparison, at = Comparison(sign[0]), sign.end()
+    comparison, at = ComparisonOperator(sign[0]), sign.end()
     pieces = list(_pieces(Key.ARG, text[at:], position + at))
-    if comparison in (Comparison.EQUAL, Comparison.OTHER, Comparison.HOLDS):
+    if comparison in (ComparisonOperator.EQUAL, ComparisonOperator.OTHER, ComparisonOperator.HOLDS):
         return Argument(path, comparison, tuple(piece.text for piece in pieces))
     return _either([Argument(path, comparison, number=_signed(piece.text, piece.position)) for piece in pieces])
 

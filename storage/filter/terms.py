@@ -44,7 +44,7 @@ ALIASES = {"ttft": Key.FIRST_TOKEN}
 """Other names of keys."""
 
 
-class Comparison(StrEnum):
+class ComparisonOperator(StrEnum):
     """How a value stands to the one that a filter names; `~` is: holds it somewhere within."""
 
     EQUAL = "="
@@ -80,7 +80,7 @@ class Figure:
     """How a number of a trace stands to this one; seconds for times. A number that is not known fits none."""
 
     key: Key
-    comparison: Comparison
+    comparison: ComparisonOperator
     number: float
 
 
@@ -94,7 +94,7 @@ class Argument:
     """
 
     path: str
-    comparison: Comparison | None = None
+    comparison: ComparisonOperator | None = None
     values: tuple[str, ...] = ()
     number: float = 0.0
 
