@@ -2,7 +2,7 @@
 
 from storage.checking import IntegrityReport
 from storage.excerpts import SearchHit, SearchResults
-from storage.filter import Completion, FilterError, check_filter
+from storage.filter import FilterCompletion, FilterError, check_filter
 from storage.live import StoreSink
 from storage.liveness import IDLE_AFTER_S
 from storage.location import Place, place_of
@@ -20,8 +20,8 @@ from storage.writing import Saved, Verdict
 
 __all__ = [
     "IDLE_AFTER_S",
-    "Completion",
     "Cursor",
+    "FilterCompletion",
     "FilterError",
     "Following",
     "IntegrityReport",

@@ -15,7 +15,7 @@ from storage import tables
 from storage.drafts import Draft, draft
 from storage.engine import new_engine, prepare_file, snapshot, writing
 from storage.failures import reading, sentences
-from storage.filter import Completion, complete_filter, parse_filter
+from storage.filter import FilterCompletion, complete_filter, parse_filter
 from storage.listing import page
 from storage.liveness import IDLE_AFTER_S
 from storage.location import Place, mark_of, place_of
@@ -226,7 +226,7 @@ class Store(AsksStatistics, KeepsMarks, SearchesTexts, KeptUp):
         """What a screen asks that shows long lists, page by page."""
         return Paging(self._reads)
 
-    def complete(self, filter: str, cursor: int | None = None) -> list[Completion]:  # noqa: A002  # as in `traces`
+    def complete(self, filter: str, cursor: int | None = None) -> list[FilterCompletion]:  # noqa: A002  # as in `traces`
         """What could stand at the cursor in a filter, or at its end, the likeliest first; 50 at most."""
         with self._reads() as connection:
             return complete_filter(connection, filter, len(filter) if cursor is None else cursor)

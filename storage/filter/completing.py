@@ -56,7 +56,7 @@ _JOINS = {"and": "both must hold", "or": "one must hold", "not": "what follows m
 
 
 @dataclass(frozen=True, slots=True)
-class Completion:
+class FilterCompletion:
     """What could stand in a filter in the place of the characters from `start` to `end`; `what` says what it is."""
 
     start: int
@@ -65,7 +65,7 @@ class Completion:
     what: str
 
 
-def complete_filter(connection: sa.Connection, text: str, cursor: int) -> list[Completion]:
+def complete_filter(connection: sa.Connection, text: str, cursor: int) -> list[FilterCompletion]:
     """What could stand at the cursor, of what is frequent in the newest traces first; `MOST` at most."""
     found = _TERM.search(text, 0, cursor)
     start = found.start() if found else cursor
@@ -91,14 +91,14 @@ def _key(name: str) -> Key:
 
 def _starting(
     begun: str, offered: Iterable[tuple[str, str]], start: int, end: int, *, is_value: bool = False
-) -> list[Completion]:
+) -> list[FilterCompletion]:
     """Those that begin so, once each."""
     wanted = begun.removeprefix('"').casefold()
-    found: dict[str, Completion] = {}
+    found: dict[str, FilterCompletion] = {}
     for text, what in offered:
         if text.casefold().startswith(wanted) and len(found) < MOST:
             written = _quoted(text) if is_value else text
-            found.setdefault(written, Completion(start, end, written, what))
+            found.setdefault(written, FilterCompletion(start, end, written, what))
     return list(found.values())
 
 
@@ -153,7 +153,7 @@ def _counted(
     yield from ((unescaped(one), what) for one in connection.scalars(frequent))
 
 
-def _arguments(connection: sa.Connection, value: str, cursor: int) -> list[Completion]:
+def _arguments(connection: sa.Connection, value: str, cursor: int) -> list[FilterCompletion]:
     argument = tables.argument
     sign = _SIGN.search(value)
     if sign is None:

@@ -13,7 +13,7 @@ from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.widgets import Input, Label
 
-from storage import Completion, FilterError
+from storage import FilterCompletion, FilterError
 from storage.filter import parse_filter
 from ui.tui.commands import Command, bindings
 from ui.tui.line_bar import LineBar, Spot
@@ -37,7 +37,7 @@ _NARROWEST = 20  # cells
 _NOTHING = "-"
 
 
-Completer = Callable[[str, int], Awaitable[Sequence[Completion]]]
+Completer = Callable[[str, int], Awaitable[Sequence[FilterCompletion]]]
 """What could stand at a place of a filter."""
 
 
@@ -114,7 +114,7 @@ class FilterBar(Vertical):
         self._before = ""
         self._history: list[str] = []
         self._at = 0
-        self._offered: Sequence[Completion] = ()
+        self._offered: Sequence[FilterCompletion] = ()
         self._offered_for = ""
 
     def compose(self) -> ComposeResult:
@@ -212,7 +212,7 @@ class FilterBar(Vertical):
         if self._marker.position is None and self.has_class("open"):
             self.post_message(self.Wanted(text, is_final=False))
 
-    def _mends(self, offered: Completion) -> bool:
+    def _mends(self, offered: FilterCompletion) -> bool:
         """Whether nothing is wrong with the filter before what is offered: else that is what is to be said."""
         return self._marker.position is None or offered.start <= self._marker.position
 

@@ -8,7 +8,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 
 from inspector.errors import WeaklinkError
-from storage import Completion, Cursor, FilterError, Listed, Order, Store, TraceSummary
+from storage import Cursor, FilterCompletion, FilterError, Listed, Order, Store, TraceSummary
 from ui.tui.chains.chain_list import ChainList
 from ui.tui.chains.commands import CHAIN_COMMANDS
 from ui.tui.chains.detail import ChainDetail
@@ -209,7 +209,7 @@ class ChainsScreen(OpeningChains):
             if mine == self._work:
                 status.working = ""
 
-    async def _complete(self, text: str, cursor: int) -> Sequence[Completion]:
+    async def _complete(self, text: str, cursor: int) -> Sequence[FilterCompletion]:
         try:
             return await self._access.ask(lambda store: store.complete(text, cursor))
         except WeaklinkError:
