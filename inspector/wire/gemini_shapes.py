@@ -29,7 +29,7 @@ class ContentPart(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     function_call: FunctionCall | None = None
 
 
-class Content(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+class ContentShape(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     """What a candidate says."""
 
     role: str | None = None
@@ -53,7 +53,7 @@ class Candidate(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     """One of the answers to a request; requests ask for one, as a rule."""
 
     index: int = 0
-    content: Content | None = None
+    content: ContentShape | None = None
     finish_reason: str | None = None
     finish_message: str | None = None
     citation_metadata: msgspec.Raw = NOTHING
