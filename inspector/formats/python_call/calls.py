@@ -7,7 +7,7 @@ from inspector.diagnostics import Fault
 from inspector.formats.python_call import call_wording as say
 from inspector.formats.python_call.arguments import read_arguments
 from inspector.formats.python_call.atoms import read_expression
-from inspector.formats.python_call.cursor import Cursor
+from inspector.formats.python_call.cursor import PythonCursor
 from inspector.json_scanner.quoting import shown
 from inspector.model import ToolCall
 from inspector.text import Range
@@ -46,7 +46,7 @@ def read_calls(text: str, base: int = 0, *, namespace: str = "", takes_json: boo
     where there is one, `print` may stand around a call. Without `takes_json`, JSON's `true`, `false` and
     `null` are faults.
     """
-    cursor = Cursor(text, base=base, namespace=namespace, takes_json=takes_json)
+    cursor = PythonCursor(text, base=base, namespace=namespace, takes_json=takes_json)
     found: list[_Found] = []
     while cursor.skip():
         _lead_in(cursor, found)
@@ -107,7 +107,7 @@ def _judged(found: list[_Found]) -> list[ToolCall]:
     return calls
 
 
-def _lead_in(cursor: Cursor, found: list[_Found]) -> None:
+def _lead_in(cursor: PythonCursor, found: list[_Found]) -> None:
     """Words before the calls."""
     text, start = cursor.text, cursor.at
     if cursor.peek() == "[" or _NAME.match(text, start):
@@ -123,7 +123,7 @@ def _lead_in(cursor: Cursor, found: list[_Found]) -> None:
     cursor.at = begin.start()
 
 
-def _read_list(cursor: Cursor, found: list[_Found], *, is_list: bool) -> None:
+def _read_list(cursor: PythonCursor, found: list[_Found], *, is_list: bool) -> None:
     """Calls behind one another, up to what ends them."""
     while (character := cursor.skip()) and character != "]" and not cursor.is_cut:
         printed = _PRINT.match(cursor.text, cursor.at) if cursor.namespace else None
@@ -143,7 +143,7 @@ def _read_list(cursor: Cursor, found: list[_Found], *, is_list: bool) -> None:
             return
 
 
-def _end_of_print(cursor: Cursor) -> None:
+def _end_of_print(cursor: PythonCursor) -> None:
     end = cursor.at
     if cursor.skip() == ")":
         cursor.at += 1
@@ -152,7 +152,7 @@ def _end_of_print(cursor: Cursor) -> None:
         cursor.flag(say.missing_closer(cursor.text, end, ")"))
 
 
-def _goes_on(cursor: Cursor, *, is_list: bool) -> bool:
+def _goes_on(cursor: PythonCursor, *, is_list: bool) -> bool:
     """Whether another call follows; the cursor goes over what parts it from the last."""
     end = cursor.at
     character = cursor.skip()
@@ -168,7 +168,7 @@ def _goes_on(cursor: Cursor, *, is_list: bool) -> bool:
     return is_list or "\n" in cursor.text[end : cursor.at]
 
 
-def _read_call(cursor: Cursor, match: re.Match[str], *, is_list: bool) -> _Found:
+def _read_call(cursor: PythonCursor, match: re.Match[str], *, is_list: bool) -> _Found:
     text, name, start = cursor.text, match[1], match.start()
     if cursor.namespace and name.startswith(cursor.namespace):
         name = name.removeprefix(cursor.namespace)
@@ -190,7 +190,7 @@ def _read_call(cursor: Cursor, match: re.Match[str], *, is_list: bool) -> _Found
     return _Found(call, cursor.breaks, cursor.hopeless)
 
 
-def _extra_brackets(cursor: Cursor, *, is_list: bool) -> None:
+def _extra_brackets(cursor: PythonCursor, *, is_list: bool) -> None:
     """Brackets too many behind a call; in a list, the last `]` may be the list's own."""
     end = cursor.at
     cursor.skip()
@@ -206,7 +206,7 @@ def _extra_brackets(cursor: Cursor, *, is_list: bool) -> None:
     cursor.flag(say.extra(cursor.text, place))
 
 
-def _no_call(cursor: Cursor, found: list[_Found], *, is_list: bool) -> bool:
+def _no_call(cursor: PythonCursor, found: list[_Found], *, is_list: bool) -> bool:
     """What stands in a list where a call belongs: it gets an entry of its own. False where no list is open."""
     if not is_list:
         return False
@@ -224,7 +224,7 @@ def _no_call(cursor: Cursor, found: list[_Found], *, is_list: bool) -> bool:
     return True
 
 
-def _end_of_list(cursor: Cursor, found: list[_Found], opened: int) -> None:
+def _end_of_list(cursor: PythonCursor, found: list[_Found], opened: int) -> None:
     """A list without its closing bracket."""
     if cursor.is_cut:
         return
@@ -237,7 +237,7 @@ def _end_of_list(cursor: Cursor, found: list[_Found], opened: int) -> None:
         cursor.at = len(cursor.text)
 
 
-def _behind_calls(cursor: Cursor, found: list[_Found]) -> None:
+def _behind_calls(cursor: PythonCursor, found: list[_Found]) -> None:
     """Whatever stands behind the calls, up to where more of them begin."""
     start = cursor.at
     if not cursor.skip() or cursor.is_cut:

@@ -21,7 +21,7 @@ class Mark:
 
 
 @dataclass(slots=True)
-class Cursor:
+class PythonCursor:
     """`at` is the next character of `text`, which begins at `base` in the whole text.
 
     `namespace` is what the dialect puts before a tool's name, and inside `print(...)`; "" where it does not.
