@@ -13,18 +13,18 @@ from storage.schema import NoDatabaseYetError
 from storage.statistics_breaks import Violations
 from storage.statistics_keys import Prompt
 from storage.store import Store, open_store
-from storage.summaries import Cursor, TraceSummary
+from storage.summaries import ListCursor, TraceSummary
 from storage.upgrading import upgrade_store
 from storage.upkeep import StoreStats
 from storage.writing import Saved, Verdict
 
 __all__ = [
     "IDLE_AFTER_S",
-    "Cursor",
     "FilterCompletion",
     "FilterError",
     "Following",
     "IntegrityReport",
+    "ListCursor",
     "Listed",
     "Mark",
     "NoDatabaseYetError",

@@ -29,7 +29,7 @@ from storage.running.step import Step
 from storage.schema import check_file, ensure_current
 from storage.searches_asked import SearchesTexts
 from storage.statistics_asked import AsksStatistics
-from storage.summaries import Cursor, TraceSummary, summaries
+from storage.summaries import ListCursor, TraceSummary, summaries
 from storage.upkeep_asked import KeptUp
 from storage.writing import Saved, write
 
@@ -213,7 +213,7 @@ class Store(AsksStatistics, KeepsMarks, SearchesTexts, KeptUp):
         with self._reads() as connection:
             return summaries(connection, [find_id(connection, id)])[0]
 
-    def traces(self, filter: str = "", *, limit: int = 100, after: Cursor | None = None) -> list[TraceSummary]:  # noqa: A002  # it is what users call it
+    def traces(self, filter: str = "", *, limit: int = 100, after: ListCursor | None = None) -> list[TraceSummary]:  # noqa: A002  # it is what users call it
         """The newest traces that a filter lets through, or the next ones behind `after`, the last one's cursor.
 
         Raises FilterError for a filter that cannot be read. Words are looked up in the text index: see `index_pending`.

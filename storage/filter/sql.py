@@ -26,7 +26,7 @@ from storage.filter.terms import All, Any, Argument, Field, Figure, Filter, Not,
 from storage.filter.trees import inwards
 from storage.groups import in_groups
 from storage.search import Phrase, count_up_to, holding, holds_phrase
-from storage.summaries import Cursor
+from storage.summaries import ListCursor
 
 Page: TypeAlias = sa.Select[int, float]
 """Selects `id` and `sort_at_s`, the newest first."""
@@ -50,7 +50,7 @@ class Plan:
     times: tuple[When, ...] = ()
     now_s: float = 0.0
 
-    def selects(self, *, after: Cursor | None, limit: int) -> list[Page]:
+    def selects(self, *, after: ListCursor | None, limit: int) -> list[Page]:
         """The selects that together give the next `limit` traces behind `after`, but for the words."""
         if self.ids is not None:
             return [_sorted(self, self.ids, after).limit(limit)]
@@ -72,7 +72,7 @@ class Plan:
         return replace(self, drives=None, rest=self.conditions, words=(), ids=words, times=())
 
 
-def plan_of(connection: sa.Connection, wanted: Filter, after: Cursor | None, now_s: float) -> Plan | None:
+def plan_of(connection: sa.Connection, wanted: Filter, after: ListCursor | None, now_s: float) -> Plan | None:
     """How to find what lets through a filter without a choice at its top, behind `after`; None where nothing is.
 
     `now_s` is the time that `since:2h` counts from.
@@ -149,7 +149,7 @@ def _asked(connection: sa.Connection, term: Term, now_s: float) -> PlannedTerm:
             return PlannedTerm(condition_of(connection, term, now_s))
 
 
-def _walked(plan: Plan, walk: Walk, after: Cursor | None) -> Page:
+def _walked(plan: Plan, walk: Walk, after: ListCursor | None) -> Page:
     """The traces of a stretch of an index, from the newest on."""
     source: sa.FromClause = walk.table
     if plan.rest and walk.table is not tables.trace:
@@ -162,7 +162,7 @@ def _walked(plan: Plan, walk: Walk, after: Cursor | None) -> Page:
     return select.where(*conditions).order_by(sort_at_s.desc(), id_.desc())
 
 
-def _sorted(plan: Plan, ids: tuple[int, ...] | sa.Select[int], after: Cursor | None) -> Page:
+def _sorted(plan: Plan, ids: tuple[int, ...] | sa.Select[int], after: ListCursor | None) -> Page:
     """These traces from the newest on; said so that no index tempts the database to begin with the time."""
     conditions = (*plan.rest, *plan.within(_trace.sort_at_s))
     named = sa.select(_trace.id, _trace.sort_at_s).where(_trace.id.in_(ids), *conditions)
@@ -172,6 +172,6 @@ def _sorted(plan: Plan, ids: tuple[int, ...] | sa.Select[int], after: Cursor | N
 
 
 def _behind(
-    sort_at_s: sa.ColumnElement[float], id_: sa.ColumnElement[int], after: Cursor | None
+    sort_at_s: sa.ColumnElement[float], id_: sa.ColumnElement[int], after: ListCursor | None
 ) -> list[sa.ColumnElement[bool]]:
     return [] if after is None else [sa.tuple_(sort_at_s, id_) < sa.tuple_(after.sort_at_s, after.id)]

@@ -17,7 +17,7 @@ from storage import tables
 from storage.groups import in_groups
 from storage.search.asking import holding_among
 from storage.search.phrases import SQLITE, Phrase, match
-from storage.summaries import Cursor
+from storage.summaries import ListCursor
 
 _STRETCH = 4_096  # ids; the index that migration v0003 makes has it too
 _MOST = 5_000  # rows of the text index that are read before it is given up
@@ -55,7 +55,7 @@ def newest_holding(
     conditions: Sequence[sa.ColumnElement[bool]],
     *,
     limit: int,
-    after: Cursor | None,
+    after: ListCursor | None,
 ) -> list[int] | None:
     """The newest `limit` traces behind `after` that hold these phrases and fulfil these conditions on `trace`.
 
@@ -90,7 +90,7 @@ def newest_holding(
     return [id_ for _, id_ in best]
 
 
-def _stretches(connection: sa.Connection, phrases: Sequence[Phrase], after: Cursor | None) -> list[_Stretch]:
+def _stretches(connection: sa.Connection, phrases: Sequence[Phrase], after: ListCursor | None) -> list[_Stretch]:
     """The stretches that may hold the words behind `after`, the newest first, each said to end there at the latest."""
     ends = [_held(connection, phrases, 0, _HIGHEST, 1, down=down) for down in (False, True)]
     if not all(ends):
@@ -146,6 +146,6 @@ def _places(connection: sa.Connection, wanted: sa.Select[float, int]) -> list[tu
     return [(at_s, id_) for at_s, id_ in connection.execute(wanted)]
 
 
-def _behind(after: Cursor | None) -> list[sa.ColumnElement[bool]]:
+def _behind(after: ListCursor | None) -> list[sa.ColumnElement[bool]]:
     place = sa.tuple_(_trace.sort_at_s, _trace.id)
     return [] if after is None else [place < sa.tuple_(after.sort_at_s, after.id)]

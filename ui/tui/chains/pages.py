@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from storage import Cursor, Listed, Stretch, TraceSummary
+from storage import ListCursor, Listed, Stretch, TraceSummary
 
 PAGE = 100
 """Traces on a page."""
@@ -24,7 +24,7 @@ class Row:
     """A trace in the list; of its calls, so many went well."""
 
     summary: TraceSummary
-    cursor: Cursor
+    cursor: ListCursor
     ok_calls: int | None = None
 
 
@@ -39,10 +39,10 @@ class Pages:
     """What is known of one list: one filter in one order."""
 
     fresh: list[Row] = field(default_factory=list)
-    edges: list[Cursor] = field(default_factory=list)
+    edges: list[ListCursor] = field(default_factory=list)
     counted: int = 0
     is_complete: bool = False
-    top: Cursor | None = None
+    top: ListCursor | None = None
     _kept: OrderedDict[int, list[Row]] = field(default_factory=OrderedDict)
 
     @property
@@ -71,7 +71,7 @@ class Pages:
         if len(self._kept) > _KEPT:
             self._kept.popitem(last=False)
 
-    def after(self, page: int) -> Cursor | None:
+    def after(self, page: int) -> ListCursor | None:
         """Where a page begins: behind the last trace of the page before."""
         return self.edges[page - 1] if page else None
 
@@ -96,7 +96,7 @@ class Pages:
         """Whether a page is in memory."""
         return page in self._kept
 
-    def page_at(self, cursor: Cursor) -> int:
+    def page_at(self, cursor: ListCursor) -> int:
         """The page that holds the trace with this cursor, as this list sorts it."""
         return bisect_left(self.edges, _downwards(cursor), key=_downwards)
 
@@ -128,5 +128,5 @@ class Pages:
         return len(seen - before)
 
 
-def _downwards(cursor: Cursor) -> tuple[float, int]:
+def _downwards(cursor: ListCursor) -> tuple[float, int]:
     return -cursor.sort_at_s, -cursor.id

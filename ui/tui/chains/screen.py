@@ -8,7 +8,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 
 from inspector.errors import WeaklinkError
-from storage import Cursor, FilterCompletion, FilterError, Listed, Order, Store, TraceSummary
+from storage import FilterCompletion, FilterError, ListCursor, Listed, Order, Store, TraceSummary
 from ui.tui.chains.chain_list import ChainList
 from ui.tui.chains.commands import CHAIN_COMMANDS
 from ui.tui.chains.detail import ChainDetail
@@ -285,11 +285,11 @@ class ChainsScreen(OpeningChains):
         return self._access.name.rpartition("/")[2]
 
 
-def _next_broken(store: Store, *, wanted: str, order: Order, after: Cursor | None) -> Listed | None:
+def _next_broken(store: Store, *, wanted: str, order: Order, after: ListCursor | None) -> Listed | None:
     page = partial(store.paging().page, narrowed(wanted, "status:broken"), order, limit=1)
     found = page(after=after) or page()
     return found[0] if found else None
 
 
-def _broken_before(store: Store, *, wanted: str, order: Order, at: Cursor) -> Listed | None:
+def _broken_before(store: Store, *, wanted: str, order: Order, at: ListCursor) -> Listed | None:
     return store.paging().before(narrowed(wanted, "status:broken"), order, at=at)
