@@ -75,7 +75,7 @@ class Frame:
 
 
 @dataclass(slots=True)
-class Cut:
+class Truncation:
     """A string, number or word that the end of the text cuts: what must go or come to make it whole."""
 
     what: str
@@ -93,7 +93,7 @@ class Cursor:
     end: int
     found: Findings
     frames: list[Frame] = field(default_factory=list)
-    cut: Cut | None = None
+    cut: Truncation | None = None
     no_triple: set[str] = field(default_factory=set)
     quotes: QuoteSearch = field(default_factory=QuoteSearch)
     endless: dict[re.Pattern[str], int] = field(default_factory=dict)

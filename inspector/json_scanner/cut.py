@@ -2,7 +2,7 @@
 
 from inspector.diagnostics import Edit, Fix
 from inspector.json_scanner import bracket_wording as say
-from inspector.json_scanner.cursor import Cut, Frame, Next
+from inspector.json_scanner.cursor import Frame, Next, Truncation
 from inspector.json_scanner.machine import Machine
 from inspector.json_scanner.quoting import shown
 from inspector.json_scanner.slipped_name import move_name_out
@@ -119,11 +119,11 @@ def _what_was_lost(machine: Machine) -> str:
     )
 
 
-def _is_whole(node: JsonNode, cut: Cut | None) -> bool:
+def _is_whole(node: JsonNode, cut: Truncation | None) -> bool:
     return not (cut and cut.range.start == node.range.start)
 
 
-def _has_arguments(root: Frame, frames: list[Frame], cut: Cut | None) -> bool:
+def _has_arguments(root: Frame, frames: list[Frame], cut: Truncation | None) -> bool:
     for member in root.members:
         if member.key in _ARGUMENTS and _is_whole(member.value, cut):
             return True

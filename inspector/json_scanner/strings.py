@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from inspector.diagnostics import Edit
 from inspector.json_scanner import string_ends as ends
 from inspector.json_scanner import wording
-from inspector.json_scanner.cursor import Cursor, Cut, Place
+from inspector.json_scanner.cursor import Cursor, Place, Truncation
 from inspector.json_scanner.escapes import read_content
 from inspector.json_scanner.strict import is_strict_content
 from inspector.json_scanner.string_ends import Extent, Mend
@@ -82,14 +82,14 @@ def _read_cut(cursor: Cursor, extent: Extent, place: Place) -> StringToken:
     text = cursor.text
     if place is Place.KEY:
         token = Range(extent.start, extent.end)
-        cursor.cut = Cut("key", token, [Edit(token, "")])
+        cursor.cut = Truncation("key", token, [Edit(token, "")])
         return StringToken("", token)
     tail = _TRAILING_ESCAPE.search(text, max(extent.content.start, cursor.end - 6), cursor.end)
     edits = []
     if tail and _backslashes_before(text, tail.start(), extent.content.start) % 2 == 0:
         edits = [Edit(Range(tail.start(), cursor.end), "")]
         extent = replace(extent, content=Range(extent.content.start, tail.start()), end=tail.start())
-    cursor.cut = Cut("string", Range(extent.start, cursor.end), edits, '"')
+    cursor.cut = Truncation("string", Range(extent.start, cursor.end), edits, '"')
     inner = replace(extent, mend=Mend.NONE)
     if text[extent.start] == '"' and '"' in extent.content.of(text):
         inner = replace(extent, mend=Mend.ESCAPE)
@@ -109,7 +109,7 @@ def _read_escaped(cursor: Cursor) -> StringToken:
     inner = Range(start + 2, end_of_repeats(_ESCAPED_CONTENT, text, start + 2, cursor.end))
     if not text.startswith('\\"', inner.end, cursor.end):
         cursor.at = cursor.end
-        cursor.cut = Cut("escaped", Range(start, cursor.end))
+        cursor.cut = Truncation("escaped", Range(start, cursor.end))
         return StringToken(text[start + 2 : cursor.end], Range(start, cursor.end))
     cursor.at = inner.end + 2
     plain = _ONE_LEVEL.sub(r"\1", inner.of(text))

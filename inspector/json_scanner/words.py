@@ -6,7 +6,7 @@ from json import dumps
 from inspector.diagnostics import Edit
 from inspector.json_scanner import wording
 from inspector.json_scanner.arithmetic import is_date_or_phone, result_of
-from inspector.json_scanner.cursor import Cursor, Cut, Place
+from inspector.json_scanner.cursor import Cursor, Place, Truncation
 from inspector.json_scanner.escapes import read_content
 from inspector.json_scanner.runs import run_end
 from inspector.json_scanner.strict import LITERALS, NUMBER, number_value
@@ -157,19 +157,19 @@ def _cut(cursor: Cursor, raw: str, place: Range) -> JsonNode | None:
     """A number or literal that the end of the text cuts, completed as far as that is certain."""
     for literal, (kind, scalar) in LITERALS.items():
         if literal.startswith(raw):
-            cursor.cut = Cut("word", place, [], literal[len(raw) :])
+            cursor.cut = Truncation("word", place, [], literal[len(raw) :])
             return JsonNode(kind, place, scalar)
     if _NUMBER.fullmatch(raw):
-        cursor.cut = Cut("number", place)
+        cursor.cut = Truncation("number", place)
         return None
     match = _CUT_NUMBER.fullmatch(raw)
     if not match:
         return None
     if not match[1]:
-        cursor.cut = Cut("nothing", place, [Edit(place, "")])
+        cursor.cut = Truncation("nothing", place, [Edit(place, "")])
         return JsonNode(JsonKind.OTHER, place)
     whole = len(match[1])
-    cursor.cut = Cut("number", place, [Edit(Range(place.start + whole, place.end), "")])
+    cursor.cut = Truncation("number", place, [Edit(Range(place.start + whole, place.end), "")])
     return JsonNode(JsonKind.NUMBER, place, number_value(match[1]))
 
 
