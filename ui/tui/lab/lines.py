@@ -6,7 +6,7 @@ from itertools import islice
 
 from inspector.formats.format import Format
 from inspector.segmentation import Segmentation
-from ui.tui.lab.cutting import Cut
+from ui.tui.lab.cutting import Chunking
 from ui.tui.lab.reading import Comparing, Likeness, read, uncut
 from ui.tui.lab.sample import Sample
 from ui.views.palette import Style
@@ -24,7 +24,7 @@ class WantedReading:
     sample: Sample
     comparing: Comparing
     format: Format
-    cut: Cut
+    cut: Chunking
     seed: int
 
     def read(self, is_left: Callable[[], bool]) -> Segmentation | str:

@@ -9,7 +9,7 @@ from inspector.formats.format import Format
 from inspector.model import Span, ToolCall
 from inspector.model.columns import Entries
 from inspector.segmentation import Segmentation, Segmenter
-from ui.tui.lab.cutting import Cut, pieces_of
+from ui.tui.lab.cutting import Chunking, pieces_of
 from ui.tui.lab.sample import Sample
 
 _LOOKED_AFTER = 256  # pieces after which a reader looks whether anybody still waits for it
@@ -48,7 +48,7 @@ class LeftError(Exception):
     """Nobody waits for the reading any more."""
 
 
-def read(sample: Sample, format: Format, cut: Cut, seed: int, is_left: Callable[[], bool]) -> Segmentation | str:
+def read(sample: Sample, format: Format, cut: Chunking, seed: int, is_left: Callable[[], bool]) -> Segmentation | str:
     """The sample read by a format; a sentence where that is a plug-in and raised. LeftError once `is_left`."""
     try:
         segmenter = Segmenter(
@@ -93,6 +93,6 @@ class Comparing:
         return Cell(likeness, len(reading.spans), len(reading.calls), len(reading.diagnostics))
 
 
-def uncut(sample: Sample, cut: Cut) -> bool:
+def uncut(sample: Sample, cut: Chunking) -> bool:
     """Whether a sample cannot be cut so."""
-    return cut is Cut.AS_CAME and sample.part.chunks is None
+    return cut is Chunking.AS_CAME and sample.part.chunks is None
