@@ -24,7 +24,7 @@ _TAKING = Lock()
 
 
 @dataclass(slots=True)
-class Desk:
+class StoreQueryCache:
     """What is known of one open store, since when it is as it is, and which pages' questions are on their way.
 
     A page that is being counted is counted to its end, whatever comes meanwhile: else it would never be, in a database
@@ -79,7 +79,7 @@ class Sheet:
 
     questions: _Questions
     answers: _Answers
-    desk: Desk
+    desk: StoreQueryCache
     since_s: float
     began_s: float
     as_of_s: float = 0.0
@@ -143,14 +143,14 @@ def data_version() -> str:
     return desk.version
 
 
-_DESKS: dict[str | None, Desk] = {}
+_DESKS: dict[str | None, StoreQueryCache] = {}
 
 
-def _desk() -> Desk:
+def _desk() -> StoreQueryCache:
     """That of the store which is open now: another file in the place of a database has nothing to do with the old."""
     opened = store()
     with _TAKING:
         desk = _DESKS.get(current().where)
         if desk is None or desk.counter.store is not opened:
-            desk = _DESKS[current().where] = Desk(Counter(opened))
+            desk = _DESKS[current().where] = StoreQueryCache(Counter(opened))
         return desk
