@@ -9,7 +9,7 @@ from inspector.json_scanner import wording
 from inspector.json_scanner.cursor import Cursor, Place, Truncation
 from inspector.json_scanner.escapes import read_content
 from inspector.json_scanner.strict import is_strict_content
-from inspector.json_scanner.string_ends import Extent, Mend
+from inspector.json_scanner.string_ends import Mend, StringExtent
 from inspector.scanning import end_of_repeats, repeated
 from inspector.text import Range
 
@@ -49,7 +49,7 @@ def read_string(cursor: Cursor, place: Place) -> StringToken | None:
     return _read_whole(cursor, extent)
 
 
-def _read_whole(cursor: Cursor, extent: Extent) -> StringToken:
+def _read_whole(cursor: Cursor, extent: StringExtent) -> StringToken:
     text, token = cursor.text, Range(extent.start, extent.end)
     opening = text[extent.content.start - 1]
     content = read_content(text, extent.content.start, extent.content.end, apostrophes=opening == "'")
@@ -67,7 +67,7 @@ def _read_whole(cursor: Cursor, extent: Extent) -> StringToken:
     return StringToken(content.value, token)
 
 
-def _requoted(text: str, extent: Extent, inner: list[Edit]) -> list[Edit]:
+def _requoted(text: str, extent: StringExtent, inner: list[Edit]) -> list[Edit]:
     """The edits that put plain double quotes where other quotes stand."""
     before = extent.content.start - 1
     edits = [Edit(Range(before, before + 1), '"')] if text[before] != '"' else []
@@ -78,7 +78,7 @@ def _requoted(text: str, extent: Extent, inner: list[Edit]) -> list[Edit]:
     return edits
 
 
-def _read_cut(cursor: Cursor, extent: Extent, place: Place) -> StringToken:
+def _read_cut(cursor: Cursor, extent: StringExtent, place: Place) -> StringToken:
     text = cursor.text
     if place is Place.KEY:
         token = Range(extent.start, extent.end)
