@@ -7,7 +7,7 @@ from math import isnan
 from inspector.chain.endings import task_outcome
 from inspector.model import Generation, Outcome, Part, ToolDefinition, Trace
 from storage.checksums import canonical, record_checksum, turn_checksum
-from storage.identity import Extent, identity_of
+from storage.identity import TraceExtent, identity_of
 from storage.offered import packed_tools
 from storage.packing.blobs import checksum_of, text_to_bytes, to_blob
 from storage.packing.chunks import pack_chunks
@@ -37,7 +37,7 @@ class RecordRows:
     toolsets: dict[bytes, Toolset]
 
     @property
-    def extent(self) -> Extent:
+    def extent(self) -> TraceExtent:
         """How much of its session the trace holds."""
         return self.totals.extent
 

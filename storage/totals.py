@@ -6,7 +6,7 @@ from math import isfinite
 from typing import TypeVar
 
 from inspector.model import Instant, Turn
-from storage.identity import Extent
+from storage.identity import TraceExtent
 from storage.waits import first_token_s, max_gap_s, prompt_hash
 
 _Number = TypeVar("_Number", int, float)
@@ -53,9 +53,9 @@ class Totals:
         )
 
     @property
-    def extent(self) -> Extent:
+    def extent(self) -> TraceExtent:
         """How much of a session these turns hold."""
-        return Extent(self.turns, self.characters, self.chunks)
+        return TraceExtent(self.turns, self.characters, self.chunks)
 
     @property
     def duration_s(self) -> float | None:
