@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
-from inspector.chain.origins import Found, OriginIndex, OriginKind, Source
+from inspector.chain.origins import FoundValue, OriginIndex, OriginKind, Source
 from inspector.chain.steps import Step
 from inspector.chain.wanted import Spellings, Wanted, wanted_of
 from inspector.diagnostics import Location
@@ -162,7 +162,7 @@ class _Origins:
         found = self._index.first(spelled, turn)
         return None if found is None else self._origin(found, text)
 
-    def _origin(self, found: Found, text: str) -> Origin:
+    def _origin(self, found: FoundValue, text: str) -> Origin:
         source = found.source
         place = Location(source.turn, source.part, found.range.moved(source.start))
         return Origin(source.kind, text, place, source.step, self._pointer(source, found.range.start))

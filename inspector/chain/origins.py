@@ -45,7 +45,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundValue:
     """A value's first place: in which source, and the characters of that source's text."""
 
     source: Source
@@ -72,7 +72,7 @@ class OriginIndex:
                     self._sources[number], self._held[number] = source, held
         self._readings: dict[int, _Reading] = {}
 
-    def first(self, spellings: Iterable[Sequence[str]], before_turn: int) -> Found | None:
+    def first(self, spellings: Iterable[Sequence[str]], before_turn: int) -> FoundValue | None:
         """The earliest place, in a turn before this one, of any of the spellings.
 
         What was given to the agent goes before the tools' definitions, these before its own earlier arguments. A
@@ -83,7 +83,7 @@ class OriginIndex:
         if not found:
             return None
         _, number, at, length = min(found)
-        return Found(self._sources[number], self._readings[number].range_of(at, length))
+        return FoundValue(self._sources[number], self._readings[number].range_of(at, length))
 
     def _first(self, words: Sequence[str], before_turn: int, echoed: set[int]) -> tuple[int, int, int, int] | None:
         """How far the source stands behind others, its number, the first word there, and how many words."""
