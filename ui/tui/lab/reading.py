@@ -36,7 +36,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class LabResult:
     """What a reading holds, as it is compared."""
 
     spans: Entries[Span]
@@ -76,7 +76,7 @@ class Comparing:
         found = own.diagnostics if isinstance(own, Segmentation) else ()
         codes = {one.rule.code for one in found}
         known = tuple(one for one in sample.diagnostics if one.rule.code in codes)
-        self.stored = Found(sample.stored.spans, sample.stored.calls, known)
+        self.stored = LabResult(sample.stored.spans, sample.stored.calls, known)
         self.beyond = len(sample.diagnostics) - len(known)
 
     def cell(self, reading: Segmentation | str) -> Cell:
