@@ -11,7 +11,7 @@ from inspector.model import Generation, Role, Trace, Turn
 from inspector.model.arrivals import parts_of
 from storage.drafts import TraceRows, draft
 from storage.record_rows import RecordRows, record_rows
-from storage.running.room import Gap, Shortened, Waiting, with_warning
+from storage.running.room import DroppedChunks, Shortened, Waiting, with_warning
 from storage.running.step import OpenTurn, Step
 from storage.totals import NOTHING
 
@@ -55,7 +55,7 @@ class Session:
                 self._end_turn(number, turn)
             case Shortened(short):
                 self._take_short(short)
-            case Gap(_, number):
+            case DroppedChunks(_, number):
                 self._lossy |= {number} - self._turns.keys()
             case TraceEnded(_, outcome):
                 self._facts = self._facts if outcome is None else replace(self._facts, outcome=outcome)
