@@ -3,7 +3,7 @@
 from storage.filter.completing import FilterCompletion, complete_filter
 from storage.filter.failing import FilterError
 from storage.filter.parsing import check_filter, parse_filter
-from storage.filter.terms import KEYS, Field, Filter, Key, Words
+from storage.filter.terms import KEYS, Field, Filter, FilterKey, Words
 
 __all__ = [
     "KEYS",
@@ -11,7 +11,7 @@ __all__ = [
     "Filter",
     "FilterCompletion",
     "FilterError",
-    "Key",
+    "FilterKey",
     "Words",
     "check_filter",
     "complete_filter",

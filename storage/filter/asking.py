@@ -13,7 +13,7 @@ from storage import tables
 from storage.arguments import LONGEST_VALUE, value_key
 from storage.filter.asked import PlannedTerm, Walk, count
 from storage.filter.stored import like, meant, stored_values
-from storage.filter.terms import Argument, ComparisonOperator, Field, Figure, Key, When
+from storage.filter.terms import Argument, ComparisonOperator, Field, Figure, FilterKey, When
 from storage.liveness import traces_in
 from storage.packing.escapes import escaped, key
 
@@ -21,34 +21,42 @@ Leaf = Field | Figure | Argument | When
 
 _trace, _mark, _argument = tables.trace.c, tables.mark.c, tables.argument.c
 COLUMNS = {
-    Key.STATUS: _trace.status,
-    Key.MODEL: _trace.model,
-    Key.SOURCE: _trace.source,
-    Key.FORMAT: _trace.format,
-    Key.KIND: _trace.kinds,
-    Key.REASONING: _trace.reasoning,
-    Key.PROMPT: _trace.prompt_hash,
-    Key.OUTCOME: _trace.outcome,
+    FilterKey.STATUS: _trace.status,
+    FilterKey.MODEL: _trace.model,
+    FilterKey.SOURCE: _trace.source,
+    FilterKey.FORMAT: _trace.format,
+    FilterKey.KIND: _trace.kinds,
+    FilterKey.REASONING: _trace.reasoning,
+    FilterKey.PROMPT: _trace.prompt_hash,
+    FilterKey.OUTCOME: _trace.outcome,
 }
 TABLES = {
-    Key.TOOL: (tables.trace_tool, tables.trace_tool.c.name),
-    Key.CODE: (tables.trace_code, tables.trace_code.c.code),
+    FilterKey.TOOL: (tables.trace_tool, tables.trace_tool.c.name),
+    FilterKey.CODE: (tables.trace_code, tables.trace_code.c.code),
 }
-_FIGURES: dict[Key, sa.ColumnElement[float]] = {
-    Key.STEP: _trace.break_step,
-    Key.ERRORS: _trace.errors,
-    Key.WARNINGS: _trace.warnings,
-    Key.DURATION: _trace.duration_s,
-    Key.FIRST_TOKEN: _trace.first_token_s,
-    Key.GAP: _trace.max_gap_s,
-    Key.TOKENS: _trace.tokens,
-    Key.TURNS: _trace.turns,
-    Key.CALLS: _trace.tool_calls,
-    Key.REWARD: _trace.reward,
-    Key.ID: _trace.id,
+_FIGURES: dict[FilterKey, sa.ColumnElement[float]] = {
+    FilterKey.STEP: _trace.break_step,
+    FilterKey.ERRORS: _trace.errors,
+    FilterKey.WARNINGS: _trace.warnings,
+    FilterKey.DURATION: _trace.duration_s,
+    FilterKey.FIRST_TOKEN: _trace.first_token_s,
+    FilterKey.GAP: _trace.max_gap_s,
+    FilterKey.TOKENS: _trace.tokens,
+    FilterKey.TURNS: _trace.turns,
+    FilterKey.CALLS: _trace.tool_calls,
+    FilterKey.REWARD: _trace.reward,
+    FilterKey.ID: _trace.id,
 }
 _ENDS_IN_NAME = re.compile(r"\$.*\.(?P<name>[A-Za-z_][\w-]*)(?:\[[0-9]+\])*", re.DOTALL)
-_INDEXED = (Key.DURATION, Key.FIRST_TOKEN, Key.GAP, Key.TOKENS, Key.STEP, Key.REWARD, Key.ID)
+_INDEXED = (
+    FilterKey.DURATION,
+    FilterKey.FIRST_TOKEN,
+    FilterKey.GAP,
+    FilterKey.TOKENS,
+    FilterKey.STEP,
+    FilterKey.REWARD,
+    FilterKey.ID,
+)
 _WITH_ERRORS = Walk(tables.trace, (sa.literal_column("trace.errors > 0", sa.Boolean),))
 _COUNTS = {Severity.ERROR: _trace.errors, Severity.WARNING: _trace.warnings, Severity.INFO: _trace.infos}
 
@@ -87,7 +95,7 @@ def _asked(connection: sa.Connection, term: Leaf, now_s: float) -> PlannedTerm:
 def when(term: When, sort_at_s: sa.ColumnElement[float], now_s: float) -> sa.ColumnElement[bool]:
     """That a time is at or after the moment of a term, or before it; an unknown time is neither."""
     at_s = now_s - term.at_s if term.is_ago else term.at_s
-    if term.key is Key.SINCE:
+    if term.key is FilterKey.SINCE:
         return sort_at_s >= at_s
     return sa.and_(sort_at_s > tables.UNKNOWN_TIME_S, sort_at_s < at_s)
 
@@ -96,7 +104,7 @@ def _column(connection: sa.Connection, term: Field, *, negated: bool = False) ->
     """A field whose values stand in a column of `trace`, with an index by time."""
     column = COLUMNS[term.key]
     stored = stored_values(connection, column)
-    if term.key is Key.KIND:
+    if term.key is FilterKey.KIND:
         values = [one for one in stored if meant(one.split(","), term.values)]
     else:
         values = meant(stored, term.values)
@@ -106,7 +114,7 @@ def _column(connection: sa.Connection, term: Field, *, negated: bool = False) ->
 
 
 def _asks_liveness(term: Field) -> bool:
-    return term.key is Key.STATUS and any(value.lower() in set(Liveness) for value in term.values)
+    return term.key is FilterKey.STATUS and any(value.lower() in set(Liveness) for value in term.values)
 
 
 def _status(connection: sa.Connection, term: Field, now_s: float) -> PlannedTerm:
@@ -118,14 +126,14 @@ def _status(connection: sa.Connection, term: Field, now_s: float) -> PlannedTerm
         return _ids(connection, states[0])
     conditions = [_has(state) for state in states]
     if others:
-        conditions.append(_column(connection, Field(Key.STATUS, others)).condition)
+        conditions.append(_column(connection, Field(FilterKey.STATUS, others)).condition)
     return PlannedTerm(sa.or_(*conditions))
 
 
 def _named(connection: sa.Connection, term: Field) -> PlannedTerm:
     """A field of which a trace has several values, in a table clustered by value and time."""
     table, column = TABLES[term.key]
-    wanted = term.values if term.key is Key.TOOL else [one if "*" in one else f"{one}*" for one in term.values]
+    wanted = term.values if term.key is FilterKey.TOOL else [one if "*" in one else f"{one}*" for one in term.values]
     values = meant(stored_values(connection, column), wanted)
     found = count(connection, sa.select(sa.literal(1)).select_from(table).where(column.in_(values))) if values else 0
     walks = tuple(Walk(table, (column == one,)) for one in values)
@@ -171,18 +179,18 @@ def _note(connection: sa.Connection, term: Field) -> PlannedTerm:
     return _ids(connection, sa.select(_mark.trace_id).where(sa.or_(*held)))
 
 
-_FIELDS: dict[Key, Callable[[sa.Connection, Field], PlannedTerm]] = {
-    Key.SEVERITY: _severity,
-    Key.SESSION: _session,
-    Key.NAME: _name,
-    Key.MARKED: _marked,
-    Key.NOTE: _note,
+_FIELDS: dict[FilterKey, Callable[[sa.Connection, Field], PlannedTerm]] = {
+    FilterKey.SEVERITY: _severity,
+    FilterKey.SESSION: _session,
+    FilterKey.NAME: _name,
+    FilterKey.MARKED: _marked,
+    FilterKey.NOTE: _note,
 }
 
 
 def _figure(connection: sa.Connection, term: Figure) -> PlannedTerm:
     condition = _compared(_FIGURES[term.key], term.comparison, term.number)
-    if term.key is Key.ERRORS and term.comparison is ComparisonOperator.MORE:
+    if term.key is FilterKey.ERRORS and term.comparison is ComparisonOperator.MORE:
         return PlannedTerm(opaque(condition), walks=(_WITH_ERRORS,), is_wider=True)
     if term.key not in _INDEXED:
         return PlannedTerm(opaque(condition))

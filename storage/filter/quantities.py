@@ -4,7 +4,7 @@ import re
 from datetime import UTC, datetime, timedelta
 
 from storage.filter.failing import FilterError
-from storage.filter.terms import ComparisonOperator, Key, When
+from storage.filter.terms import ComparisonOperator, FilterKey, When
 
 SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
 COUNTS = {"k": 1e3, "m": 1e6}
@@ -36,7 +36,7 @@ def number_in(text: str, position: int, units: dict[str, float]) -> float:
     return float(found[0]) * (units[unit.lower()] if unit else 1.0)
 
 
-def moment_in(key: Key, text: str, position: int) -> When:
+def moment_in(key: FilterKey, text: str, position: int) -> When:
     """The moment that a text says, in UTC where it names no zone; FilterError where it says none."""
     word = text.strip().lower()
     if word in _DAYS_AGO:

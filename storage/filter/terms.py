@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import TypeAlias
 
 
-class Key(StrEnum):
+class FilterKey(StrEnum):
     """What a filter can ask of a trace."""
 
     STATUS = "status"
@@ -39,8 +39,8 @@ class Key(StrEnum):
     BEFORE = "before"
 
 
-KEYS = tuple(key.value for key in Key)
-ALIASES = {"ttft": Key.FIRST_TOKEN}
+KEYS = tuple(key.value for key in FilterKey)
+ALIASES = {"ttft": FilterKey.FIRST_TOKEN}
 """Other names of keys."""
 
 
@@ -71,7 +71,7 @@ class Field:
     A code may be cut short: `J1`. A note holds the value somewhere within.
     """
 
-    key: Key
+    key: FilterKey
     values: tuple[str, ...]
 
 
@@ -79,7 +79,7 @@ class Field:
 class Figure:
     """How a number of a trace stands to this one; seconds for times. A number that is not known fits none."""
 
-    key: Key
+    key: FilterKey
     comparison: ComparisonOperator
     number: float
 
@@ -106,7 +106,7 @@ class When:
     `at_s` is seconds since 1970-01-01 UTC; or, where `is_ago`, seconds before now.
     """
 
-    key: Key
+    key: FilterKey
     at_s: float
     is_ago: bool = False
 
