@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from inspector.chain.metrics_comparing import MeasureComparison
 from inspector.chain.metrics_groups import GroupKey
-from inspector.chain.metrics_measures import Kind, Measure
+from inspector.chain.metrics_measures import Measure, MeasureKind
 from ui.views.palette import Style
 from ui.views.run import Line, Run
 from ui.views.stats_report import Statistics
@@ -83,5 +83,5 @@ def _difference_text(one: MeasureComparison) -> str:
 
 
 def _signed(measure: Measure, value: float) -> str:
-    digits = f"{value:+.2f}" if measure.kind is not Kind.MEAN or abs(value) < 10 else f"{value:+,.0f}"
+    digits = f"{value:+.2f}" if measure.kind is not MeasureKind.MEAN or abs(value) < 10 else f"{value:+,.0f}"
     return digits.replace("-", "−")

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from inspector.chain.metrics import estimate
 from inspector.chain.metrics_comparing import MeasureComparison
 from inspector.chain.metrics_groups import GroupFigures, GroupKey, Slice
-from inspector.chain.metrics_measures import MEASURES, Kind
+from inspector.chain.metrics_measures import MEASURES, MeasureKind
 from inspector.model import Json
 from ui.views.segment_json import JsonObject
 from ui.views.stats_report import Statistics
@@ -73,7 +73,7 @@ def _measure(group: GroupFigures, name: str, fewest: int) -> JsonObject:
         "hits": one.tally.hits,
         "trials": one.tally.trials,
         "traces": one.tally.traces,
-        "kind": "mean" if measure.kind is Kind.MEAN else "share",
+        "kind": "mean" if measure.kind is MeasureKind.MEAN else "share",
         "absent": measure.absent if one.value is None else None,
     }
 

@@ -5,7 +5,7 @@ import streamlit as st
 from inspector.chain.metrics import FEWEST, estimate
 from inspector.chain.metrics_comparing import COMPARED, MeasureComparison, compared
 from inspector.chain.metrics_groups import GroupFigures, GroupKey
-from inspector.chain.metrics_measures import BY_NAME, Kind
+from inspector.chain.metrics_measures import BY_NAME, MeasureKind
 from storage import Prompt
 from ui.views.palette import Style
 from ui.views.run import Line, Run
@@ -157,7 +157,7 @@ def _groups(by: GroupKey, groups: tuple[GroupFigures, ...], prompts: dict[str, P
         ]
         for measure in measures:
             one = estimate(measure, group.tally(measure.name))
-            share = one.value if measure.kind is not Kind.MEAN else None
+            share = one.value if measure.kind is not MeasureKind.MEAN else None
             cells.append(Measured(share, (Run(value_text(one, FEWEST)),)))
         rows.append(Row(group.keys[0], cells))
     heads = [

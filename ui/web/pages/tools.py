@@ -4,7 +4,7 @@ import streamlit as st
 
 from inspector.chain.metrics import FEWEST, estimate
 from inspector.chain.metrics_groups import GroupFigures, GroupKey
-from inspector.chain.metrics_measures import BY_NAME, Kind
+from inspector.chain.metrics_measures import BY_NAME, MeasureKind
 from inspector.checks.schema_complexity import SchemaComplexity
 from storage import TraceSummary, Violations
 from ui.views.palette import Style
@@ -93,7 +93,7 @@ def _row(group: GroupFigures, schema: SchemaComplexity | None) -> Row:
     ]
     for measure in _MEASURES:
         one = estimate(measure, group.tally(measure.name))
-        share = one.value if measure.kind is not Kind.MEAN else None
+        share = one.value if measure.kind is not MeasureKind.MEAN else None
         cells.append(Measured(share, (Run(value_text(one, FEWEST), Style.DIM if one.value is None else Style.PLAIN),)))
     return Row(tool, (*cells, _schema_words(schema)))
 

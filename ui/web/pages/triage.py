@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from inspector.chain.metrics import FEWEST, estimate
-from inspector.chain.metrics_measures import MEASURES, TASK_CASES, Kind
+from inspector.chain.metrics_measures import MEASURES, TASK_CASES, MeasureKind
 from inspector.chain.steps import Status
 from ui.views.palette import Style
 from ui.views.run import Run
@@ -119,7 +119,7 @@ def _measures(figures: TriageFigures) -> None:
     whole, rows = figures.whole(), []
     for measure in (one for one in MEASURES if one.name not in TASK_CASES):
         one = estimate(measure, whole.tally(measure.name))
-        is_share = measure.kind is not Kind.MEAN
+        is_share = measure.kind is not MeasureKind.MEAN
         said = Run(value_text(one, FEWEST), Style.PLAIN if one.value is not None else Style.DIM)
         value: Cell = Measured(one.value if is_share else None, (said,))
         meaning = measure.meaning if one.value is not None else measure.absent
