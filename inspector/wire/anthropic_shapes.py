@@ -27,7 +27,7 @@ class ContentBlockShape(msgspec.Struct, forbid_unknown_fields=True):
     toolset_name: str | None = None
 
 
-class Kind(msgspec.Struct):
+class BlockKindShape(msgspec.Struct):
     """Of what kind a block is."""
 
     type: str = ""
@@ -105,4 +105,4 @@ class MessageEvent(Message):
 
 read_event = ShapeReader(MessageEvent)
 read_block = ShapeReader(ContentBlockShape)
-read_kind = ShapeReader(Kind)
+read_kind = ShapeReader(BlockKindShape)
