@@ -37,7 +37,7 @@ class Message(msgspec.Struct, forbid_unknown_fields=True):
     tool_calls: list[Call] | None = None
 
 
-class Line(msgspec.Struct, forbid_unknown_fields=True):
+class OllamaLineShape(msgspec.Struct, forbid_unknown_fields=True):
     """One line of a stream, or a body that came whole; `response` is the word of generate, `message` that of chat."""
 
     model: str | None = None
@@ -87,4 +87,4 @@ class Line(msgspec.Struct, forbid_unknown_fields=True):
         return "{" + ",".join(f'"{name}":{text}' for name, text in texts if text) + "}"
 
 
-read_line = ShapeReader(Line)
+read_line = ShapeReader(OllamaLineShape)
