@@ -12,7 +12,7 @@ _SPACE = repeated(r"[ \t\n\r\f]++|\\\r?\n|(?<=[\s,(\[{])#[^\n]*+")
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class CursorMark:
     """A place in the text, and how many faults were found before it."""
 
     at: int
@@ -73,11 +73,11 @@ class PythonCursor:
         """A fault that leaves the call valid."""
         self.found.add(fault)
 
-    def mark(self) -> Mark:
+    def mark(self) -> CursorMark:
         """This place, to come back to."""
-        return Mark(self.at, self.breaks, self.hopeless)
+        return CursorMark(self.at, self.breaks, self.hopeless)
 
-    def undo(self, mark: Mark) -> None:
+    def undo(self, mark: CursorMark) -> None:
         """Forget what was found since `mark`: a greater fault takes all of it in. The place stays."""
         self.found.forget(mark.at)
         self.breaks, self.hopeless = mark.breaks, mark.hopeless

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from inspector.diagnostics import Edit
 from inspector.formats.python_call import wording as say
 from inspector.formats.python_call.atoms import PythonValue, read_atom, read_expression
-from inspector.formats.python_call.cursor import Mark, PythonCursor
+from inspector.formats.python_call.cursor import CursorMark, PythonCursor
 from inspector.json_scanner import MAX_DEPTH
 from inspector.model import Json
 from inspector.text import Range
@@ -27,7 +27,7 @@ class _Frame:
     """An open bracket: what it holds so far, and the cursor's counts when it opened."""
 
     opener: str
-    mark: Mark
+    mark: CursorMark
     items: list[Json] = field(default_factory=list)
     members: dict[str, Json] = field(default_factory=dict)
     places: dict[str, Range] = field(default_factory=dict)
@@ -71,7 +71,7 @@ def read_value(cursor: PythonCursor, name: str) -> PythonValue | None:
 
 
 def _unless_it_goes_on(
-    cursor: PythonCursor, value: PythonValue | None, mark: Mark, frames: list[_Frame]
+    cursor: PythonCursor, value: PythonValue | None, mark: CursorMark, frames: list[_Frame]
 ) -> PythonValue | None:
     """`value`, or the expression that it only begins."""
     if value is None or cursor.is_cut:
