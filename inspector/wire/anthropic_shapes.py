@@ -81,7 +81,7 @@ class UsageShape(msgspec.Struct):
         )
 
 
-class Message(msgspec.Struct):
+class AnthropicMessageShape(msgspec.Struct):
     """A message: the head of a stream, or the whole answer."""
 
     type: str | None = None
@@ -93,10 +93,10 @@ class Message(msgspec.Struct):
     usage: UsageShape | None = None
 
 
-class MessageEvent(Message):
+class MessageEvent(AnthropicMessageShape):
     """One event of a stream, or a message that came whole."""
 
-    message: Message | None = None
+    message: AnthropicMessageShape | None = None
     index: int | None = None
     content_block: msgspec.Raw = NOTHING
     delta: BlockDelta | None = None
