@@ -28,7 +28,7 @@ class Call(msgspec.Struct, forbid_unknown_fields=True):
     function: Function | None = None
 
 
-class Message(msgspec.Struct, forbid_unknown_fields=True):
+class OllamaMessageShape(msgspec.Struct, forbid_unknown_fields=True):
     """What the answer grew by, or the whole of it."""
 
     role: str | None = None
@@ -42,7 +42,7 @@ class OllamaLineShape(msgspec.Struct, forbid_unknown_fields=True):
 
     model: str | None = None
     created_at: msgspec.Raw = NOTHING
-    message: Message | None = None
+    message: OllamaMessageShape | None = None
     response: str | None = None
     thinking: str | None = None
     done: bool | None = None
