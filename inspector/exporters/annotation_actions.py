@@ -48,7 +48,7 @@ class Reasoning:
 
 
 @dataclass(frozen=True, slots=True)
-class Next:
+class FollowingAction:
     """What came after a step: the action, the steps that it consists of, and the words before it.
 
     `action` is None where the agent did nothing before the trace ended or the user spoke.
@@ -72,7 +72,7 @@ class WhatCameNext:
                 self._parts[part.turn].append(part)
         self._spoken_turns = sorted(self._parts)
 
-    def after(self, step: Step) -> Next:
+    def after(self, step: Step) -> FollowingAction:
         """What the agent did once it could know what became of `step`, before the user spoke again."""
         known = (step.result_location or step.location).turn
         until = self._next_user_turn(known)
@@ -82,18 +82,18 @@ class WhatCameNext:
             made = self._steps[first : bisect_right(self._step_turns, turn)]
             chosen = min(made[:_MOST_COMPARED], key=lambda one: _distance(step, one))
             alike = tuple(one.number for one in made if _distance(step, one) == _distance(step, chosen))
-            return Next(_call_action(step, chosen), alike, self._words(known, turn, chosen))
+            return FollowingAction(_call_action(step, chosen), alike, self._words(known, turn, chosen))
         return self._said(known, until)
 
-    def _said(self, known: int, until: int) -> Next:
+    def _said(self, known: int, until: int) -> FollowingAction:
         spoken = self._spoken(known, until - 1)
         last = next((found for turn in reversed(spoken) if (found := self._first(turn, SpanKind.TEXT, None))), None)
         if last is None:
-            return Next(None)
+            return FollowingAction(None)
         whole = "".join(self._texts(last.location.turn))
         asks = whole.rstrip().endswith(("?", "？"))
         action = Action.REPORT_FAILURE if admits(whole) else Action.ASK_USER if asks else Action.ANSWER
-        return Next(action, (), self._words(known, until - 1, None))
+        return FollowingAction(action, (), self._words(known, until - 1, None))
 
     def _words(self, known: int, turn: int, before: Step | None) -> Reasoning | None:
         """The reasoning in the turns after `known` up to `turn`, else the words; in `turn` what is before the call."""
