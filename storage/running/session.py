@@ -12,7 +12,7 @@ from inspector.model.arrivals import parts_of
 from storage.drafts import TraceRows, draft
 from storage.record_rows import RecordRows, record_rows
 from storage.running.room import DroppedChunks, Shortened, Waiting, with_warning
-from storage.running.step import OpenTurn, Step
+from storage.running.step import RunningTurn, Step
 from storage.totals import NOTHING
 
 
@@ -29,7 +29,7 @@ class Session:
         self._written: list[int] = []
         self.weight = 0
         """About how much memory the turns take that have ended; see `inspector.capture.waiting.weight`."""
-        self._open: dict[int, OpenTurn] = {}
+        self._open: dict[int, RunningTurn] = {}
         self._closed: list[int] = []
         self._lossy: set[int] = set()
         self._id: int | None = None
@@ -120,11 +120,11 @@ class Session:
 
     def _open_turn(
         self, number: int, role: Role = Role.ASSISTANT, generation: Generation | None = None
-    ) -> OpenTurn | None:
+    ) -> RunningTurn | None:
         """The open turn of that number, which begins now where it was not open; None where it has ended already."""
         if number in self._turns:
             return None
-        return self._open.setdefault(number, OpenTurn(role, generation))
+        return self._open.setdefault(number, RunningTurn(role, generation))
 
     def let_go(self) -> None:
         """Hold no longer what the database holds; it is read again when the session is inspected."""

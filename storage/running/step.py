@@ -40,7 +40,7 @@ class Step:
 
 
 @dataclass(slots=True)
-class OpenTurn:
+class RunningTurn:
     """A turn that has begun; `written` chunks of it stand in the database, in `pieces` pieces with the opening."""
 
     role: Role
