@@ -42,7 +42,7 @@ _NAMES = {rule.name: rule.code for rule in RULES}
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class FilterValue:
     """One of the values that a key is given, and where in the filter it begins."""
 
     text: str
@@ -93,7 +93,7 @@ def _example(key: FilterKey) -> str:
     return ", like `>2s`" if UNITS.get(key) is SECONDS else ", like `>4`" if key in UNITS else ""
 
 
-def _pieces(key: FilterKey, text: str, position: int) -> Iterator[Piece]:
+def _pieces(key: FilterKey, text: str, position: int) -> Iterator[FilterValue]:
     """The values that stand here with commas between them."""
     at = 0
     while True:
@@ -103,7 +103,7 @@ def _pieces(key: FilterKey, text: str, position: int) -> Iterator[Piece]:
         value = found["bare"] if quoted is None else _ESCAPE.sub(r"\1", quoted)
         if not value and (quoted is None or key is not FilterKey.ARG):
             raise FilterError(f"`{key.value}:` wants a value", position + at)
-        yield Piece(value, position + at, quoted is not None)
+        yield FilterValue(value, position + at, quoted is not None)
         at = found.end()
         if at >= len(text):
             return
@@ -112,7 +112,7 @@ def _pieces(key: FilterKey, text: str, position: int) -> Iterator[Piece]:
         at += 1
 
 
-def _value(key: FilterKey, piece: Piece) -> Term:
+def _value(key: FilterKey, piece: FilterValue) -> Term:
     if key in (FilterKey.SINCE, FilterKey.BEFORE):
         return moment_in(key, piece.text, piece.position)
     if key in UNITS:
@@ -124,7 +124,7 @@ def _value(key: FilterKey, piece: Piece) -> Term:
     return Field(key, (_known(key, piece),))
 
 
-def _known(key: FilterKey, piece: Piece) -> str:
+def _known(key: FilterKey, piece: FilterValue) -> str:
     """The value, which must be one of those that the key knows."""
     value = piece.text
     if key is FilterKey.CODE:
@@ -144,7 +144,7 @@ def _known(key: FilterKey, piece: Piece) -> str:
     raise FilterError(f"{told} one of {', '.join(WORDS_OF[key])}, not `{value[:40]}`{hint}", piece.position)
 
 
-def _code(piece: Piece) -> str:
+def _code(piece: FilterValue) -> str:
     """The code, its beginning, or that of the rule of this name."""
     value = piece.text
     if value.lower() in _NAMES:
