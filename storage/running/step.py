@@ -11,7 +11,7 @@ from storage.running.pieces import opening, piece
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class TurnPiece:
     """A piece of an open turn on its way into the database; number 0 is the turn's opening."""
 
     turn: int
@@ -33,7 +33,7 @@ class Step:
     draft: TraceRows | None
     grown: RecordRows | None
     kept: int
-    pieces: tuple[Piece, ...]
+    pieces: tuple[TurnPiece, ...]
     closed: tuple[int, ...]
     ended: bool
     waits: bool
@@ -53,10 +53,10 @@ class RunningTurn:
         """The turn, cut where it has come to."""
         return turn_so_far(self.role, self.chunks, self.generation)
 
-    def new_pieces(self, number: int) -> Iterator[Piece]:
+    def new_pieces(self, number: int) -> Iterator[TurnPiece]:
         """What of it is not in the database yet; `number` is the turn's."""
         if not self.pieces:
-            yield Piece(number, 0, opening(self.role, self.generation))
+            yield TurnPiece(number, 0, opening(self.role, self.generation))
         new = self.chunks[self.written :]
         if new:
-            yield Piece(number, self.pieces or 1, piece(new))
+            yield TurnPiece(number, self.pieces or 1, piece(new))
