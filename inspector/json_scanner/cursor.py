@@ -13,7 +13,7 @@ from inspector.text import Range
 _BLANK = re.compile(r"[ \t\n\r]*+")
 
 
-class Place(Enum):
+class ValueContext(Enum):
     """What a value or key at the cursor belongs to; it decides which characters may follow it."""
 
     KEY = auto()
@@ -67,11 +67,11 @@ class Frame:
         return "}" if self.opener == "{" else "]"
 
     @property
-    def place(self) -> Place:
+    def place(self) -> ValueContext:
         """What a value in this bracket is."""
         if self.opener == "{":
-            return Place.MEMBER
-        return Place.TUPLE if self.closer == ")" else Place.ITEM
+            return ValueContext.MEMBER
+        return ValueContext.TUPLE if self.closer == ")" else ValueContext.ITEM
 
 
 @dataclass(slots=True)
@@ -112,9 +112,9 @@ class Cursor:
         """The brackets that the open ones wait for, innermost first."""
         return "".join(frame.closer for frame in reversed(self.frames))
 
-    def place(self) -> Place:
+    def place(self) -> ValueContext:
         """What the next value belongs to."""
         if not self.frames:
-            return Place.ROOT
+            return ValueContext.ROOT
         frame = self.frames[-1]
-        return Place.KEY if frame.next is Next.KEY else frame.place
+        return ValueContext.KEY if frame.next is Next.KEY else frame.place

@@ -11,7 +11,7 @@ import re
 
 from inspector.json_scanner import bracket_wording as say
 from inspector.json_scanner import brackets, strings, words
-from inspector.json_scanner.cursor import Next, Place
+from inspector.json_scanner.cursor import Next, ValueContext
 from inspector.json_scanner.cut import close_all, report_cut_scalar
 from inspector.json_scanner.gaps import skip_gap
 from inspector.json_scanner.keys import read_bare_key
@@ -87,7 +87,7 @@ def _key(machine: JsonMachine, character: str) -> None:
     elif character in "{[(":
         brackets.bracket_for_key(machine)
     elif strings.opens_string(cursor):
-        token = strings.read_string(cursor, Place.KEY)
+        token = strings.read_string(cursor, ValueContext.KEY)
         if token:
             frame.key, frame.key_range = token.value, token.range
             frame.next = Next.KEY if cursor.cut else Next.COLON
@@ -105,7 +105,7 @@ def _bare_key(machine: JsonMachine) -> None:
         brackets.gather_into_array(machine)
         return
     start = cursor.at
-    end = max(run_end(cursor, start, Place.KEY), start + 1)
+    end = max(run_end(cursor, start, ValueContext.KEY), start + 1)
     cursor.at = end
     if end == cursor.end:
         machine.report(say.unexpected(cursor.text, Range(start, end), "a quoted key"))
@@ -231,7 +231,7 @@ def _value(machine: JsonMachine) -> None:
         node = words.read_triple(cursor)
     elif strings.opens_string(cursor):
         node = _string(machine, place)
-    elif character == "{" and place is not Place.ROOT and words.opens_placeholder(cursor):
+    elif character == "{" and place is not ValueContext.ROOT and words.opens_placeholder(cursor):
         node = words.read_placeholder(cursor)
     elif character in "{[" or (character == "(" and not _NO_TUPLE.match(cursor.text, start, cursor.end)):
         node = _open(machine, character)
@@ -241,7 +241,7 @@ def _value(machine: JsonMachine) -> None:
         machine.attach(node)
 
 
-def _string(machine: JsonMachine, place: Place) -> JsonNode | None:
+def _string(machine: JsonMachine, place: ValueContext) -> JsonNode | None:
     cursor = machine.cursor
     start = cursor.at
     token = strings.read_string(cursor, place)

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from inspector.json_scanner.cursor import Cursor, Place
+from inspector.json_scanner.cursor import Cursor, ValueContext
 from inspector.scanning import closing_quote
 from inspector.text import Range
 
@@ -16,28 +16,32 @@ _COMMENT = r"//|/\*|\#"
 _NAME_AND_COLON = rf"""["'“‘][^"'”’\n]{{0,100}}["'”’]{_B}:|[A-Za-z_$][\w$.-]{{0,63}}["']?{_B}[:=]"""
 # What may stand behind a string in each place, if the string ended where its quote says.
 _FOLLOWS = {
-    Place.KEY: re.compile(rf"{_B}(?:[:=,}}\]]|\Z|{_COMMENT})"),
-    Place.MEMBER: re.compile(
+    ValueContext.KEY: re.compile(rf"{_B}(?:[:=,}}\]]|\Z|{_COMMENT})"),
+    ValueContext.MEMBER: re.compile(
         rf"""{_B}(?:[}}\];]|\Z|{_COMMENT}|,{_B}(?:["'“‘}}{{\[\],/\#\\\d]|\Z|{_NAME_AND_COLON}))|\s*+["'][^"'\\\n]{{0,100}}["']{_B}:"""
         rf"|\s+[A-Za-z_$][\w$]{{0,63}}{_B}:"
     ),
-    Place.ITEM: re.compile(rf"""{_B}(?:[,\]}}:;]|\Z|{_COMMENT}|["'“‘{{\[])|\s++(?:-?\d|true\b|false\b|null\b)"""),
-    Place.TUPLE: re.compile(rf"""{_B}(?:[,\])}}:;]|\Z|{_COMMENT}|["'“‘{{\[])|\s++(?:-?\d|true\b|false\b|null\b)"""),
-    Place.ROOT: re.compile(""),
+    ValueContext.ITEM: re.compile(
+        rf"""{_B}(?:[,\]}}:;]|\Z|{_COMMENT}|["'“‘{{\[])|\s++(?:-?\d|true\b|false\b|null\b)"""
+    ),
+    ValueContext.TUPLE: re.compile(
+        rf"""{_B}(?:[,\])}}:;]|\Z|{_COMMENT}|["'“‘{{\[])|\s++(?:-?\d|true\b|false\b|null\b)"""
+    ),
+    ValueContext.ROOT: re.compile(""),
 }
 # The same, told apart more strictly: an end found while looking for the quote that was meant.
 _CLOSES = {
-    Place.KEY: re.compile(rf"{_B}:"),
-    Place.MEMBER: re.compile(rf"{_B}(?:[}}\]]{_B}(?:[,}}\]]|\Z)|\Z|,{_B}(?:{_NAME_AND_COLON}|}}|\Z))"),
-    Place.ITEM: re.compile(rf"""{_B}(?:\]|\Z|,{_B}(?:["'“\[{{\d\-]|true\b|false\b|null\b|\]|\Z))"""),
+    ValueContext.KEY: re.compile(rf"{_B}:"),
+    ValueContext.MEMBER: re.compile(rf"{_B}(?:[}}\]]{_B}(?:[,}}\]]|\Z)|\Z|,{_B}(?:{_NAME_AND_COLON}|}}|\Z))"),
+    ValueContext.ITEM: re.compile(rf"""{_B}(?:\]|\Z|,{_B}(?:["'“\[{{\d\-]|true\b|false\b|null\b|\]|\Z))"""),
 }
-_CLOSES[Place.TUPLE] = re.compile(rf"""{_B}(?:\)|\Z|,{_B}(?:["'“\[{{\d\-]|\)|\Z))""")
+_CLOSES[ValueContext.TUPLE] = re.compile(rf"""{_B}(?:\)|\Z|,{_B}(?:["'“\[{{\d\-]|\)|\Z))""")
 _AS_OPENER = {
-    Place.MEMBER: re.compile(rf'"[^"\\\n]{{0,100}}"{_B}:'),
-    Place.ITEM: re.compile(rf'"[^"\n]{{0,100}}"{_B}(?:\]|,{_B}["\[{{\d\]])'),
+    ValueContext.MEMBER: re.compile(rf'"[^"\\\n]{{0,100}}"{_B}:'),
+    ValueContext.ITEM: re.compile(rf'"[^"\n]{{0,100}}"{_B}(?:\]|,{_B}["\[{{\d\]])'),
 }
 _MEMBER_AS_OPENER = re.compile(
-    rf"""{_AS_OPENER[Place.MEMBER].pattern}{_B}(?:["'{{\[\d-]|[tT]rue\b|[fF]alse\b|null\b|None\b)"""
+    rf"""{_AS_OPENER[ValueContext.MEMBER].pattern}{_B}(?:["'{{\[\d-]|[tT]rue\b|[fF]alse\b|null\b|None\b)"""
 )
 _OPERATOR = re.compile(r"""\s*+(?:\+\s*+["'\w(]|%\s*+[\w(]|\*\s*+\d|\.[a-z]{1,20}\()""")
 _TAIL = re.compile(r'(\\"|[“”])?([\s}\]]*(?:,|\n)\s*)\Z')
@@ -92,29 +96,29 @@ class StringExtent:
         return self.end > self.content.end
 
 
-def find_end(cursor: Cursor, start: int, place: Place) -> StringExtent:
+def find_end(cursor: Cursor, start: int, place: ValueContext) -> StringExtent:
     """The extent of the string that begins with the quote at `start`."""
     quote = cursor.text[start]
     last = _last_quote(cursor, start, place)
     if last < 0:
         return _unterminated(cursor, start, place)
     plain = StringExtent(start, Range(start + 1, last), last + 1)
-    if cursor.found.full or place is Place.ROOT:
+    if cursor.found.full or place is ValueContext.ROOT:
         return plain
     if quote == '"':
         return _double(cursor, plain, place)
-    if quote == "'" and place is not Place.KEY:
+    if quote == "'" and place is not ValueContext.KEY:
         return _single(cursor, plain)
     return plain
 
 
-def _last_quote(cursor: Cursor, start: int, place: Place) -> int:
+def _last_quote(cursor: Cursor, start: int, place: ValueContext) -> int:
     """Where the quote stands that closes the string from `start`; -1 where none does."""
     quote = cursor.text[start]
     if quote == '"':
         return cursor.quotes.find(cursor.text, quote, start + 1, cursor.end)
     if quote == "'":
-        closers, ends = _SINGLE_IN_TUPLE if place is Place.TUPLE else _SINGLE
+        closers, ends = _SINGLE_IN_TUPLE if place is ValueContext.TUPLE else _SINGLE
     else:
         closers, ends = _CURLY_DOUBLE if quote in _DOUBLES else _CURLY_SINGLE
     if start < cursor.endless.get(ends, cursor.end):
@@ -125,18 +129,18 @@ def _last_quote(cursor: Cursor, start: int, place: Place) -> int:
     return -1
 
 
-def _double(cursor: Cursor, plain: StringExtent, place: Place) -> StringExtent:
+def _double(cursor: Cursor, plain: StringExtent, place: ValueContext) -> StringExtent:
     text, end = cursor.text, plain.end
     if text[end : end + 1] == '"' and _closing(place).match(text, end + 1, cursor.end):
         return StringExtent(plain.start, plain.content, end + 1, Mend.EXTRA_LAST)
     if _FOLLOWS[place].match(text, end, cursor.end) or _OPERATOR.match(text, end, cursor.end):
         return plain
-    if place is Place.KEY:
+    if place is ValueContext.KEY:
         return _missing_in_key(cursor, plain.start) or _doubled(cursor, plain, place) or _inner(cursor, plain, place)
     return _missing(cursor, plain, place) or _doubled(cursor, plain, place) or _inner(cursor, plain, place)
 
 
-def _closing(place: Place) -> re.Pattern[str]:
+def _closing(place: ValueContext) -> re.Pattern[str]:
     return _CLOSES[place]
 
 
@@ -148,7 +152,7 @@ def _missing_in_key(cursor: Cursor, start: int) -> StringExtent | None:
     return StringExtent(start, Range(*match.span(1)), match.end(1), Mend.CLOSE)
 
 
-def _missing(cursor: Cursor, plain: StringExtent, place: Place) -> StringExtent | None:
+def _missing(cursor: Cursor, plain: StringExtent, place: ValueContext) -> StringExtent | None:
     """The value in `"one, "b": 2`: what seemed its closing quote opens the next string."""
     opener = plain.end - 1
     pattern = _AS_OPENER.get(place)
@@ -175,7 +179,7 @@ def _ended_before(cursor: Cursor, start: int, stop: int, pattern: re.Pattern[str
     return StringExtent(start, Range(start + 1, end), end, Mend.CLOSE)
 
 
-def _doubled(cursor: Cursor, plain: StringExtent, place: Place) -> StringExtent | None:
+def _doubled(cursor: Cursor, plain: StringExtent, place: ValueContext) -> StringExtent | None:
     if len(plain.content):
         return None
     last = cursor.quotes.find(cursor.text, '"', plain.end, cursor.end)
@@ -184,7 +188,7 @@ def _doubled(cursor: Cursor, plain: StringExtent, place: Place) -> StringExtent 
     return StringExtent(plain.start, Range(plain.end, last), last + 1, Mend.EXTRA_FIRST)
 
 
-def _inner(cursor: Cursor, plain: StringExtent, place: Place) -> StringExtent:
+def _inner(cursor: Cursor, plain: StringExtent, place: ValueContext) -> StringExtent:
     """The string whose quotes within are not escaped; the string as it seemed if no end is plausible."""
     text, at = cursor.text, plain.end
     stop = min(cursor.end, at + _FARTHEST)
@@ -211,14 +215,14 @@ def _single(cursor: Cursor, plain: StringExtent) -> StringExtent:
     return StringExtent(plain.start, Range(plain.content.start, match.start()), match.start(), Mend.CLOSE)
 
 
-def _unterminated(cursor: Cursor, start: int, place: Place) -> StringExtent:
+def _unterminated(cursor: Cursor, start: int, place: ValueContext) -> StringExtent:
     """No closing quote up to the end: either only the quote is missing, or the text was cut."""
     text, end = cursor.text, cursor.end
     cut = StringExtent(start, Range(start + 1, end), end, Mend.CUT)
     last = _LAST_TAIL.search(text, max(start + 1, end - 2 * _LOOK_BACK), end)
     if not last:
         return cut
-    if place is Place.KEY:
+    if place is ValueContext.KEY:
         return _missing_in_key(cursor, start) or cut
     closers = "".join(last[2].split())
     if not closers.endswith(cursor.awaited()) or not cursor.frames:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from inspector.diagnostics import Edit
 from inspector.json_scanner import string_ends as ends
 from inspector.json_scanner import wording
-from inspector.json_scanner.cursor import Cursor, Place, Truncation
+from inspector.json_scanner.cursor import Cursor, Truncation, ValueContext
 from inspector.json_scanner.escapes import read_content
 from inspector.json_scanner.strict import is_strict_content
 from inspector.json_scanner.string_ends import Mend, StringExtent
@@ -35,13 +35,13 @@ def opens_string(cursor: Cursor) -> bool:
     return bool(_OPENING.match(cursor.text, cursor.at, cursor.end))
 
 
-def read_string(cursor: Cursor, place: Place) -> StringToken | None:
+def read_string(cursor: Cursor, place: ValueContext) -> StringToken | None:
     """The string at the cursor, which moves behind it; None, without moving, if the string begins an expression."""
     text, start = cursor.text, cursor.at
     if text[start] == "\\":
         return _read_escaped(cursor)
     extent = ends.find_end(cursor, start, place)
-    if place is not Place.KEY and _OPERATOR.match(text, extent.end, cursor.end):
+    if place is not ValueContext.KEY and _OPERATOR.match(text, extent.end, cursor.end):
         return None
     cursor.at = extent.end
     if extent.mend is Mend.CUT:
@@ -78,9 +78,9 @@ def _requoted(text: str, extent: StringExtent, inner: list[Edit]) -> list[Edit]:
     return edits
 
 
-def _read_cut(cursor: Cursor, extent: StringExtent, place: Place) -> StringToken:
+def _read_cut(cursor: Cursor, extent: StringExtent, place: ValueContext) -> StringToken:
     text = cursor.text
-    if place is Place.KEY:
+    if place is ValueContext.KEY:
         token = Range(extent.start, extent.end)
         cursor.cut = Truncation("key", token, [Edit(token, "")])
         return StringToken("", token)
