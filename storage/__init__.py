@@ -5,7 +5,7 @@ from storage.excerpts import SearchHit, SearchResults
 from storage.filter import FilterCompletion, FilterError, check_filter
 from storage.live import StoreSink
 from storage.liveness import IDLE_AFTER_S
-from storage.location import Place, place_of
+from storage.location import DatabaseLocation, place_of
 from storage.marks import Mark
 from storage.paging import Listed, Order, Paging, Pulse, Stretch
 from storage.running.following import Following
@@ -20,6 +20,7 @@ from storage.writing import Saved, Verdict
 
 __all__ = [
     "IDLE_AFTER_S",
+    "DatabaseLocation",
     "FilterCompletion",
     "FilterError",
     "Following",
@@ -30,7 +31,6 @@ __all__ = [
     "NoDatabaseYetError",
     "Order",
     "Paging",
-    "Place",
     "Prompt",
     "Pulse",
     "Saved",

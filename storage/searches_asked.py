@@ -11,7 +11,7 @@ from storage.excerpts import SearchResults, first_words, hit
 from storage.failures import reading, sentences
 from storage.filter import parse_filter
 from storage.listing import page
-from storage.location import Place
+from storage.location import DatabaseLocation
 from storage.search import index_some
 from storage.summaries import ListCursor
 from storage.upkeep import count_rows
@@ -23,7 +23,7 @@ class SearchesTexts:
     """What a store finds in texts; `Store` is one, and says which errors are raised."""
 
     _engine: sa.Engine
-    place: Place
+    place: DatabaseLocation
 
     @abstractmethod
     def _reads(self) -> AbstractContextManager[sa.Connection]: ...

@@ -18,7 +18,7 @@ from storage.filter import Words, parse_filter
 from storage.filter.sql import condition_of
 from storage.filter.trees import inwards
 from storage.groups import in_groups
-from storage.location import Place
+from storage.location import DatabaseLocation
 from storage.packing.blobs import from_blob
 from storage.packing.escapes import key
 from storage.packing.records import tool_from
@@ -44,7 +44,7 @@ class AsksStatistics:
     """
 
     _engine: sa.Engine
-    place: Place
+    place: DatabaseLocation
 
     @abstractmethod
     def _reads(self) -> AbstractContextManager[sa.Connection]: ...

@@ -18,7 +18,7 @@ from storage.failures import reading, sentences
 from storage.filter import FilterCompletion, complete_filter, parse_filter
 from storage.listing import page
 from storage.liveness import IDLE_AFTER_S
-from storage.location import Place, mark_of, place_of
+from storage.location import DatabaseLocation, mark_of, place_of
 from storage.marks_asked import KeepsMarks
 from storage.paging import Paging
 from storage.reading import find_id, read_inspection, read_trace, read_turns
@@ -69,7 +69,7 @@ class Store(AsksStatistics, KeepsMarks, SearchesTexts, KeptUp):
     An `id` may be a trace's number, or an external id that one trace alone bears; StoreError for any other.
     """
 
-    def __init__(self, engine: sa.Engine, place: Place) -> None:
+    def __init__(self, engine: sa.Engine, place: DatabaseLocation) -> None:
         self._engine = engine
         self.place = place
         self._mark = mark_of(place)

@@ -17,7 +17,7 @@ from storage.engine import back_up, vacuum, writing
 from storage.failures import sentences
 from storage.groups import in_groups
 from storage.inserting import delete_traces
-from storage.location import Place
+from storage.location import DatabaseLocation
 from storage.reading import find_id
 from storage.toolsets import drop_unused_toolsets
 from storage.upkeep import StoreStats, inspect_again, prune, stats_of
@@ -29,7 +29,7 @@ class KeptUp:
     """What is done to a store as a whole; `Store` is one, and says which errors are raised."""
 
     _engine: sa.Engine
-    place: Place
+    place: DatabaseLocation
 
     @abstractmethod
     def _reads(self) -> AbstractContextManager[sa.Connection]: ...

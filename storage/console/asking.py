@@ -18,7 +18,7 @@ from storage.console.postgresql_reader import read_postgresql
 from storage.console.sqlite_reader import Reply, Request
 from storage.console.views import VIEWS
 from storage.console.words import check_words
-from storage.location import Place
+from storage.location import DatabaseLocation
 
 Value: TypeAlias = str | int | float | None
 MOST_ROWS = 1_000
@@ -39,7 +39,7 @@ class QueryResult:
     notes: tuple[str, ...] = ()
 
 
-def ask(place: Place, text: str, *, limit: int = MOST_ROWS, seconds: float = _SECONDS) -> QueryResult:
+def ask(place: DatabaseLocation, text: str, *, limit: int = MOST_ROWS, seconds: float = _SECONDS) -> QueryResult:
     """The first `limit` rows of a statement over the views, up to TOTAL_BYTES.
 
     StoreError, in a sentence, for a statement that does not read, reads anything but the views, cannot be understood,

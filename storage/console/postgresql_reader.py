@@ -22,7 +22,7 @@ from sqlalchemy import exc
 from inspector.errors import StoreError
 from storage.console.sqlite_reader import MOST_COLUMNS, Reply, Request, collect
 from storage.failures import sentences
-from storage.location import Place
+from storage.location import DatabaseLocation
 
 _NAME = "weaklink_statement"
 _COMMAND_OK = 1  # libpq: PGRES_COMMAND_OK
@@ -49,7 +49,7 @@ _FUNCTION = re.compile(r":(?:funcid|opfuncid|aggfnoid|winfnoid|tsmhandler) (\d+)
 _TYPE = re.compile(r":\w*(?:type|typeid|typeId|types|Types) (?:(\d+)|\(o ([\d ]+)\))")
 
 
-def read_postgresql(place: Place, request: Request) -> Reply:
+def read_postgresql(place: DatabaseLocation, request: Request) -> Reply:
     """Run the statement; StoreError for what is refused, `took longer` where the time was over."""
     try:
         with _transaction(place) as connection:
@@ -62,7 +62,7 @@ def read_postgresql(place: Place, request: Request) -> Reply:
 
 
 @contextmanager
-def _transaction(place: Place) -> Iterator[sa.Connection]:
+def _transaction(place: DatabaseLocation) -> Iterator[sa.Connection]:
     """A transaction that is always rolled back, so that its views go with it."""
     engine = sa.create_engine(place.url, hide_parameters=True, poolclass=sa.NullPool)
     try:
