@@ -21,7 +21,7 @@ from inspector.text import Range
 _MOST_EXTRAS = 20
 
 
-class Places(Protocol):
+class ArgumentLocator(Protocol):
     """Where values and keys of the arguments stand."""
 
     def of(self, path: Sequence[str | int]) -> Range:
@@ -38,7 +38,7 @@ class Places(Protocol):
         ...
 
 
-def told(violations: Sequence[Violation], value: Json, places: Places) -> Iterator[Fault]:
+def told(violations: Sequence[Violation], value: Json, places: ArgumentLocator) -> Iterator[Fault]:
     """The faults for these violations of `value`, the same one only once."""
     seen = set()
     for violation in violations:
@@ -52,7 +52,7 @@ def told(violations: Sequence[Violation], value: Json, places: Places) -> Iterat
 @dataclass(frozen=True, slots=True)
 class _Telling:
     value: Json
-    places: Places
+    places: ArgumentLocator
 
     def faults(self, one: Violation) -> Iterator[Fault]:
         """The faults of one violation."""
