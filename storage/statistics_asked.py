@@ -29,7 +29,7 @@ from storage.search import Phrase, holding
 from storage.statistics import FiguresBy
 from storage.statistics_breaks import BreaksBy, BrokenSchemas, Uncounted, Violations
 from storage.statistics_keys import Prompt, prompt_of
-from storage.statistics_questions import Conditions, Question
+from storage.statistics_questions import Conditions, StatisticsQuery
 
 _Answer = TypeVar("_Answer")
 
@@ -90,7 +90,7 @@ class AsksStatistics:
         with self._reads() as connection:
             return not_summed(connection)
 
-    def _answer(self, question: Question[_Answer], wanted: str) -> _Answer:
+    def _answer(self, question: StatisticsQuery[_Answer], wanted: str) -> _Answer:
         with self._reads() as connection:
             conditions = _conditions(connection, wanted)
             if conditions:
