@@ -9,13 +9,13 @@ from threading import Lock
 from time import monotonic
 from typing import Any, TypeAlias, TypeVar
 
-from ui.web.counter import Counter, CountResult, Question, value_of
+from ui.web.counter import Counter, CountQuery, CountResult, value_of
 from ui.web.serving import current
 from ui.web.stores import store
 
 T = TypeVar("T")
-_Questions: TypeAlias = tuple[Question[Any], ...]
-_Answers: TypeAlias = dict[Question[Any], CountResult[Any]]
+_Questions: TypeAlias = tuple[CountQuery[Any], ...]
+_Answers: TypeAlias = dict[CountQuery[Any], CountResult[Any]]
 
 _FRESH_S = 600.0
 _LEFT_S = 5.0  # a page that did not look for so long was left
@@ -84,11 +84,11 @@ class Sheet:
     began_s: float
     as_of_s: float = 0.0
 
-    def __contains__(self, question: Question[Any]) -> bool:
+    def __contains__(self, question: CountQuery[Any]) -> bool:
         """Whether the answer is there."""
         return question in self.answers
 
-    def __getitem__(self, question: Question[T]) -> T:
+    def __getitem__(self, question: CountQuery[T]) -> T:
         """The answer, which must be there."""
         return value_of(self.answers, question)
 
@@ -108,13 +108,13 @@ class Sheet:
         self.desk.counter.wait(self.questions, self.since_s, until_s)
 
 
-def begin(*questions: Question[Any]) -> None:
+def begin(*questions: CountQuery[Any]) -> None:
     """Have questions counted while the page draws something else."""
     desk = _desk()
     desk.counter.ask(questions, desk.since_s(questions))
 
 
-def sheet_of(*questions: Question[Any]) -> Sheet:
+def sheet_of(*questions: CountQuery[Any]) -> Sheet:
     """The answers as far as they are there within a moment; all older ones together where some are being counted.
 
     Raises what the store says where it refuses.

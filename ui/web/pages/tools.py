@@ -13,7 +13,7 @@ from ui.views.stats_wording import code_title, value_text
 from ui.views.visible import visible_line
 from ui.web.charts import HIGH, LOW
 from ui.web.components import Cell, ListingColumn, Measured, Room, Row, listing
-from ui.web.counter import Question
+from ui.web.counter import CountQuery
 from ui.web.figures import grouped, schemas_of, violated
 from ui.web.filter_bar import filter_bar, nothing_found
 from ui.web.filters import field, narrowed
@@ -63,7 +63,7 @@ def show() -> None:
         _violations(sheet, violations, wanted, tool)
 
 
-def _tools(sheet: Sheet, question: Question[tuple[GroupFigures, ...]], wanted: str, tool: str) -> None:
+def _tools(sheet: Sheet, question: CountQuery[tuple[GroupFigures, ...]], wanted: str, tool: str) -> None:
     """Every tool with what its calls come to."""
     if question not in sheet:
         put_room(HIGH)
@@ -108,7 +108,7 @@ def _schema_words(schema: SchemaComplexity | None) -> Line:
     return (Run(", ".join([f"depth {schema.depth}, {schema.properties} properties", *filter(None, further)])),)
 
 
-def _violations(sheet: Sheet, question: Question[tuple[Violations, ...]], wanted: str, tool: str) -> None:
+def _violations(sheet: Sheet, question: CountQuery[tuple[Violations, ...]], wanted: str, tool: str) -> None:
     st.subheader("Where schemas are broken", anchor=False)
     if question not in sheet:
         put_room(LOW)
