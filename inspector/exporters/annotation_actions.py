@@ -40,7 +40,7 @@ class Action(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Reasoning:
+class AnnotatedReasoning:
     """The agent's own words, at most 600 code points of them, and where they stand."""
 
     text: str
@@ -56,7 +56,7 @@ class FollowingAction:
 
     action: Action | None
     steps: tuple[int, ...] = ()
-    reasoning: Reasoning | None = None
+    reasoning: AnnotatedReasoning | None = None
 
 
 class WhatCameNext:
@@ -95,7 +95,7 @@ class WhatCameNext:
         action = Action.REPORT_FAILURE if admits(whole) else Action.ASK_USER if asks else Action.ANSWER
         return FollowingAction(action, (), self._words(known, until - 1, None))
 
-    def _words(self, known: int, turn: int, before: Step | None) -> Reasoning | None:
+    def _words(self, known: int, turn: int, before: Step | None) -> AnnotatedReasoning | None:
         """The reasoning in the turns after `known` up to `turn`, else the words; in `turn` what is before the call."""
         for kind in (SpanKind.REASONING, SpanKind.TEXT):
             for number in self._spoken(known, turn):
@@ -104,7 +104,7 @@ class WhatCameNext:
                     return found
         return None
 
-    def _first(self, turn: int, kind: SpanKind, before: Step | None) -> Reasoning | None:
+    def _first(self, turn: int, kind: SpanKind, before: Step | None) -> AnnotatedReasoning | None:
         for part in self._parts[turn]:
             source = self._trace.turns[turn - 1].part(part.part)
             is_of_call = before is not None and before.location.part == part.part
@@ -112,7 +112,7 @@ class WhatCameNext:
                 if before is not None and is_of_call and span.range.start >= before.location.range.start:
                     break
                 if span.kind is kind and source is not None and (words := _bounded(source.text, span)) is not None:
-                    return Reasoning(words.of(source.text), Location(turn, part.part, words))
+                    return AnnotatedReasoning(words.of(source.text), Location(turn, part.part, words))
         return None
 
     def _texts(self, turn: int) -> Iterator[str]:
