@@ -15,7 +15,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from inspector.errors import StoreError
 from storage.console import sqlite_reader
 from storage.console.postgresql_reader import read_postgresql
-from storage.console.sqlite_reader import Reply, Request
+from storage.console.sqlite_reader import Reply, SqlRequest
 from storage.console.views import VIEWS
 from storage.console.words import check_words
 from storage.location import DatabaseLocation
@@ -46,7 +46,7 @@ def ask(place: DatabaseLocation, text: str, *, limit: int = MOST_ROWS, seconds: 
     needs too much room, or takes longer than `seconds`.
     """
     check_words(text)
-    request = Request(
+    request = SqlRequest(
         path=str(place.path),
         views=_selects(sqlite if place.path is not None else postgresql),
         allowed=_allowed(),
@@ -75,7 +75,7 @@ def _allowed() -> dict[str, list[str]]:
     return dict(found)
 
 
-def _read_sqlite(request: Request) -> Reply:
+def _read_sqlite(request: SqlRequest) -> Reply:
     """The reply of a process of its own, which is killed where it does not end in time."""
     command = [sys.executable, "-I", "-S", str(Path(sqlite_reader.__file__))]
     try:

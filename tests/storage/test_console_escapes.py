@@ -13,7 +13,7 @@ from inspector.errors import StoreError
 from storage import DatabaseLocation, open_store, place_of
 from storage.console import ask
 from storage.console.asking import _allowed, _selects
-from storage.console.sqlite_reader import Request, reply_to
+from storage.console.sqlite_reader import SqlRequest, reply_to
 from tests.storage.escapes import POSTGRESQL, POSTGRESQL_SHADOWED, SQLITE, SQLITE_SHADOWED
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 
@@ -47,8 +47,8 @@ def _fill(where: str) -> None:
         store.mark("good", note="keep")
 
 
-def _request(place: DatabaseLocation, statement: str) -> Request:
-    return Request(
+def _request(place: DatabaseLocation, statement: str) -> SqlRequest:
+    return SqlRequest(
         path=str(place.path),
         views=_selects(sqlite),
         allowed=_allowed(),
