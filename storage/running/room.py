@@ -10,7 +10,7 @@ from inspector.capture.events import ChunksArrived, RecordEvent, TraceEnded, Tra
 from inspector.capture.waiting import ROOM_BYTES, weight
 from inspector.model import BodyState, Generation, Role, Trace, Turn
 
-__all__ = ["ROOM_BYTES", "DroppedChunks", "Room", "Shortened", "Waiting"]
+__all__ = ["ROOM_BYTES", "DroppedChunks", "EventBuffer", "Shortened", "Waiting"]
 
 _FOR_CHUNKS = 0.75  # of the room: the rest is for the ends of turns, which hold their chunks once more
 _FOR_SHORTENED = 1.25
@@ -43,7 +43,7 @@ class DroppedChunks:
 Waiting: TypeAlias = RecordEvent | Shortened | DroppedChunks
 
 
-class Room:
+class EventBuffer:
     """Events in line for the writer. Thread-safe; `put` never waits for more than the lock.
 
     An event takes its room from `put` until `written` says that all that was taken stands in the database; sizes are
