@@ -26,7 +26,7 @@ _DISSECTOR = (
 )
 
 
-class Room(StrEnum):
+class MinimumWidth(StrEnum):
     """How wide a listing must be for a column to be shown: any, as wide as half a screen, or a whole one."""
 
     ANY = ""
@@ -50,7 +50,7 @@ class ListingColumn(NamedTuple):
     title: str
     align: str = ""
     mono: bool = False
-    room: Room = Room.ANY
+    room: MinimumWidth = MinimumWidth.ANY
 
 
 class Row(NamedTuple):

@@ -14,7 +14,7 @@ from ui.views.stats_report import Statistics
 from ui.views.stats_wording import key_title, number_text, value_text
 from ui.views.wording import counted
 from ui.web.charts import HIGH
-from ui.web.components import Cell, ListingColumn, Measured, Room, Row, listing
+from ui.web.components import Cell, ListingColumn, Measured, MinimumWidth, Row, listing
 from ui.web.figures import grouped, prompts_of
 from ui.web.filter_bar import filter_bar, nothing_found
 from ui.web.filters import field, narrowed
@@ -113,12 +113,12 @@ def _differences(found: Statistics) -> None:
             ListingColumn("group"),
             ListingColumn("measure"),
             ListingColumn("verdict"),
-            ListingColumn("baseline", "end", room=Room.MEDIUM),
-            ListingColumn("group's", "end", room=Room.MEDIUM),
+            ListingColumn("baseline", "end", room=MinimumWidth.MEDIUM),
+            ListingColumn("group's", "end", room=MinimumWidth.MEDIUM),
         )
         tail = (
-            ListingColumn("difference (95 %)", "end", room=Room.MEDIUM),
-            ListingColumn("p", "end", room=Room.MEDIUM),
+            ListingColumn("difference (95 %)", "end", room=MinimumWidth.MEDIUM),
+            ListingColumn("p", "end", room=MinimumWidth.MEDIUM),
         )
         listing((*heads, *tail), rows, key="weaklink_differences", label="Differences")
 
@@ -161,7 +161,9 @@ def _groups(by: GroupKey, groups: tuple[GroupFigures, ...], prompts: dict[str, P
             cells.append(Measured(share, (Run(value_text(one, FEWEST)),)))
         rows.append(Row(group.keys[0], cells))
     heads = [
-        ListingColumn(measure.title, room=(Room.ANY, Room.MEDIUM, Room.MEDIUM, Room.WIDE)[index])
+        ListingColumn(
+            measure.title, room=(MinimumWidth.ANY, MinimumWidth.MEDIUM, MinimumWidth.MEDIUM, MinimumWidth.WIDE)[index]
+        )
         for index, measure in enumerate(measures)
     ]
     columns = (ListingColumn(_title(by)), ListingColumn("traces", "end"), *heads)

@@ -10,7 +10,7 @@ from ui.views.run import Line, Run
 from ui.views.status import task_run
 from ui.views.trace_list import break_words, listed_status, listed_title
 from ui.views.visible import visible_line
-from ui.web.components import ListingColumn, Room, Row
+from ui.web.components import ListingColumn, MinimumWidth, Row
 from ui.web.minimaps import minimaps
 
 _LONGEST = 200
@@ -20,11 +20,11 @@ TRACE_COLUMNS = (
         ListingColumn("status"),
         ListingColumn("name"),
         ListingColumn("break"),
-        ListingColumn("map", mono=True, room=Room.WIDE),
+        ListingColumn("map", mono=True, room=MinimumWidth.WIDE),
     ),
-    *(ListingColumn("model", room=Room.MEDIUM), ListingColumn("calls", "end", room=Room.WIDE)),
-    *(ListingColumn("tokens", "end", room=Room.WIDE), ListingColumn("took", "end", room=Room.WIDE)),
-    *(ListingColumn("time", room=Room.MEDIUM), ListingColumn("id", "end", room=Room.MEDIUM)),
+    *(ListingColumn("model", room=MinimumWidth.MEDIUM), ListingColumn("calls", "end", room=MinimumWidth.WIDE)),
+    *(ListingColumn("tokens", "end", room=MinimumWidth.WIDE), ListingColumn("took", "end", room=MinimumWidth.WIDE)),
+    *(ListingColumn("time", room=MinimumWidth.MEDIUM), ListingColumn("id", "end", room=MinimumWidth.MEDIUM)),
 )
 """The columns of `trace_rows`, what matters most first."""
 

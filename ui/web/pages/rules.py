@@ -9,7 +9,7 @@ from ui.views.palette import Style, style_of
 from ui.views.rule import rule_lines
 from ui.views.rule_example import read_example
 from ui.views.run import Run
-from ui.web.components import ListingColumn, Measured, Room, Row, listing
+from ui.web.components import ListingColumn, Measured, MinimumWidth, Row, listing
 from ui.web.figures import grouped, hits
 from ui.web.filters import field
 from ui.web.markup import put_lines
@@ -22,9 +22,9 @@ _COLUMNS = (
         ListingColumn("code"),
         ListingColumn("name"),
         ListingColumn("traces"),
-        ListingColumn("broken", "end", room=Room.MEDIUM),
+        ListingColumn("broken", "end", room=MinimumWidth.MEDIUM),
     ),
-    *(ListingColumn("severity", room=Room.MEDIUM), ListingColumn("family", room=Room.WIDE)),
+    *(ListingColumn("severity", room=MinimumWidth.MEDIUM), ListingColumn("family", room=MinimumWidth.WIDE)),
 )
 
 

@@ -12,7 +12,7 @@ from ui.views.run import Line, Run
 from ui.views.stats_wording import code_title, value_text
 from ui.views.visible import visible_line
 from ui.web.charts import HIGH, LOW
-from ui.web.components import Cell, ListingColumn, Measured, Room, Row, listing
+from ui.web.components import Cell, ListingColumn, Measured, MinimumWidth, Row, listing
 from ui.web.counter import CountQuery
 from ui.web.figures import grouped, schemas_of, violated
 from ui.web.filter_bar import filter_bar, nothing_found
@@ -30,13 +30,16 @@ _MEASURES = tuple(
     BY_NAME[name] for name in ("well_formed", "schema_compliance", "error_results", "error_recovery", "latency_ms")
 )
 _COLUMNS = (
-    *(ListingColumn("tool"), ListingColumn("traces", "end"), ListingColumn("calls", "end", room=Room.MEDIUM)),
-    *(ListingColumn(one.title, room=Room.MEDIUM if index < 2 else Room.WIDE) for index, one in enumerate(_MEASURES)),
-    ListingColumn("schema", room=Room.WIDE),
+    *(ListingColumn("tool"), ListingColumn("traces", "end"), ListingColumn("calls", "end", room=MinimumWidth.MEDIUM)),
+    *(
+        ListingColumn(one.title, room=MinimumWidth.MEDIUM if index < 2 else MinimumWidth.WIDE)
+        for index, one in enumerate(_MEASURES)
+    ),
+    ListingColumn("schema", room=MinimumWidth.WIDE),
 )
 _VIOLATED = (
     *(ListingColumn("tool"), ListingColumn("argument", mono=True), ListingColumn("rule")),
-    *(ListingColumn("times", "end", room=Room.MEDIUM), ListingColumn("traces", "end")),
+    *(ListingColumn("times", "end", room=MinimumWidth.MEDIUM), ListingColumn("traces", "end")),
 )
 
 

@@ -14,7 +14,7 @@ from ui.views.status import status_run
 from ui.views.task_cases import HEADS, task_cases
 from ui.views.wording import counted
 from ui.web.charts import LOW
-from ui.web.components import Cell, ListingColumn, Measured, Room, Row, listing
+from ui.web.components import Cell, ListingColumn, Measured, MinimumWidth, Row, listing
 from ui.web.facets import STATUSES
 from ui.web.figures import hits
 from ui.web.filter_bar import filter_bar, nothing_found
@@ -127,6 +127,6 @@ def _measures(figures: TriageFigures) -> None:
     heads = (
         ListingColumn("measure"),
         ListingColumn("value, 95 % interval"),
-        ListingColumn("what is counted", room=Room.MEDIUM),
+        ListingColumn("what is counted", room=MinimumWidth.MEDIUM),
     )
     listing(heads, rows, key="weaklink_measures", label="Measures")
