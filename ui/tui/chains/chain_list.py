@@ -10,7 +10,7 @@ from textual.message import Message
 
 from inspector.errors import WeaklinkError
 from storage import ListCursor, Order, Store, Stretch, TraceSummary
-from ui.tui.chains.pages import PAGE, SURVEYED, Pages, Row, rows_of
+from ui.tui.chains.pages import PAGE, SURVEYED, Pages, TraceListRow, rows_of
 from ui.tui.commands import Command, bindings
 from ui.tui.line_commands import LINE_COMMANDS
 from ui.tui.line_view import LineView
@@ -199,7 +199,7 @@ class _ChainLines:
         return self._owner.row_line(index, width)
 
 
-def _page(store: Store, *, wanted: str, order: Order, after: ListCursor | None) -> list[Row]:
+def _page(store: Store, *, wanted: str, order: Order, after: ListCursor | None) -> list[TraceListRow]:
     paging = store.paging()
     found = paging.page(wanted, order, limit=PAGE, after=after)
     return rows_of(found, paging.call_counts([one.summary.id for one in found]))
@@ -209,7 +209,7 @@ def _survey(store: Store, *, wanted: str, order: Order, after: ListCursor) -> St
     return store.paging().stretch(wanted, order, limit=SURVEYED, page=PAGE, after=after)
 
 
-def _first_broken(rows: list[Row]) -> int:
+def _first_broken(rows: list[TraceListRow]) -> int:
     return next((at for at, row in enumerate(rows) if row.summary.broken is not None), 0)
 
 

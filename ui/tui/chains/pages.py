@@ -20,7 +20,7 @@ _KEPT = 60  # pages in memory
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TraceListRow:
     """A trace in the list; of its calls, so many went well."""
 
     summary: TraceSummary
@@ -28,29 +28,29 @@ class Row:
     ok_calls: int | None = None
 
 
-def rows_of(found: Sequence[Listed], counts: Mapping[int, tuple[int, int]]) -> list[Row]:
+def rows_of(found: Sequence[Listed], counts: Mapping[int, tuple[int, int]]) -> list[TraceListRow]:
     """Rows of these traces; `counts` are the store's of their calls."""
     ok_calls = {id_: ok for id_, (ok, _) in counts.items()}
-    return [Row(one.summary, one.cursor, ok_calls.get(one.summary.id)) for one in found]
+    return [TraceListRow(one.summary, one.cursor, ok_calls.get(one.summary.id)) for one in found]
 
 
 @dataclass(slots=True)
 class Pages:
     """What is known of one list: one filter in one order."""
 
-    fresh: list[Row] = field(default_factory=list)
+    fresh: list[TraceListRow] = field(default_factory=list)
     edges: list[ListCursor] = field(default_factory=list)
     counted: int = 0
     is_complete: bool = False
     top: ListCursor | None = None
-    _kept: OrderedDict[int, list[Row]] = field(default_factory=OrderedDict)
+    _kept: OrderedDict[int, list[TraceListRow]] = field(default_factory=OrderedDict)
 
     @property
     def count(self) -> int:
         """How many traces are known of; all of them once `is_complete`."""
         return len(self.fresh) + self.counted
 
-    def begin(self, rows: list[Row]) -> None:
+    def begin(self, rows: list[TraceListRow]) -> None:
         """Take the first page."""
         self.counted = len(rows)
         self.is_complete = len(rows) < PAGE
@@ -64,7 +64,7 @@ class Pages:
         self.counted += found.count
         self.is_complete = found.is_last
 
-    def put(self, page: int, rows: list[Row]) -> None:
+    def put(self, page: int, rows: list[TraceListRow]) -> None:
         """Keep a page's rows, and let go of the page that was not asked for the longest."""
         self._kept[page] = rows
         self._kept.move_to_end(page)
@@ -80,7 +80,7 @@ class Pages:
         at = index - len(self.fresh)
         return None if at < 0 else at // PAGE
 
-    def row(self, index: int) -> Row | None:
+    def row(self, index: int) -> TraceListRow | None:
         """The trace of a line; None where its page is not in memory, or it is no longer there."""
         page = self.page_of(index)
         if page is None:
@@ -100,7 +100,7 @@ class Pages:
         """The page that holds the trace with this cursor, as this list sorts it."""
         return bisect_left(self.edges, _downwards(cursor), key=_downwards)
 
-    def known(self) -> Iterator[tuple[int, Row]]:
+    def known(self) -> Iterator[tuple[int, TraceListRow]]:
         """The lines whose traces are in memory, and these."""
         yield from enumerate(self.fresh)
         for page, rows in self._kept.items():
@@ -115,7 +115,7 @@ class Pages:
         """The pages in memory that hold a trace which is being recorded."""
         return {page for page, rows in self._kept.items() if any(row.summary.is_open for row in rows)}
 
-    def refresh_head(self, head: list[Row]) -> int:
+    def refresh_head(self, head: list[TraceListRow]) -> int:
         """Take the newest rows as they are now; how many of them are new. Those that were fresh grow with it."""
         if self.top is None:
             return 0
