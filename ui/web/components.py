@@ -53,7 +53,7 @@ class ListingColumn(NamedTuple):
     room: MinimumWidth = MinimumWidth.ANY
 
 
-class Row(NamedTuple):
+class ListingRow(NamedTuple):
     """A row of a listing: what it is known by, and a cell a column."""
 
     key: str
@@ -84,7 +84,7 @@ def dissector(data: dict[str, Json], *, key: str) -> Dissected:
 
 def listing(
     columns: Sequence[ListingColumn],
-    rows: Sequence[Row],
+    rows: Sequence[ListingRow],
     *,
     key: str,
     selected: str | None = None,

@@ -14,7 +14,7 @@ from ui.views.stats_report import Statistics
 from ui.views.stats_wording import key_title, number_text, value_text
 from ui.views.wording import counted
 from ui.web.charts import HIGH
-from ui.web.components import Cell, ListingColumn, Measured, MinimumWidth, Row, listing
+from ui.web.components import Cell, ListingColumn, ListingRow, Measured, MinimumWidth, listing
 from ui.web.figures import grouped, prompts_of
 from ui.web.filter_bar import filter_bar, nothing_found
 from ui.web.filters import field, narrowed
@@ -127,7 +127,7 @@ def _certainty(one: MeasureComparison) -> float:
     return 1.0 if one.adjusted_p is None else one.adjusted_p
 
 
-def _difference(key: str, found: Statistics, one: MeasureComparison) -> Row:
+def _difference(key: str, found: Statistics, one: MeasureComparison) -> ListingRow:
     mine, theirs = (group.tally(one.measure.name) for group in (one.group, one.baseline))
     apart = one.difference
     assert apart is not None  # only such are shown
@@ -142,7 +142,7 @@ def _difference(key: str, found: Statistics, one: MeasureComparison) -> Row:
         (Run(said),),
         (Run(p_text(one.adjusted_p)),),
     )
-    return Row(key, cells)
+    return ListingRow(key, cells)
 
 
 def _groups(by: GroupKey, groups: tuple[GroupFigures, ...], prompts: dict[str, Prompt], wanted: str) -> None:
@@ -159,7 +159,7 @@ def _groups(by: GroupKey, groups: tuple[GroupFigures, ...], prompts: dict[str, P
             one = estimate(measure, group.tally(measure.name))
             share = one.value if measure.kind is not MeasureKind.MEAN else None
             cells.append(Measured(share, (Run(value_text(one, FEWEST)),)))
-        rows.append(Row(group.keys[0], cells))
+        rows.append(ListingRow(group.keys[0], cells))
     heads = [
         ListingColumn(
             measure.title, room=(MinimumWidth.ANY, MinimumWidth.MEDIUM, MinimumWidth.MEDIUM, MinimumWidth.WIDE)[index]

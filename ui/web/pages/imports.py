@@ -17,7 +17,7 @@ from ui.reports.import_report import FileReport
 from ui.views.palette import Style
 from ui.views.run import Run
 from ui.views.wording import counted
-from ui.web.components import ListingColumn, Row, listing
+from ui.web.components import ListingColumn, ListingRow, listing
 from ui.web.markup import put_lines
 from ui.web.places import go
 from ui.web.serving import current
@@ -54,8 +54,8 @@ def show() -> None:
         go("traces")
 
 
-def _sources() -> list[Row]:
-    return [Row(one.name, ((Run(one.name),), (Run(signs_of(one), Style.DIM),))) for one in importers()]
+def _sources() -> list[ListingRow]:
+    return [ListingRow(one.name, ((Run(one.name),), (Run(signs_of(one), Style.DIM),))) for one in importers()]
 
 
 def _imported(name: str, file: IO[bytes]) -> FileReport:

@@ -9,7 +9,7 @@ from ui.views.palette import Style, style_of
 from ui.views.rule import rule_lines
 from ui.views.rule_example import read_example
 from ui.views.run import Run
-from ui.web.components import ListingColumn, Measured, MinimumWidth, Row, listing
+from ui.web.components import ListingColumn, ListingRow, Measured, MinimumWidth, listing
 from ui.web.figures import grouped, hits
 from ui.web.filters import field
 from ui.web.markup import put_lines
@@ -48,9 +48,9 @@ def show() -> None:
         _explain(chosen, found.get(chosen.code, (0, 0))[0])
 
 
-def _row(rule: Rule, traces: int, broken: int, most: int) -> Row:
+def _row(rule: Rule, traces: int, broken: int, most: int) -> ListingRow:
     family = next(title for prefix, title, _ in FAMILIES if rule.code.startswith(prefix))
-    return Row(
+    return ListingRow(
         rule.code,
         (
             (Run(rule.code, style_of(rule.severity)),),

@@ -12,7 +12,7 @@ from ui.views.run import Line, Run
 from ui.views.stats_wording import code_title, value_text
 from ui.views.visible import visible_line
 from ui.web.charts import HIGH, LOW
-from ui.web.components import Cell, ListingColumn, Measured, MinimumWidth, Row, listing
+from ui.web.components import Cell, ListingColumn, ListingRow, Measured, MinimumWidth, listing
 from ui.web.counter import CountQuery
 from ui.web.figures import grouped, schemas_of, violated
 from ui.web.filter_bar import filter_bar, nothing_found
@@ -87,7 +87,7 @@ def _tools(sheet: Sheet, question: CountQuery[tuple[GroupFigures, ...]], wanted:
         st.rerun()
 
 
-def _row(group: GroupFigures, schema: SchemaComplexity | None) -> Row:
+def _row(group: GroupFigures, schema: SchemaComplexity | None) -> ListingRow:
     tool = group.keys[0]
     cells: list[Cell] = [
         (Run(visible_line(tool) or "(no readable name)", Style.STRONG),),
@@ -98,7 +98,7 @@ def _row(group: GroupFigures, schema: SchemaComplexity | None) -> Row:
         one = estimate(measure, group.tally(measure.name))
         share = one.value if measure.kind is not MeasureKind.MEAN else None
         cells.append(Measured(share, (Run(value_text(one, FEWEST), Style.DIM if one.value is None else Style.PLAIN),)))
-    return Row(tool, (*cells, _schema_words(schema)))
+    return ListingRow(tool, (*cells, _schema_words(schema)))
 
 
 def _schema_words(schema: SchemaComplexity | None) -> Line:
@@ -121,7 +121,7 @@ def _violations(sheet: Sheet, question: CountQuery[tuple[Violations, ...]], want
         st.caption("No call of the chosen tool broke its schema." if tool else "No call broke the schema of its tool.")
         return
     rows = [
-        Row(
+        ListingRow(
             str(index),
             (
                 (Run(visible_line(one.tool), Style.STRONG),),
