@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from inspector.redaction.endings import AHEAD, BARE, ELEMENT, LINE, PEM, Ending, Quoted, Run, until
+from inspector.redaction.endings import AHEAD, BARE, ELEMENT, LINE, PEM, Ending, PatternRun, Quoted, until
 from inspector.redaction.keys import begins_word
 from inspector.redaction.verdicts import Secret, Undecided, Verdict
 from inspector.redaction.words import (
@@ -291,11 +291,11 @@ def _judge_address(place: FoundIntroduction) -> Verdict:
     return Secret(start, at) if len(user) >= 16 and looks_random(user) else None
 
 
-_BASE64_RUN = Run(re.compile(r"[A-Za-z0-9+/=_.~%-]*"))
-_HOOK_RUN = Run(re.compile(r"(?:[A-Za-z0-9+_@=-]|\\{0,64}/)*"), "\\")
+_BASE64_RUN = PatternRun(re.compile(r"[A-Za-z0-9+/=_.~%-]*"))
+_HOOK_RUN = PatternRun(re.compile(r"(?:[A-Za-z0-9+_@=-]|\\{0,64}/)*"), "\\")
 
 
-def _judge_run(text: str, start: int, run: Run, at_least: int, *, is_final: bool) -> Verdict:
+def _judge_run(text: str, start: int, run: PatternRun, at_least: int, *, is_final: bool) -> Verdict:
     """A run of at least so many characters that looks random."""
     limit = min(start + _PEEK + AHEAD, len(text))
     end = run.end(text, start, limit, is_final=is_final)
@@ -328,12 +328,12 @@ def _judge_telegram(place: FoundIntroduction) -> Verdict:
     text, found, is_final = place.text, place.found, place.is_final
     if not (place.begins or text[max(found.start() - 3, 0) : found.start()].lower() == "bot"):
         return None
-    return _judge_run(text, found.end(), Run(re.compile(r"[A-Za-z0-9_-]*")), 30, is_final=is_final)
+    return _judge_run(text, found.end(), PatternRun(re.compile(r"[A-Za-z0-9_-]*")), 30, is_final=is_final)
 
 
 def _judge_azure(place: FoundIntroduction) -> Verdict:
     text, found, is_final = place.text, place.found, place.is_final
-    return _judge_run(text, found.end(), Run(re.compile(r"[A-Za-z0-9_.~-]*")), 28, is_final=is_final)
+    return _judge_run(text, found.end(), PatternRun(re.compile(r"[A-Za-z0-9_.~-]*")), 28, is_final=is_final)
 
 
 def _judge_pem(place: FoundIntroduction) -> Verdict:
