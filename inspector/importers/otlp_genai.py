@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from inspector.importers.otlp_genai_events import read_events
-from inspector.importers.otlp_messages import Message, Said
+from inspector.importers.otlp_messages import Message, RequestMessages
 from inspector.importers.otlp_span import OtlpSpan, lenient_json, objects
 from inspector.importers.otlp_told import Told
 from inspector.importers.source import JsonObject
@@ -62,7 +62,7 @@ def _read_messages(span: OtlpSpan, told: Told) -> None:
     system: list[Json] = [{"role": "system", "parts": parts}] if parts else []
     asked = _listed(span.attributes.get("gen_ai.input.messages"), "user")
     if asked or system:
-        told.asked = Said([*system, *asked], in_openai_shape)
+        told.asked = RequestMessages([*system, *asked], in_openai_shape)
     answers = span.attributes.get("gen_ai.output.messages")
     read = lenient_json(answers)
     if isinstance(read, str) and read:

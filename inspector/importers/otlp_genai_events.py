@@ -8,7 +8,7 @@ record, or as JSON in one attribute.
 
 from collections.abc import Iterator
 
-from inspector.importers.otlp_messages import Said
+from inspector.importers.otlp_messages import RequestMessages
 from inspector.importers.otlp_span import OtlpEvent, OtlpSpan, lenient_json, objects
 from inspector.importers.otlp_told import Told
 from inspector.importers.source import JsonObject
@@ -38,7 +38,7 @@ def read_events(span: OtlpSpan, told: Told) -> None:
         elif event.name == _COMPLETION:
             told.answers += _texts(body.get("gen_ai.completion"), "assistant")
     if asked := asked or _texts(span.attributes.get("gen_ai.prompt"), "user"):
-        told.asked = Said(asked)
+        told.asked = RequestMessages(asked)
     if not told.answers:
         told.answers += _texts(span.attributes.get("gen_ai.completion"), "assistant")
 

@@ -5,7 +5,7 @@ Source: Arize-ai/openinference, spec/semantic_conventions.md.
 
 from collections.abc import Iterator
 
-from inspector.importers.otlp_messages import Said
+from inspector.importers.otlp_messages import RequestMessages
 from inspector.importers.otlp_span import OtlpSpan, lenient_json, objects, unfolded, unquoted
 from inspector.importers.otlp_told import Told
 from inspector.importers.source import JsonObject
@@ -36,17 +36,17 @@ def read_openinference(span: OtlpSpan) -> Told:
 
 def _read_call(span: OtlpSpan, told: Told) -> None:
     if listed := span.rows("llm.input_messages"):
-        told.asked = Said(listed, from_openinference)
+        told.asked = RequestMessages(listed, from_openinference)
     told.answers = [said for one in span.rows("llm.output_messages") for said in from_openinference(one)]
     asked, answer = span.attributes.get("input.value"), span.attributes.get("output.value")
     told.raw_request = lenient_json(asked)
     told.raw_answer = answer if isinstance(answer, str) else ""
     if not told.asked and not told.answers:
         if prompts := _prompts(span):
-            told.asked = Said(prompts)
+            told.asked = RequestMessages(prompts)
         told.answers = _texts(span.tree("llm.choices"), "completion", "assistant")
     if not told.asked and isinstance(told.raw_request, str) and told.raw_request:
-        told.asked = Said([{"role": "user", "content": told.raw_request}])
+        told.asked = RequestMessages([{"role": "user", "content": told.raw_request}])
     if not told.answers and isinstance(lenient_json(answer), str) and answer:
         told.answers = [{"role": "assistant", "content": answer}]
     parameters = lenient_json(span.attributes.get("llm.invocation_parameters"))

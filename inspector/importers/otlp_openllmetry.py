@@ -6,7 +6,7 @@ packages/opentelemetry-semantic-conventions-ai and the instrumentations.
 
 from collections.abc import Iterator
 
-from inspector.importers.otlp_messages import Said
+from inspector.importers.otlp_messages import RequestMessages
 from inspector.importers.otlp_span import OtlpSpan, lenient_json, objects, unfolded, unquoted
 from inspector.importers.otlp_told import Told
 from inspector.importers.source import JsonObject
@@ -37,7 +37,7 @@ def read_openllmetry(span: OtlpSpan) -> Told:
     work = _KINDS.get(span.text("traceloop.span.kind"))
     return Told(
         kind=requested or (SpanKind.MODEL if asked or answers else work),
-        asked=Said(asked, from_prompt) if asked else Said(),
+        asked=RequestMessages(asked, from_prompt) if asked else RequestMessages(),
         answers=[*answers],
         tools=read_tools([*_functions(span)]),
         usage=Usage(

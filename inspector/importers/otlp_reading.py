@@ -7,7 +7,7 @@ from dataclasses import replace
 from inspector.importers.framework_messages import KnownMessages
 from inspector.importers.otlp_genai import read_genai
 from inspector.importers.otlp_langfuse import with_langfuse
-from inspector.importers.otlp_messages import Messages, Said
+from inspector.importers.otlp_messages import Messages, RequestMessages
 from inspector.importers.otlp_openinference import read_openinference
 from inspector.importers.otlp_openllmetry import read_openllmetry
 from inspector.importers.otlp_span import ERROR, OtlpSpan, objects
@@ -128,7 +128,7 @@ def _is_request(value: Json) -> bool:
 
 def _answer(answers: list[Json], messages: Messages) -> Turn:
     """All output messages as one answer."""
-    said = messages.read(Said(answers))
+    said = messages.read(RequestMessages(answers))
     return one_answer(said) if said else Turn(Role.ASSISTANT, (Part("text", ""),))
 
 

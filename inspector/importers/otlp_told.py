@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 
-from inspector.importers.otlp_messages import Said
+from inspector.importers.otlp_messages import RequestMessages
 from inspector.importers.source import JsonObject
 from inspector.importers.spans import SpanKind, ToolRun
 from inspector.model import Json, ToolDefinition, Usage
@@ -21,7 +21,7 @@ class Told:
     """
 
     kind: SpanKind | None = None
-    asked: Said = field(default_factory=Said)
+    asked: RequestMessages = field(default_factory=RequestMessages)
     answers: list[Json] = field(default_factory=list)
     raw_request: Json = None
     raw_answer: str = ""

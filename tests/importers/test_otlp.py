@@ -10,7 +10,7 @@ import pytest
 
 from inspector.importers import Skipped, read_source
 from inspector.importers.otlp_json import merged
-from inspector.importers.otlp_messages import Messages, Said
+from inspector.importers.otlp_messages import Messages, RequestMessages
 from inspector.importers.otlp_protobuf import is_otlp
 from inspector.importers.otlp_reading import read_span
 from inspector.importers.otlp_shelf import SpanShelf
@@ -159,8 +159,8 @@ def test_the_traces_of_one_session_are_read_together_whoever_of_their_spans_name
 
 def test_a_message_that_many_requests_repeat_is_one_turn() -> None:
     messages = Messages()
-    first = messages.read(Said([{"role": "user", "content": "x"}]))
-    again = messages.read(Said([{"role": "user", "content": "x"}, {"role": "user", "content": "y"}]))
+    first = messages.read(RequestMessages([{"role": "user", "content": "x"}]))
+    again = messages.read(RequestMessages([{"role": "user", "content": "x"}, {"role": "user", "content": "y"}]))
     assert again[0] is first[0]
     assert again[1] != first[0]
 
