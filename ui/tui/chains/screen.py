@@ -20,7 +20,7 @@ from ui.tui.commands import Command, bindings
 from ui.tui.dialogs import Choice, ChoiceDialog
 from ui.tui.footer import KeyFooter
 from ui.tui.line_bar import LineBar
-from ui.tui.status_line import Said, StatusLine
+from ui.tui.status_line import StatusLine, StatusText
 from ui.tui.store_access import StoreAccess, sentence
 from ui.tui.work import begin
 from ui.views.chain_list import chain_columns
@@ -267,7 +267,7 @@ class ChainsScreen(OpeningChains):
         about: Line = (Run("f: ", Style.DIM), Run(visible_line(wanted), Style.KEY)) if wanted else ()
         problem = sentence(self.problem, self._access.name) if self.problem and pages.count else ""
         right = (*shown_of(pages, wanted, self.counts, self.order), *self.mood())
-        self.query_one(StatusLine).said = Said(("weaklink", self._place, "chains"), about, right, problem)
+        self.query_one(StatusLine).said = StatusText(("weaklink", self._place, "chains"), about, right, problem)
         spots = status_spots(self.counts, self.pulse, wanted)
         self.query_one("#statuses", LineBar).offer(spots)
         columns = chain_columns(max(self.size.width - 1, 10))
