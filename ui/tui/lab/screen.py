@@ -21,7 +21,7 @@ from ui.tui.lab.cutting import Chunking, single_size
 from ui.tui.lab.grid import Cells, LabGrid
 from ui.tui.lab.lines import WantedReading, sample_line
 from ui.tui.lab.reading import Cell, Comparing, LeftError, Likeness, read, uncut
-from ui.tui.lab.sample import Sample, sample_of
+from ui.tui.lab.sample import LabSample, sample_of
 from ui.tui.lab.writing import write_reading, wrong_with
 from ui.tui.line_bar import LineBar
 from ui.tui.line_view import Lines, LineView
@@ -55,7 +55,7 @@ class LabScreen(UpperScreen):
         super().__init__(access, f"trace {id}", "lab")
         self._trace_id = id
         self._place = place
-        self._sample: Sample | None = None
+        self._sample: LabSample | None = None
         self._formats: list[tuple[Format, float]] = []
         self._comparing: Comparing | None = None
         self._cells: Cells = {}
@@ -217,7 +217,7 @@ class LabScreen(UpperScreen):
             self.work("")
 
     async def _cell(
-        self, sample: Sample, comparing: Comparing, format_: Format, cut: Chunking, left: Event
+        self, sample: LabSample, comparing: Comparing, format_: Format, cut: Chunking, left: Event
     ) -> Cell | None:
         if uncut(sample, cut):
             return Cell(Likeness.UNCUT)
