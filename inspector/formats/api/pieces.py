@@ -95,7 +95,7 @@ class Oddity(msgspec.Struct, frozen=True):
 Piece: TypeAlias = Words | CallPiece | RefusedCall | ResultPiece | TurnBegins | CallsEnd | Oddity
 
 
-class ShapeReader(Protocol):
+class ApiShapeReader(Protocol):
     """Reads the values of one answer, one after the other, and remembers what a stream's pieces belong to.
 
     `strings` says that the API's whole calls hold their arguments as a string, as OpenAI's do, and not as an object;
