@@ -14,20 +14,20 @@ from inspector.importers.otlp_messages import Message, RequestMessages
 from inspector.importers.otlp_span import OtlpSpan, lenient_json, objects
 from inspector.importers.otlp_told import Told
 from inspector.importers.source import JsonObject
-from inspector.importers.spans import SpanKind, ToolRun
+from inspector.importers.spans import OperationKind, ToolRun
 from inspector.model import Json, Usage
 from inspector.wire.json_text import compact_json
 from inspector.wire.openai_messages import read_tools
 
 _KINDS = {
-    "chat": SpanKind.MODEL,
-    "text_completion": SpanKind.MODEL,
-    "generate_content": SpanKind.MODEL,
-    "responses": SpanKind.MODEL,
-    "message": SpanKind.MODEL,
-    "execute_tool": SpanKind.TOOL,
-    "invoke_agent": SpanKind.AGENT,
-    "invoke_workflow": SpanKind.AGENT,
+    "chat": OperationKind.MODEL,
+    "text_completion": OperationKind.MODEL,
+    "generate_content": OperationKind.MODEL,
+    "responses": OperationKind.MODEL,
+    "message": OperationKind.MODEL,
+    "execute_tool": OperationKind.TOOL,
+    "invoke_agent": OperationKind.AGENT,
+    "invoke_workflow": OperationKind.AGENT,
 }
 _decode_texts = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _REQUEST = "gen_ai.request."
@@ -38,7 +38,7 @@ def read_genai(span: OtlpSpan) -> Told:
     """What the attributes and events of this convention say; all defaults where there are none."""
     operation = span.text("gen_ai.operation.name")
     told = Told(
-        kind=_KINDS.get(operation, SpanKind.OTHER) if operation else None,
+        kind=_KINDS.get(operation, OperationKind.OTHER) if operation else None,
         requested_model=span.text("gen_ai.request.model"),
         answered_model=span.text("gen_ai.response.model"),
         response_id=span.text("gen_ai.response.id"),

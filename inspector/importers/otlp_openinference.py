@@ -9,12 +9,12 @@ from inspector.importers.otlp_messages import RequestMessages
 from inspector.importers.otlp_span import OtlpSpan, lenient_json, objects, unfolded, unquoted
 from inspector.importers.otlp_told import Told
 from inspector.importers.source import JsonObject
-from inspector.importers.spans import SpanKind, ToolRun
+from inspector.importers.spans import OperationKind, ToolRun
 from inspector.model import Json, Usage
 from inspector.wire.json_text import compact_json
 from inspector.wire.openai_messages import read_tools
 
-_KINDS = {"LLM": SpanKind.MODEL, "TOOL": SpanKind.TOOL, "AGENT": SpanKind.AGENT}
+_KINDS = {"LLM": OperationKind.MODEL, "TOOL": OperationKind.TOOL, "AGENT": OperationKind.AGENT}
 _FIRST_TOKEN = "First Token Stream Event"
 _COUNT = "llm.token_count."
 _NO_PARAMETERS = frozenset({"model", "messages", "tools", "input", "prompt"})
@@ -23,13 +23,13 @@ _NO_PARAMETERS = frozenset({"model", "messages", "tools", "input", "prompt"})
 def read_openinference(span: OtlpSpan) -> Told:
     """What the attributes of this convention say; all defaults where there are none."""
     word = span.text("openinference.span.kind").upper()
-    kind = _KINDS.get(word, SpanKind.OTHER) if word else None
+    kind = _KINDS.get(word, OperationKind.OTHER) if word else None
     told = Told(kind=kind)
-    if kind is SpanKind.MODEL:
+    if kind is OperationKind.MODEL:
         _read_call(span, told)
-    elif kind is SpanKind.TOOL:
+    elif kind is OperationKind.TOOL:
         told.run = _run(span)
-    elif kind is SpanKind.AGENT:
+    elif kind is OperationKind.AGENT:
         told.agent = span.text("agent.name", "graph.node.name") or span.name
     return told
 

@@ -13,7 +13,7 @@ from inspector.importers.otlp_openllmetry import read_openllmetry
 from inspector.importers.otlp_span import ERROR, OtlpSpan, objects
 from inspector.importers.otlp_told import Told, filled_usage, together
 from inspector.importers.several_answers import one_answer
-from inspector.importers.spans import ModelCall, SpanKind, TracedSpan
+from inspector.importers.spans import ModelCall, OperationKind, TracedSpan
 from inspector.model import (
     BodyState,
     ErrorPhase,
@@ -58,25 +58,25 @@ def _read(span: OtlpSpan, messages: Messages) -> TracedSpan:
         span.id,
         span.parent_id,
         kind,
-        (told.agent or span.name) if kind is SpanKind.AGENT else span.name,
+        (told.agent or span.name) if kind is OperationKind.AGENT else span.name,
         span.started,
         span.ended,
         span_trace=span.trace_id,
     )
-    if kind is SpanKind.MODEL:
+    if kind is OperationKind.MODEL:
         call = _call(span, told, messages)
         return replace(read, call=call, warnings=tuple(_warnings(span, told, call)))
-    if kind is SpanKind.TOOL and told.run is not None:
+    if kind is OperationKind.TOOL and told.run is not None:
         failure = _error(span, has_words=True)
         result = told.run.result if told.run.result is not None or failure is None else failure.message
         return replace(read, run=replace(told.run, result=result, failed=True if failure else None))
     return read
 
 
-def _guessed_kind(span: OtlpSpan) -> SpanKind:
+def _guessed_kind(span: OtlpSpan) -> OperationKind:
     """What goes on during a span that names a model and no operation, as the first drafts of conventions had it."""
     names_model = span.text("gen_ai.request.model") and "embed" not in span.name.lower()
-    return SpanKind.MODEL if names_model else SpanKind.OTHER
+    return OperationKind.MODEL if names_model else OperationKind.OTHER
 
 
 def _call(span: OtlpSpan, told: Told, messages: Messages) -> ModelCall:

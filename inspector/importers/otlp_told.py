@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, fields
 
 from inspector.importers.otlp_messages import RequestMessages
 from inspector.importers.source import JsonObject
-from inspector.importers.spans import SpanKind, ToolRun
+from inspector.importers.spans import OperationKind, ToolRun
 from inspector.model import Json, ToolDefinition, Usage
 
 _USAGE = tuple(one.name for one in fields(Usage))
@@ -20,7 +20,7 @@ class Told:
     `first_token_s` is seconds since 1970-01-01 UTC.
     """
 
-    kind: SpanKind | None = None
+    kind: OperationKind | None = None
     asked: RequestMessages = field(default_factory=RequestMessages)
     answers: list[Json] = field(default_factory=list)
     raw_request: Json = None
@@ -47,7 +47,7 @@ def together(tellings: Iterable[Told]) -> Told:
     for other in others:
         for one in fields(Told):
             told = getattr(first, one.name)
-            if told == getattr(nothing, one.name) or (told is SpanKind.OTHER and other.kind):
+            if told == getattr(nothing, one.name) or (told is OperationKind.OTHER and other.kind):
                 setattr(first, one.name, getattr(other, one.name))
         first.usage = filled_usage(first.usage, other.usage)
     return first

@@ -11,7 +11,7 @@ from itertools import chain
 
 from inspector.importers.span_doubles import without_doubles
 from inspector.importers.span_results import results_of
-from inspector.importers.spans import ModelCall, SpanKind, TracedSpan, end_of, moment_of
+from inspector.importers.spans import ModelCall, OperationKind, TracedSpan, end_of, moment_of
 from inspector.model import ExternalId, Generation, ParentTrace, ParentWhy, Provenance, RecognisedBy, Trace, Turn
 from inspector.sessions.book import Placement, SessionBook
 from inspector.sessions.exchange import RequestHead
@@ -87,7 +87,7 @@ class _Agents:
     def _inside(self, id_: str) -> str:
         """The agent around the children of a span."""
         span = self._spans.get(id_)
-        return id_ if span is not None and span.kind is SpanKind.AGENT else self._around.get(id_, "")
+        return id_ if span is not None and span.kind is OperationKind.AGENT else self._around.get(id_, "")
 
 
 @dataclass(slots=True)

@@ -16,7 +16,7 @@ from inspector.importers.otlp_reading import read_span
 from inspector.importers.otlp_shelf import SpanShelf
 from inspector.importers.otlp_span import ERROR, OtlpEvent, OtlpSpan, unfolded
 from inspector.importers.otlp_wire import fields_of, varint_at
-from inspector.importers.spans import SpanKind
+from inspector.importers.spans import OperationKind
 from inspector.model import BodyState, ErrorPhase, ExternalId, Json, Provenance, Trace
 
 CASES = Path(__file__).parents[1] / "cases" / "importers"
@@ -215,16 +215,18 @@ def test_how_a_request_failed_is_told_by_its_error(
 @pytest.mark.parametrize(
     ("name", "attributes", "kind"),
     [
-        ("openai.chat", {"gen_ai.request.model": "m"}, SpanKind.MODEL),
-        ("openai.embeddings", {"gen_ai.request.model": "m"}, SpanKind.OTHER),
-        ("openai", {"llm.request.type": "embedding", "gen_ai.prompt.0.content": "x"}, SpanKind.OTHER),
-        ("x", {"gen_ai.operation.name": "embeddings", "gen_ai.request.model": "m"}, SpanKind.OTHER),
-        ("x", {"openinference.span.kind": "EMBEDDING", "gen_ai.request.model": "m"}, SpanKind.OTHER),
-        ("x", {"openinference.span.kind": "CHAIN", "gen_ai.operation.name": "chat"}, SpanKind.MODEL),
-        ("GET /", {"http.request.method": "GET"}, SpanKind.OTHER),
+        ("openai.chat", {"gen_ai.request.model": "m"}, OperationKind.MODEL),
+        ("openai.embeddings", {"gen_ai.request.model": "m"}, OperationKind.OTHER),
+        ("openai", {"llm.request.type": "embedding", "gen_ai.prompt.0.content": "x"}, OperationKind.OTHER),
+        ("x", {"gen_ai.operation.name": "embeddings", "gen_ai.request.model": "m"}, OperationKind.OTHER),
+        ("x", {"openinference.span.kind": "EMBEDDING", "gen_ai.request.model": "m"}, OperationKind.OTHER),
+        ("x", {"openinference.span.kind": "CHAIN", "gen_ai.operation.name": "chat"}, OperationKind.MODEL),
+        ("GET /", {"http.request.method": "GET"}, OperationKind.OTHER),
     ],
 )
-def test_only_what_asks_a_model_for_words_is_a_request(name: str, attributes: dict[str, Json], kind: SpanKind) -> None:
+def test_only_what_asks_a_model_for_words_is_a_request(
+    name: str, attributes: dict[str, Json], kind: OperationKind
+) -> None:
     assert read_span(OtlpSpan("a", "1", "", name, 1.0, 2.0, attributes), Messages()).kind is kind
 
 
