@@ -16,7 +16,7 @@ from textual.widgets import Input, Label
 from storage import FilterCompletion, FilterError
 from storage.filter import parse_filter
 from ui.tui.commands import Command, bindings
-from ui.tui.line_bar import LineBar, Spot
+from ui.tui.line_bar import ClickTarget, LineBar
 from ui.tui.line_input import LineInput
 from ui.tui.work import begin
 from ui.views.palette import Style
@@ -218,9 +218,11 @@ class FilterBar(Vertical):
 
     def _show_offered(self) -> None:
         """What could come next, and what the first of it is."""
-        spots = [Spot(str(at), (Run(visible_line(one.text), Style.KEY),)) for at, one in enumerate(self._offered)]
+        spots = [
+            ClickTarget(str(at), (Run(visible_line(one.text), Style.KEY),)) for at, one in enumerate(self._offered)
+        ]
         first = self._offered[0].what
-        about = [Spot(_NOTHING, (Run(f"tab: {visible_line(first)}", Style.DIM),))] if first else []
+        about = [ClickTarget(_NOTHING, (Run(f"tab: {visible_line(first)}", Style.DIM),))] if first else []
         self._say([])
         self.query_one(LineBar).offer([*about, *spots])
 
