@@ -25,7 +25,7 @@ from storage.reading import find_id, read_inspection, read_trace, read_turns
 from storage.running.following import Following
 from storage.running.recovery import broken_off, end_where_it_broke, read_open_turns
 from storage.running.rows import write_steps
-from storage.running.step import Step
+from storage.running.step import SessionWrite
 from storage.schema import check_file, ensure_current
 from storage.searches_asked import SearchesTexts
 from storage.statistics_asked import AsksStatistics
@@ -133,7 +133,7 @@ class Store(AsksStatistics, KeepsMarks, SearchesTexts, KeptUp):
         return mark_of(self.place) != self._mark
 
     def keep_running(
-        self, owner: str, steps: Sequence[Step], *, idle_after_s: float = IDLE_AFTER_S
+        self, owner: str, steps: Sequence[SessionWrite], *, idle_after_s: float = IDLE_AFTER_S
     ) -> list[int | None]:
         """Keep what sessions that `owner` records have come to, in one transaction: for `storage.live.StoreSink`.
 

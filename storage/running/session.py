@@ -12,7 +12,7 @@ from inspector.model.arrivals import parts_of
 from storage.drafts import TraceRows, draft
 from storage.record_rows import RecordRows, record_rows
 from storage.running.room import DroppedChunks, Shortened, Waiting, with_warning
-from storage.running.step import RunningTurn, Step
+from storage.running.step import RunningTurn, SessionWrite
 from storage.totals import NOTHING
 
 
@@ -80,7 +80,7 @@ class Session:
         recall: Callable[[int], Sequence[Turn] | None],
         *,
         may_lag: bool = False,
-    ) -> Step | None:
+    ) -> SessionWrite | None:
         """What is to be written now; None where nothing is.
 
         With `may_lag`, a trace that only has more turns behind those it had is written and not inspected, at the cost
@@ -98,9 +98,11 @@ class Session:
         pieces = tuple(piece for number, turn in self._open.items() for piece in turn.new_pieces(number))
         if made is None and grown is None and not pieces:
             return None
-        return Step(self._id, made, grown, self._kept, pieces, tuple(self._closed), self.ended, bool(self._open))
+        return SessionWrite(
+            self._id, made, grown, self._kept, pieces, tuple(self._closed), self.ended, bool(self._open)
+        )
 
-    def wrote(self, step: Step, id_: int | None) -> None:
+    def wrote(self, step: SessionWrite, id_: int | None) -> None:
         """That `step` stands under this id; None says that the trace is gone, so that all is to be written anew."""
         if id_ is None:
             self.forget_written()

@@ -20,7 +20,7 @@ class TurnPiece:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class SessionWrite:
     """What one transaction writes of a session.
 
     `id` is the trace's, None for one that is not there yet. Of its turns, the first `kept` lie in the database as they
