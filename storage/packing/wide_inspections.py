@@ -12,7 +12,7 @@ from inspector.chain.steps import Chain, Status, Step
 from inspector.diagnostics import Diagnostic, Location
 from inspector.inspection import Inspection, PartInspection
 from inspector.model import Span, ToolCall, ToolResult
-from inspector.model.columns import Entries, Stretch, Uneven
+from inspector.model.columns import ColumnSlice, Entries, Uneven
 from storage.packing.findings import (
     LAYOUT,
     OtherLayoutError,
@@ -177,4 +177,4 @@ def _digest(packed: bytes) -> bytes:
 def _stretch(row: _Row[_Thing], start: int, length: int) -> Entries[_Thing]:
     if isinstance(row, tuple) or not length:
         return row[start : start + length]
-    return Stretch(row, start, start + length)
+    return ColumnSlice(row, start, start + length)
