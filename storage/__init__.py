@@ -7,7 +7,7 @@ from storage.live import StoreSink
 from storage.liveness import IDLE_AFTER_S
 from storage.location import DatabaseLocation, place_of
 from storage.marks import Mark
-from storage.paging import Listed, Order, Paging, Pulse, Stretch
+from storage.paging import Listed, ListSection, Order, Paging, Pulse
 from storage.running.following import Following
 from storage.schema import NoDatabaseYetError
 from storage.statistics_breaks import Violations
@@ -26,6 +26,7 @@ __all__ = [
     "Following",
     "IntegrityReport",
     "ListCursor",
+    "ListSection",
     "Listed",
     "Mark",
     "NoDatabaseYetError",
@@ -39,7 +40,6 @@ __all__ = [
     "Store",
     "StoreSink",
     "StoreStats",
-    "Stretch",
     "TraceSummary",
     "Verdict",
     "Violations",

@@ -41,7 +41,7 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class ListSection:
     """A stretch of a list: how many traces it holds, and the cursors of every so many of them.
 
     The last cursor is that of the stretch's last trace, where the next one goes on; `is_last` says that there is none.
@@ -130,7 +130,7 @@ class Paging:
         limit: int,
         page: int,
         after: ListCursor | None = None,
-    ) -> Stretch:
+    ) -> ListSection:
         """The next `limit` traces behind `after`, all of them where not by time: the last cursor of every `page`."""
         wanted = parse_filter(filter)
         with self._reads() as connection:
@@ -140,7 +140,7 @@ class Paging:
             ends = ids[page - 1 :: page]
             if ids and (not ends or ends[-1] != ids[-1]):
                 ends.append(ids[-1])
-            return Stretch(len(ids), _cursors(connection, ends), len(ids) < limit)
+            return ListSection(len(ids), _cursors(connection, ends), len(ids) < limit)
 
     def pulse(self) -> Pulse:
         """What tells that the store has changed."""
@@ -179,14 +179,16 @@ def _sorted(connection: sa.Connection, wanted: Filter, order: Order, after: List
     return found.order_by(sa.desc("value"), _trace.id.desc())
 
 
-def _all_sorted(connection: sa.Connection, found: sa.Select[int, float], page: int) -> Stretch:
+def _all_sorted(connection: sa.Connection, found: sa.Select[int, float], page: int) -> ListSection:
     """The edges of all pages in one go: a list that is sorted anew for each would be sorted many times."""
     rows = found.order_by(None).subquery()
     place = sa.func.row_number().over(order_by=(rows.c.value.desc(), rows.c.id.desc()))
     numbered = sa.select(rows, place.label("place"), sa.func.count().over().label("count")).subquery()
     at_edge = sa.or_(numbered.c.place % page == 0, numbered.c.place == numbered.c.count)
     edges = connection.execute(sa.select(numbered).where(at_edge).order_by(numbered.c.place)).all()
-    return Stretch(edges[-1].place if edges else 0, tuple(ListCursor(row.value, row.id) for row in edges), is_last=True)
+    return ListSection(
+        edges[-1].place if edges else 0, tuple(ListCursor(row.value, row.id) for row in edges), is_last=True
+    )
 
 
 def _cursors(connection: sa.Connection, ids: Sequence[int]) -> tuple[ListCursor, ...]:

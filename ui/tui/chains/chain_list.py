@@ -9,7 +9,7 @@ from textual.binding import BindingType
 from textual.message import Message
 
 from inspector.errors import WeaklinkError
-from storage import ListCursor, Order, Store, Stretch, TraceSummary
+from storage import ListCursor, ListSection, Order, Store, TraceSummary
 from ui.tui.chains.pages import PAGE, SURVEYED, Pages, TraceListRow, rows_of
 from ui.tui.commands import Command, bindings
 from ui.tui.line_commands import LINE_COMMANDS
@@ -205,7 +205,7 @@ def _page(store: Store, *, wanted: str, order: Order, after: ListCursor | None) 
     return rows_of(found, paging.call_counts([one.summary.id for one in found]))
 
 
-def _survey(store: Store, *, wanted: str, order: Order, after: ListCursor) -> Stretch:
+def _survey(store: Store, *, wanted: str, order: Order, after: ListCursor) -> ListSection:
     return store.paging().stretch(wanted, order, limit=SURVEYED, page=PAGE, after=after)
 
 

@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from storage import ListCursor, Listed, Stretch, TraceSummary
+from storage import ListCursor, Listed, ListSection, TraceSummary
 
 PAGE = 100
 """Traces on a page."""
@@ -58,7 +58,7 @@ class Pages:
         self.top = rows[0].cursor if rows else None
         self.put(0, rows)
 
-    def survey(self, found: Stretch) -> None:
+    def survey(self, found: ListSection) -> None:
         """Take the next stretch, which begins behind the last edge."""
         self.edges += found.edges
         self.counted += found.count
