@@ -12,7 +12,7 @@ import msgspec
 from inspector.importers.otlp_genai_events import read_events
 from inspector.importers.otlp_messages import Message, RequestMessages
 from inspector.importers.otlp_span import OtlpSpan, lenient_json, objects
-from inspector.importers.otlp_told import Told
+from inspector.importers.otlp_told import SpanFacts
 from inspector.importers.source import JsonObject
 from inspector.importers.spans import OperationKind, ToolRun
 from inspector.model import Json, Usage
@@ -34,10 +34,10 @@ _REQUEST = "gen_ai.request."
 _NO_PARAMETERS = frozenset({"model", "id"})
 
 
-def read_genai(span: OtlpSpan) -> Told:
+def read_genai(span: OtlpSpan) -> SpanFacts:
     """What the attributes and events of this convention say; all defaults where there are none."""
     operation = span.text("gen_ai.operation.name")
-    told = Told(
+    told = SpanFacts(
         kind=_KINDS.get(operation, OperationKind.OTHER) if operation else None,
         requested_model=span.text("gen_ai.request.model"),
         answered_model=span.text("gen_ai.response.model"),
@@ -55,7 +55,7 @@ def read_genai(span: OtlpSpan) -> Told:
     return told
 
 
-def _read_messages(span: OtlpSpan, told: Told) -> None:
+def _read_messages(span: OtlpSpan, told: SpanFacts) -> None:
     told_system = lenient_json(span.attributes.get("gen_ai.system_instructions"))
     parts: list[Json] = [{"type": "text", "content": told_system}] if isinstance(told_system, str) else []
     parts = [*parts, *objects(told_system)]

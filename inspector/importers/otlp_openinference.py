@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from inspector.importers.otlp_messages import RequestMessages
 from inspector.importers.otlp_span import OtlpSpan, lenient_json, objects, unfolded, unquoted
-from inspector.importers.otlp_told import Told
+from inspector.importers.otlp_told import SpanFacts
 from inspector.importers.source import JsonObject
 from inspector.importers.spans import OperationKind, ToolRun
 from inspector.model import Json, Usage
@@ -20,11 +20,11 @@ _COUNT = "llm.token_count."
 _NO_PARAMETERS = frozenset({"model", "messages", "tools", "input", "prompt"})
 
 
-def read_openinference(span: OtlpSpan) -> Told:
+def read_openinference(span: OtlpSpan) -> SpanFacts:
     """What the attributes of this convention say; all defaults where there are none."""
     word = span.text("openinference.span.kind").upper()
     kind = _KINDS.get(word, OperationKind.OTHER) if word else None
-    told = Told(kind=kind)
+    told = SpanFacts(kind=kind)
     if kind is OperationKind.MODEL:
         _read_call(span, told)
     elif kind is OperationKind.TOOL:
@@ -34,7 +34,7 @@ def read_openinference(span: OtlpSpan) -> Told:
     return told
 
 
-def _read_call(span: OtlpSpan, told: Told) -> None:
+def _read_call(span: OtlpSpan, told: SpanFacts) -> None:
     if listed := span.rows("llm.input_messages"):
         told.asked = RequestMessages(listed, from_openinference)
     told.answers = [said for one in span.rows("llm.output_messages") for said in from_openinference(one)]

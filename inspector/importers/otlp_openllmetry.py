@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from inspector.importers.otlp_messages import RequestMessages
 from inspector.importers.otlp_span import OtlpSpan, lenient_json, objects, unfolded, unquoted
-from inspector.importers.otlp_told import Told
+from inspector.importers.otlp_told import SpanFacts
 from inspector.importers.source import JsonObject
 from inspector.importers.spans import OperationKind, ToolRun
 from inspector.model import Json, Usage
@@ -25,17 +25,17 @@ _OWN = ("traceloop.", "llm.request.", "llm.prompts", "llm.completions", "gen_ai.
 _REQUESTS = {"chat": OperationKind.MODEL, "completion": OperationKind.MODEL}
 
 
-def read_openllmetry(span: OtlpSpan) -> Told:
+def read_openllmetry(span: OtlpSpan) -> SpanFacts:
     """What the attributes of this convention say; all defaults where there are none."""
     if not any(key.startswith(_OWN) for key in span.attributes):
-        return Told()
+        return SpanFacts()
     asked = span.rows("gen_ai.prompt") or span.rows("llm.prompts")
     listed = span.rows("gen_ai.completion") or span.rows("llm.completions")
     answers = [dict(_message(one, "assistant")) for one in objects(unfolded(listed))]
     request_type = span.text("llm.request.type")
     requested = _REQUESTS.get(request_type, OperationKind.OTHER) if request_type else None
     work = _KINDS.get(span.text("traceloop.span.kind"))
-    return Told(
+    return SpanFacts(
         kind=requested or (OperationKind.MODEL if asked or answers else work),
         asked=RequestMessages(asked, from_prompt) if asked else RequestMessages(),
         answers=[*answers],

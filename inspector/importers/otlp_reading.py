@@ -11,7 +11,7 @@ from inspector.importers.otlp_messages import Messages, RequestMessages
 from inspector.importers.otlp_openinference import read_openinference
 from inspector.importers.otlp_openllmetry import read_openllmetry
 from inspector.importers.otlp_span import ERROR, OtlpSpan, objects
-from inspector.importers.otlp_told import Told, filled_usage, together
+from inspector.importers.otlp_told import SpanFacts, filled_usage, together
 from inspector.importers.several_answers import one_answer
 from inspector.importers.spans import ModelCall, OperationKind, TracedSpan
 from inspector.model import (
@@ -79,7 +79,7 @@ def _guessed_kind(span: OtlpSpan) -> OperationKind:
     return OperationKind.MODEL if names_model else OperationKind.OTHER
 
 
-def _call(span: OtlpSpan, told: Told, messages: Messages) -> ModelCall:
+def _call(span: OtlpSpan, told: SpanFacts, messages: Messages) -> ModelCall:
     request = _request(told, messages)
     answer = _answer(told.answers, messages)
     raw = _raw_answer(told, answer)
@@ -104,7 +104,7 @@ def _call(span: OtlpSpan, told: Told, messages: Messages) -> ModelCall:
     return ModelCall(request, turn, response_id, is_rewritten)
 
 
-def _request(told: Told, messages: Messages) -> DecodedRequest:
+def _request(told: SpanFacts, messages: Messages) -> DecodedRequest:
     raw = read_request("", told.raw_request) if _is_request(told.raw_request) else None
     known = raw or DecodedRequest("", "", ())
     turns = messages.read(told.asked)
@@ -132,7 +132,7 @@ def _answer(answers: list[Json], messages: Messages) -> Turn:
     return one_answer(said) if said else Turn(Role.ASSISTANT, (Part("text", ""),))
 
 
-def _raw_answer(told: Told, answer: Turn) -> DecodedTurn | None:
+def _raw_answer(told: SpanFacts, answer: Turn) -> DecodedTurn | None:
     """The answer out of its body as the API sent it, if that is kept and says the same."""
     if not told.raw_answer.lstrip().startswith("{"):
         return None
@@ -158,7 +158,7 @@ def _has_values(message: dict[str, Json]) -> bool:
     return any(isinstance(one, dict) and isinstance(one.get("arguments"), dict | list) for one in functions)
 
 
-def _ended(generation: Generation, span: OtlpSpan, told: Told, answer: Turn) -> Generation:
+def _ended(generation: Generation, span: OtlpSpan, told: SpanFacts, answer: Turn) -> Generation:
     error = _error(span, has_words=not says_nothing(answer))
     if error is not None:
         is_abort = error.phase is ErrorPhase.CLIENT_ABORT
@@ -197,7 +197,7 @@ def _phase(code: str, status: int | None, *, has_words: bool) -> ErrorPhase:
     return ErrorPhase.IN_STREAM if has_words else ErrorPhase.TRANSPORT
 
 
-def _warnings(span: OtlpSpan, told: Told, call: ModelCall) -> Iterator[str]:
+def _warnings(span: OtlpSpan, told: SpanFacts, call: ModelCall) -> Iterator[str]:
     if call.is_rewritten:
         yield _REWRITTEN
     generation = call.answer.generation

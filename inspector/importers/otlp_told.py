@@ -12,7 +12,7 @@ _USAGE = tuple(one.name for one in fields(Usage))
 
 
 @dataclass(slots=True)
-class Told:
+class SpanFacts:
     """What one convention tells of one span; what it does not tell has its default.
 
     `answers` are messages in OpenAI's shape, the choices of one answer; texts where they are no JSON any more.
@@ -40,12 +40,12 @@ class Told:
     is_cut: bool = False
 
 
-def together(tellings: Iterable[Told]) -> Told:
+def together(tellings: Iterable[SpanFacts]) -> SpanFacts:
     """What several conventions tell of one span: for each fact the first that tells it."""
     first, *others = tellings
-    nothing = Told()
+    nothing = SpanFacts()
     for other in others:
-        for one in fields(Told):
+        for one in fields(SpanFacts):
             told = getattr(first, one.name)
             if told == getattr(nothing, one.name) or (told is OperationKind.OTHER and other.kind):
                 setattr(first, one.name, getattr(other, one.name))
