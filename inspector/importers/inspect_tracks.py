@@ -16,7 +16,7 @@ _KEPT = 200_000
 
 
 @dataclass(slots=True)
-class Track:
+class InspectConversation:
     """A conversation: its messages, and the requests that answered; `failed` stand behind the message of that number.
 
     `is_fork` says that it begins as the sample's own conversation does.
@@ -39,13 +39,13 @@ class Tracks:
     """
 
     def __init__(self, messages: list[Json], pool: Pool, attachments: Attachments) -> None:
-        self.own = Track(list(messages))
-        self.others: list[Track] = []
+        self.own = InspectConversation(list(messages))
+        self.others: list[InspectConversation] = []
         self.left_out = 0
         self._pool = pool
         self._attachments = attachments
         self._expected: dict[str, list[int]] = {}
-        self._ends: dict[int, Track] = {}
+        self._ends: dict[int, InspectConversation] = {}
         self._own_places: dict[int, int] = {}
         self._sent, self._kept = _SENT, _KEPT
         self._known: dict[int, str] = {}
@@ -91,7 +91,7 @@ class Tracks:
             return
         self._kept -= more
         if track is None:
-            track = Track(is_fork=is_fork)
+            track = InspectConversation(is_fork=is_fork)
             self.others.append(track)
             shared = 0
         track.messages += sent[shared:]
