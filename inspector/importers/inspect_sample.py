@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from inspector.importers.identity import instant, text_of
 from inspector.importers.inspect_messages import Attachments, read_inspect_message
 from inspector.importers.inspect_requests import Pool, requests_of
-from inspector.importers.inspect_tracks import InspectConversation, Tracks
+from inspector.importers.inspect_tracks import InspectConversation, InspectConversations
 from inspector.importers.source import JsonObject, Skipped
 from inspector.model import (
     BodyState,
@@ -58,7 +58,7 @@ def read_sample(sample: JsonObject, evaluation: Evaluation, record: str) -> Iter
     """The trace of a sample, then those beside it; one without messages is skipped."""
     attachments = Attachments(sample.get("attachments") or _of(sample, "transcript").get("content"))
     listed = sample.get("messages")
-    tracks = Tracks(listed if isinstance(listed, list) else [], Pool(sample), attachments)
+    tracks = InspectConversations(listed if isinstance(listed, list) else [], Pool(sample), attachments)
     for request in requests_of(sample, attachments):
         tracks.take(request)
     found = [track for track in (tracks.own, *tracks.others) if track.messages or track.failed]

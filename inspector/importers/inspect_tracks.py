@@ -32,7 +32,7 @@ class InspectConversation:
         return [*self.answers.values(), *(one for several in self.failed.values() for one in several)]
 
 
-class Tracks:
+class InspectConversations:
     """The conversations of one sample: `own`, and `others` in the order in which they began.
 
     Of the others two million messages are compared and 200,000 kept; `left_out` counts the requests beyond.
