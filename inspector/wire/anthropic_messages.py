@@ -8,7 +8,13 @@ import re
 
 from inspector.wire.answer_faults import AnswerFaults
 from inspector.wire.anthropic_blocks import BlocksReader
-from inspector.wire.anthropic_shapes import AnthropicMessageShape, BlockDelta, MessageEvent, UsageShape, read_event
+from inspector.wire.anthropic_shapes import (
+    AnthropicMessageShape,
+    AnthropicUsageShape,
+    BlockDelta,
+    MessageEvent,
+    read_event,
+)
 from inspector.wire.events import FactsLearned, PartGrew, WireEvent
 from inspector.wire.finish_reasons import finish_meaning
 from inspector.wire.shapes import raw_text
@@ -34,7 +40,7 @@ class MessagesReader:
         self.faults = AnswerFaults(status=status, whole=whole)
         self.finish = ""
         self._blocks = BlocksReader()
-        self._usage = UsageShape()
+        self._usage = AnthropicUsageShape()
         self._is_stopped = False
 
     @property
@@ -96,7 +102,7 @@ class MessagesReader:
     def _learn_end(
         self,
         end: BlockDelta | AnthropicMessageShape,
-        usage: UsageShape | None,
+        usage: AnthropicUsageShape | None,
         at_s: float | None,
         found: list[WireEvent],
     ) -> None:

@@ -57,7 +57,7 @@ class OutputDetails(msgspec.Struct):
     thinking_tokens: int | None = None
 
 
-class UsageShape(msgspec.Struct):
+class AnthropicUsageShape(msgspec.Struct):
     """Token counts; those of `message_delta` are cumulative, and name only what changed."""
 
     input_tokens: int | None = None
@@ -66,10 +66,10 @@ class UsageShape(msgspec.Struct):
     cache_read_input_tokens: int | None = None
     output_tokens_details: OutputDetails | None = None
 
-    def after(self, known: "UsageShape") -> "UsageShape":
+    def after(self, known: "AnthropicUsageShape") -> "AnthropicUsageShape":
         """These counts, and from `known` those that are not named here."""
         pairs = ((name, getattr(self, name)) for name in self.__struct_fields__)
-        return UsageShape(**{name: getattr(known, name) if value is None else value for name, value in pairs})
+        return AnthropicUsageShape(**{name: getattr(known, name) if value is None else value for name, value in pairs})
 
     def usage(self) -> Usage:
         """The same in weaklink's words: input counts what was read from the cache or written to it."""
@@ -90,7 +90,7 @@ class AnthropicMessageShape(msgspec.Struct):
     content: list[msgspec.Raw] | None = None
     stop_reason: str | None = None
     stop_details: msgspec.Raw = NOTHING
-    usage: UsageShape | None = None
+    usage: AnthropicUsageShape | None = None
 
 
 class MessageEvent(AnthropicMessageShape):
