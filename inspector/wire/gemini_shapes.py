@@ -65,7 +65,7 @@ class Candidate(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     url_context_metadata: msgspec.Raw = NOTHING
 
 
-class UsageShape(msgspec.Struct, rename="camel"):
+class GeminiUsageShape(msgspec.Struct, rename="camel"):
     """Token counts, cumulative; each event of a stream may bring them."""
 
     prompt_token_count: int | None = None
@@ -98,7 +98,7 @@ class GenerateResponse(msgspec.Struct, rename="camel", forbid_unknown_fields=Tru
 
     candidates: list[Candidate] | None = None
     prompt_feedback: PromptFeedback | None = None
-    usage_metadata: UsageShape | None = None
+    usage_metadata: GeminiUsageShape | None = None
     model_version: str | None = None
     response_id: str | None = None
     create_time: Any = None
