@@ -8,7 +8,7 @@ from inspector.wire.finish_reasons import finish_meaning
 from inspector.wire.json_text import compact_json
 from inspector.wire.openai_choice import ChoiceReader
 from inspector.wire.openai_lenient import lenient_chunk
-from inspector.wire.openai_shapes import ChatChunk, ChoiceShape, UsageShape, decode_chunk
+from inspector.wire.openai_shapes import ChatChunk, ChoiceShape, OpenAIUsageShape, decode_chunk
 
 API = "chat.completions"
 """The name of this kind of endpoint in a generation's facts."""
@@ -31,7 +31,7 @@ class ChatReader:
         self._choices = {0: self._first}
         self._response_id = ""
         self._model = ""
-        self._usage: UsageShape | None = None
+        self._usage: OpenAIUsageShape | None = None
 
     @property
     def has_ended(self) -> bool:

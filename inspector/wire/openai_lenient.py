@@ -13,8 +13,8 @@ from inspector.wire.openai_shapes import (
     Delta,
     FunctionPiece,
     Logprobs,
+    OpenAIUsageShape,
     ToolCallDelta,
-    UsageShape,
 )
 
 _Shape = TypeVar("_Shape")
@@ -36,7 +36,7 @@ def lenient_chunk(text: str) -> tuple[ChatChunk, list[str]]:
             id=_take(document.get("id"), str, "id", strange),
             model=_take(document.get("model"), str, "model", strange),
             choices=[_choice(choice, f"choices[{at}]", strange) for at, choice in _items(choices, "choices", strange)],
-            usage=_take(document.get("usage"), UsageShape, "usage", strange),
+            usage=_take(document.get("usage"), OpenAIUsageShape, "usage", strange),
             error=document.get("error"),
             object=_take(document.get("object"), str, "object", strange),
             prompt_token_ids=document.get("prompt_token_ids"),

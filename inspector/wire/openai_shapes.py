@@ -85,7 +85,7 @@ class TokenDetails(msgspec.Struct):
     cached_tokens: int | None = None
 
 
-class UsageShape(msgspec.Struct):
+class OpenAIUsageShape(msgspec.Struct):
     """Token counts; in a stream they come with the last chunk, if asked for, or cumulatively with each."""
 
     prompt_tokens: int | None = None
@@ -108,7 +108,7 @@ class ChatChunk(msgspec.Struct):
     id: str | None = None
     model: str | None = None
     choices: list[ChoiceShape] | None = None
-    usage: UsageShape | None = None
+    usage: OpenAIUsageShape | None = None
     error: Any = None
     object: str | None = None
     prompt_token_ids: Any = None
