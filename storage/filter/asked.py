@@ -17,7 +17,7 @@ _trace = tables.trace.c
 
 
 @dataclass(frozen=True, slots=True)
-class Walk:
+class IndexScan:
     """A stretch of an index that goes by time: the rows of `table`, which is clustered or sorted so, that fulfil this.
 
     With `repeats` a trace may stand in it several times.
@@ -48,7 +48,7 @@ class PlannedTerm:
 
     condition: sa.ColumnElement[bool]
     found: int = ENOUGH
-    walks: tuple[Walk, ...] = ()
+    walks: tuple[IndexScan, ...] = ()
     ids: sa.Select[int] | None = None
     is_wider: bool = False
 
@@ -91,7 +91,7 @@ def _densities(connection: sa.Connection, terms: Sequence[PlannedTerm], after: L
     return found
 
 
-def _reach(walk: Walk, sample: int, after: ListCursor | None) -> sa.ScalarSelect[float]:
+def _reach(walk: IndexScan, sample: int, after: ListCursor | None) -> sa.ScalarSelect[float]:
     """When the last of the newest traces was that are looked at; NULL where there are not as many."""
     behind = [] if after is None else [walk.sort_at_s <= after.sort_at_s]
     newest = sa.select(walk.sort_at_s).where(*walk.where, *behind).order_by(walk.sort_at_s.desc())

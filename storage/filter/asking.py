@@ -11,7 +11,7 @@ from inspector.model import Liveness
 from inspector.rules.rule import Severity
 from storage import tables
 from storage.arguments import LONGEST_VALUE, value_key
-from storage.filter.asked import PlannedTerm, Walk, count
+from storage.filter.asked import IndexScan, PlannedTerm, count
 from storage.filter.stored import like, meant, stored_values
 from storage.filter.terms import Argument, ComparisonOperator, Field, Figure, FilterKey, When
 from storage.liveness import traces_in
@@ -57,7 +57,7 @@ _INDEXED = (
     FilterKey.REWARD,
     FilterKey.ID,
 )
-_WITH_ERRORS = Walk(tables.trace, (sa.literal_column("trace.errors > 0", sa.Boolean),))
+_WITH_ERRORS = IndexScan(tables.trace, (sa.literal_column("trace.errors > 0", sa.Boolean),))
 _COUNTS = {Severity.ERROR: _trace.errors, Severity.WARNING: _trace.warnings, Severity.INFO: _trace.infos}
 
 
@@ -110,7 +110,9 @@ def _column(connection: sa.Connection, term: Field, *, negated: bool = False) ->
         values = meant(stored, term.values)
     values = [one for one in stored if one not in set(values)] if negated else values
     found = count(connection, sa.select(_trace.id).where(column.in_(values))) if values else 0
-    return PlannedTerm(opaque(column.in_(values)), found, tuple(Walk(tables.trace, (column == one,)) for one in values))
+    return PlannedTerm(
+        opaque(column.in_(values)), found, tuple(IndexScan(tables.trace, (column == one,)) for one in values)
+    )
 
 
 def _asks_liveness(term: Field) -> bool:
@@ -136,7 +138,7 @@ def _named(connection: sa.Connection, term: Field) -> PlannedTerm:
     wanted = term.values if term.key is FilterKey.TOOL else [one if "*" in one else f"{one}*" for one in term.values]
     values = meant(stored_values(connection, column), wanted)
     found = count(connection, sa.select(sa.literal(1)).select_from(table).where(column.in_(values))) if values else 0
-    walks = tuple(Walk(table, (column == one,)) for one in values)
+    walks = tuple(IndexScan(table, (column == one,)) for one in values)
     return PlannedTerm(_exists(table, lambda other: other.c[column.name].in_(values)), found, walks)
 
 
@@ -228,7 +230,7 @@ def _arguments(connection: sa.Connection, term: Argument) -> PlannedTerm:
         ids = sa.select(_argument.trace_id).where(*at, value(_argument))
         return PlannedTerm(condition, count(connection, ids), ids=ids)
     values = list(dict.fromkeys(map(value_key, term.values)))
-    walks = tuple(Walk(tables.argument, (*at, _argument.value == one), repeats=True) for one in values)
+    walks = tuple(IndexScan(tables.argument, (*at, _argument.value == one), repeats=True) for one in values)
     rows = sa.select(_argument.trace_id).where(*at, _argument.value.in_(values))
     return PlannedTerm(condition, count(connection, rows), walks)
 

@@ -20,7 +20,7 @@ from typing import TypeAlias, assert_never
 import sqlalchemy as sa
 
 from storage import tables
-from storage.filter.asked import ENOUGH, PlannedTerm, Walk, rarest
+from storage.filter.asked import ENOUGH, IndexScan, PlannedTerm, rarest
 from storage.filter.asking import asked, when
 from storage.filter.terms import All, Any, Argument, Field, Figure, Filter, Not, Term, When, Words
 from storage.filter.trees import inwards
@@ -54,7 +54,7 @@ class Plan:
         """The selects that together give the next `limit` traces behind `after`, but for the words."""
         if self.ids is not None:
             return [_sorted(self, self.ids, after).limit(limit)]
-        walks = self.drives.walks if self.drives is not None else (Walk(tables.trace, ()),)
+        walks = self.drives.walks if self.drives is not None else (IndexScan(tables.trace, ()),)
         return [_walked(self, walk, after).limit(limit) for walk in walks]
 
     @property
@@ -149,7 +149,7 @@ def _asked(connection: sa.Connection, term: Term, now_s: float) -> PlannedTerm:
             return PlannedTerm(condition_of(connection, term, now_s))
 
 
-def _walked(plan: Plan, walk: Walk, after: ListCursor | None) -> Page:
+def _walked(plan: Plan, walk: IndexScan, after: ListCursor | None) -> Page:
     """The traces of a stretch of an index, from the newest on."""
     source: sa.FromClause = walk.table
     if plan.rest and walk.table is not tables.trace:
