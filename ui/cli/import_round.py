@@ -8,7 +8,7 @@ from typing import TypeAlias
 from storage import Store
 from ui.cli.import_jobs import ImportOptions, jobs_for, readings
 from ui.cli.import_progress import import_progress
-from ui.cli.import_watching import Watch
+from ui.cli.import_watching import PathWatcher
 from ui.cli.upkeep import say
 from ui.importing.files import report_only, save_file
 from ui.importing.placed_file import PlacedFile
@@ -53,7 +53,7 @@ def watch_paths(
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     say(f"watching {', '.join(paths)}; Ctrl-C ends it")
-    watch = Watch(paths)
+    watch = PathWatcher(paths)
     imported = 0
     refused: dict[str, str | None] = {}
 
@@ -79,7 +79,7 @@ def watch_paths(
 def _round(
     store: Store,
     files: Sequence[PlacedFile],
-    watch: Watch,
+    watch: PathWatcher,
     *,
     wanted: ImportOptions,
     jobs: int | None,
