@@ -10,7 +10,7 @@ from inspector.model import SpanKind
 from inspector.text import Range
 
 
-class Words(msgspec.Struct, frozen=True):
+class TextPiece(msgspec.Struct, frozen=True):
     """Words in a string: text or reasoning.
 
     `by_model` is False where somebody else says them; `in_order` where their place says nothing about when they were
@@ -92,7 +92,7 @@ class Oddity(msgspec.Struct, frozen=True):
         return self.fault.range
 
 
-Piece: TypeAlias = Words | CallPiece | RefusedCall | ResultPiece | TurnBegins | CallsEnd | Oddity
+Piece: TypeAlias = TextPiece | CallPiece | RefusedCall | ResultPiece | TurnBegins | CallsEnd | Oddity
 
 
 class ApiShapeReader(Protocol):
