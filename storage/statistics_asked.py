@@ -14,7 +14,7 @@ from storage import tables
 from storage.blocks import TraceBlock
 from storage.engine import writing
 from storage.failures import reading, sentences
-from storage.filter import Words, parse_filter
+from storage.filter import PhraseTerm, parse_filter
 from storage.filter.sql import condition_of
 from storage.filter.trees import inwards
 from storage.groups import in_groups
@@ -126,8 +126,8 @@ class AsksStatistics:
 def _conditions(connection: sa.Connection, filter: str) -> Conditions:  # noqa: A002  # as in `traces`
     """What the traces fulfil that a filter lets through; words that all must hold are looked up together."""
     wanted = parse_filter(filter)
-    words = [Phrase(term.phrase, term.prefix) for term in wanted if isinstance(term, Words)]
+    words = [Phrase(term.phrase, term.prefix) for term in wanted if isinstance(term, PhraseTerm)]
     held = (tables.trace.c.id.in_(holding(connection, words)),) if words else ()
     now_s = time.time()
-    rest = (condition_of(connection, inwards(term), now_s) for term in wanted if not isinstance(term, Words))
+    rest = (condition_of(connection, inwards(term), now_s) for term in wanted if not isinstance(term, PhraseTerm))
     return (*held, *rest)

@@ -3,7 +3,7 @@
 from storage.filter.completing import FilterCompletion, complete_filter
 from storage.filter.failing import FilterError
 from storage.filter.parsing import check_filter, parse_filter
-from storage.filter.terms import KEYS, Field, Filter, FilterKey, Words
+from storage.filter.terms import KEYS, Field, Filter, FilterKey, PhraseTerm
 
 __all__ = [
     "KEYS",
@@ -12,7 +12,7 @@ __all__ = [
     "FilterCompletion",
     "FilterError",
     "FilterKey",
-    "Words",
+    "PhraseTerm",
     "check_filter",
     "complete_filter",
     "parse_filter",

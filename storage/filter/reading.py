@@ -12,7 +12,18 @@ from inspector.rules.rule import Severity
 from storage.arguments import path_of
 from storage.filter.failing import FilterError, nearest, one_of
 from storage.filter.quantities import COUNTS, SECONDS, comparison_in, moment_in, number_in
-from storage.filter.terms import ALIASES, KEYS, Any, Argument, ComparisonOperator, Field, Figure, FilterKey, Term, Words
+from storage.filter.terms import (
+    ALIASES,
+    KEYS,
+    Any,
+    Argument,
+    ComparisonOperator,
+    Field,
+    Figure,
+    FilterKey,
+    PhraseTerm,
+    Term,
+)
 
 UNITS: Mapping[FilterKey, dict[str, float]] = {
     **dict.fromkeys((FilterKey.DURATION, FilterKey.FIRST_TOKEN, FilterKey.GAP), SECONDS),
@@ -50,14 +61,14 @@ class FilterValue:
     is_quoted: bool = False
 
 
-def read_word(text: str) -> Words:
+def read_word(text: str) -> PhraseTerm:
     """A bare word; a star at its end lets it go on."""
-    return Words(text.rstrip("*"), prefix=True) if text.endswith("*") else Words(text)
+    return PhraseTerm(text.rstrip("*"), prefix=True) if text.endswith("*") else PhraseTerm(text)
 
 
-def read_phrase(text: str) -> Words:
+def read_phrase(text: str) -> PhraseTerm:
     """A phrase in its quotes."""
-    return Words(_ESCAPE.sub(r"\1", text[1:-1]))
+    return PhraseTerm(_ESCAPE.sub(r"\1", text[1:-1]))
 
 
 def read_field(text: str, position: int) -> Term:

@@ -22,7 +22,7 @@ import sqlalchemy as sa
 from storage import tables
 from storage.filter.asked import ENOUGH, IndexScan, PlannedTerm, rarest
 from storage.filter.asking import asked, when
-from storage.filter.terms import All, Any, Argument, Field, Figure, Filter, Not, Term, When, Words
+from storage.filter.terms import All, Any, Argument, Field, Figure, Filter, Not, PhraseTerm, Term, When
 from storage.filter.trees import inwards
 from storage.groups import in_groups
 from storage.search import Phrase, count_up_to, holding, holds_phrase
@@ -79,7 +79,7 @@ def plan_of(connection: sa.Connection, wanted: Filter, after: ListCursor | None,
     """
     terms = [_asked(connection, term, now_s) for term in wanted if not _is_apart(term)]
     times = tuple(term for term in wanted if isinstance(term, When))
-    words = tuple(Phrase(term.phrase, term.prefix) for term in wanted if isinstance(term, Words))
+    words = tuple(Phrase(term.phrase, term.prefix) for term in wanted if isinstance(term, PhraseTerm))
     without = tuple(Phrase(words.phrase, words.prefix) for words in _unwanted(wanted))
     if not all(term.found for term in terms):
         return None
@@ -100,12 +100,12 @@ def plan_of(connection: sa.Connection, wanted: Filter, after: ListCursor | None,
 
 def _is_apart(term: Term) -> bool:
     """Whether a term is no condition on a trace's row: words that it holds or lacks, and when it was."""
-    return isinstance(term.term if isinstance(term, Not) else term, Words) or isinstance(term, When)
+    return isinstance(term.term if isinstance(term, Not) else term, PhraseTerm) or isinstance(term, When)
 
 
-def _unwanted(wanted: Filter) -> Iterator[Words]:
+def _unwanted(wanted: Filter) -> Iterator[PhraseTerm]:
     for term in wanted:
-        if isinstance(term, Not) and isinstance(term.term, Words):
+        if isinstance(term, Not) and isinstance(term.term, PhraseTerm):
             yield term.term
 
 
@@ -121,13 +121,13 @@ def matching(connection: sa.Connection, wanted: Filter, ids: Sequence[int], now_
 def condition_of(connection: sa.Connection, term: Term, now_s: float) -> sa.ColumnElement[bool]:
     """What a trace must fulfil, with `not` before leaves alone."""
     match term:
-        case Words(phrase, prefix):
+        case PhraseTerm(phrase, prefix):
             return holds_phrase(connection, Phrase(phrase, prefix))
         case All(terms):
             return sa.and_(sa.true(), *(condition_of(connection, one, now_s) for one in terms))
         case Any(terms):
             return sa.or_(sa.false(), *(condition_of(connection, one, now_s) for one in terms))
-        case Not(Words() as words):
+        case Not(PhraseTerm() as words):
             return sa.not_(condition_of(connection, words, now_s))
         case Not():
             return _asked(connection, term, now_s).condition

@@ -57,7 +57,7 @@ class ComparisonOperator(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class PhraseTerm:
     """Words that the text holds one behind the other; `prefix` lets the last word go on."""
 
     phrase: str
@@ -132,7 +132,7 @@ class Any:
     terms: tuple["Term", ...]
 
 
-Term: TypeAlias = Words | Field | Figure | Argument | When | Not | All | Any
+Term: TypeAlias = PhraseTerm | Field | Figure | Argument | When | Not | All | Any
 
 Filter: TypeAlias = tuple[Term, ...]
 """All of which must hold."""

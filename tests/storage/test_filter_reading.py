@@ -14,7 +14,7 @@ from storage import FilterError
 from storage.filter import Filter, check_filter, parse_filter
 from storage.filter.grammar import DEEPEST, MOST_TERMS
 from storage.filter.parsing import LONGEST
-from storage.filter.terms import KEYS, All, Any, Argument, Field, Figure, Not, Term, When, Words
+from storage.filter.terms import KEYS, All, Any, Argument, Field, Figure, Not, PhraseTerm, Term, When
 from storage.filter.trees import branches, inwards
 
 _CASES = Path(__file__).parents[1] / "cases" / "filter" / "read.jsonl"
@@ -23,7 +23,7 @@ _README = Path(__file__).parents[2] / "README.md"
 
 def _shown(term: Term) -> str:
     match term:
-        case Words(phrase, prefix):
+        case PhraseTerm(phrase, prefix):
             return json.dumps(phrase) + "*" * prefix
         case Field(key, values):
             return f"{key.value}:{'|'.join(values)}"
