@@ -30,7 +30,7 @@ def timing_picture(trace: Trace) -> Picture | None:
     return Picture(_LEFT + _WIDTH + 80, len(rows) * _ROW + 8, groups, label)
 
 
-class _Answer(NamedTuple):
+class _TimedTurn(NamedTuple):
     """An assistant's turn whose times are known, in seconds since 1970."""
 
     number: int
@@ -39,14 +39,14 @@ class _Answer(NamedTuple):
     end: float
 
 
-def _answers(trace: Trace) -> Iterator[_Answer]:
+def _answers(trace: Trace) -> Iterator[_TimedTurn]:
     for number, turn in enumerate(trace.turns, 1):
         generation = turn.generation
         if generation is not None and generation.started is not None and generation.ended is not None:
-            yield _Answer(number, turn, generation.started.at_s, generation.ended.at_s)
+            yield _TimedTurn(number, turn, generation.started.at_s, generation.ended.at_s)
 
 
-def _row(answer: _Answer, top: float, first: float, scale: float) -> Group:
+def _row(answer: _TimedTurn, top: float, first: float, scale: float) -> Group:
     left, took = _LEFT + (answer.start - first) * scale, answer.end - answer.start
     wait = first_chunk_s(answer.turn)
     shapes = [
