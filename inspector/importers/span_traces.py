@@ -153,7 +153,7 @@ def _placed(asking: Sequence[TracedSpan], agents: _Agents) -> list[_Growing]:
 
 
 @dataclass(slots=True)
-class _Asked:
+class _PendingRequest:
     """A request whose answer comes later."""
 
     growing: _Growing
@@ -170,7 +170,7 @@ class _Placing:
         self._book = SessionBook(name_trace=lambda: self._own_id)
         self._by_key: dict[str, _Growing] = {}
         self._last: dict[str, _Growing] = {}
-        self._asked: dict[str, _Asked] = {}
+        self._asked: dict[str, _PendingRequest] = {}
         self.growing: list[_Growing] = []
 
     def ask(self, span: TracedSpan, call: ModelCall) -> None:
@@ -185,7 +185,7 @@ class _Placing:
         growing.span_traces.add(span.span_trace)
         growing.turns += (*(placement.turns if placement else ()), None)
         self._last[agent] = growing
-        self._asked[span.id] = _Asked(growing, len(growing.turns) - 1, placement)
+        self._asked[span.id] = _PendingRequest(growing, len(growing.turns) - 1, placement)
 
     def answer(self, span: TracedSpan, call: ModelCall) -> None:
         """A request ended."""
