@@ -47,7 +47,7 @@ def traces_of_spans(
         yield trace if _is_child(trace.parent, one, begun) else replace(trace, parent=None)
 
 
-def _is_child(parent: ParentTrace | None, one: "_Growing", begun: dict[str, "_Growing"]) -> bool:
+def _is_child(parent: ParentTrace | None, one: "_GrowingSpanTrace", begun: dict[str, "_GrowingSpanTrace"]) -> bool:
     """Whether a trace's parent is one: a sub-agent is at work within one of the store's traces of its parent."""
     if parent is None or parent.why is not ParentWhy.SUBAGENT:
         return True
@@ -91,7 +91,7 @@ class _Agents:
 
 
 @dataclass(slots=True)
-class _Growing:
+class _GrowingSpanTrace:
     """A trace whose turns come in; None stands for an answer on its way."""
 
     facts: Trace
@@ -138,7 +138,7 @@ def _with_results(said: Sequence[Turn], behind: dict[int, list[Turn]]) -> Iterat
     yield from waiting
 
 
-def _placed(asking: Sequence[TracedSpan], agents: _Agents) -> list[_Growing]:
+def _placed(asking: Sequence[TracedSpan], agents: _Agents) -> list[_GrowingSpanTrace]:
     placing = _Placing(agents)
     moments = [(moment_of(span), at, False) for at, span in enumerate(asking)]
     moments += [(end_of(span), at, True) for at, span in enumerate(asking)]
@@ -156,7 +156,7 @@ def _placed(asking: Sequence[TracedSpan], agents: _Agents) -> list[_Growing]:
 class _PendingRequest:
     """A request whose answer comes later."""
 
-    growing: _Growing
+    growing: _GrowingSpanTrace
     turn: int
     placement: Placement | None
 
@@ -168,10 +168,10 @@ class _Placing:
         self._agents = agents
         self._own_id = ExternalId(_SPAN_ID, "")
         self._book = SessionBook(name_trace=lambda: self._own_id)
-        self._by_key: dict[str, _Growing] = {}
-        self._last: dict[str, _Growing] = {}
+        self._by_key: dict[str, _GrowingSpanTrace] = {}
+        self._last: dict[str, _GrowingSpanTrace] = {}
         self._asked: dict[str, _PendingRequest] = {}
-        self.growing: list[_Growing] = []
+        self.growing: list[_GrowingSpanTrace] = []
 
     def ask(self, span: TracedSpan, call: ModelCall) -> None:
         """A request begins."""
@@ -209,7 +209,7 @@ class _Placing:
             self._book.answered(placement, DecodedTurn(turn, (), call.response_id))
         asked.growing.turns[asked.turn] = turn
 
-    def _place(self, span: TracedSpan, call: ModelCall) -> tuple[_Growing, Placement]:
+    def _place(self, span: TracedSpan, call: ModelCall) -> tuple[_GrowingSpanTrace, Placement]:
         self._own_id = ExternalId(_SPAN_ID, span.id)
         headers = (("x-session-id", "1"), ("traceparent", f"00-{span.span_trace}-{'1' * 16}-00"))
         head = RequestHead("POST", "", headers, at_s=None if span.started is None else span.started.at_s)
@@ -218,11 +218,11 @@ class _Placing:
             self._by_key[placement.key] = self._grow(span, placement.begins)
         return self._by_key[placement.key], placement
 
-    def _begun(self, span: TracedSpan, call: ModelCall) -> _Growing:
+    def _begun(self, span: TracedSpan, call: ModelCall) -> _GrowingSpanTrace:
         """A trace that begins with a request of which nothing is known."""
         return self._grow(span, Trace((), model=call.request.model, started=span.started))
 
-    def _grow(self, span: TracedSpan, facts: Trace) -> _Growing:
-        growing = _Growing(facts, span, self._agents.name_around(span))
+    def _grow(self, span: TracedSpan, facts: Trace) -> _GrowingSpanTrace:
+        growing = _GrowingSpanTrace(facts, span, self._agents.name_around(span))
         self.growing.append(growing)
         return growing
