@@ -91,7 +91,7 @@ class _PlacedRequest:
 
 
 @dataclass(slots=True)
-class _Growing:
+class _GrowingTrace:
     """A trace whose turns come in; None stands for an answer on its way."""
 
     facts: Trace
@@ -115,7 +115,7 @@ class _Gathering:
 
     def __init__(self, max_sessions: int) -> None:
         self._book = SessionBook(name_trace=self._name, max_sessions=max_sessions)
-        self._growing: dict[str, _Growing] = {}
+        self._growing: dict[str, _GrowingTrace] = {}
         self._asked: dict[str, _PlacedRequest] = {}
         self._named: dict[str, int] = {}
         self._beginning = ""
@@ -127,7 +127,7 @@ class _Gathering:
         placement = self._book.place(head, asked.request, asked.body, asked.json, self._so_far)
         if placement.begins is not None:
             provenance = replace(placement.begins.provenance, record=asked.record)
-            self._growing[placement.key] = _Growing(replace(placement.begins, provenance=provenance))
+            self._growing[placement.key] = _GrowingTrace(replace(placement.begins, provenance=provenance))
         growing = self._growing[placement.key]
         growing.turns += (*placement.turns, None)
         asked.placement, asked.turn = placement, len(growing.turns) - 1
