@@ -47,7 +47,7 @@ class Tells(Protocol):
         ...
 
 
-class _Growing:
+class _GrowingText:
     """The text of a part as far as it came, in the pieces that it came in."""
 
     def __init__(self, text: str = "") -> None:
@@ -71,7 +71,7 @@ class _Growing:
 @dataclass(slots=True)
 class _OpenTurn:
     reading: LiveReading
-    texts: dict[str, _Growing] = field(default_factory=dict)
+    texts: dict[str, _GrowingText] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -156,14 +156,14 @@ class TailReading:
         if opened is None:
             return
         for chunk in chunks:
-            opened.texts.setdefault(chunk.part, _Growing()).grow(chunk.text)
+            opened.texts.setdefault(chunk.part, _GrowingText()).grow(chunk.text)
         opened.reading.take(chunks)
 
     def _end(self, key: str, number: int, turn: Turn) -> None:
         trace = self._traces[key]
         opened = trace.open.get(number)
         if opened is not None:
-            opened.texts = {part.name: _Growing(part.text) for part in turn.parts}
+            opened.texts = {part.name: _GrowingText(part.text) for part in turn.parts}
             opened.reading.begin_calls(turn.calls)
             opened.reading.end(turn)
             trace.spoken = opened.reading.spoken or trace.spoken
@@ -199,12 +199,12 @@ class TailReading:
         except StoreError:
             return None
 
-    def _text(self, key: str, place: Location) -> _Growing:
+    def _text(self, key: str, place: Location) -> _GrowingText:
         trace = self._traces[key]
         opened = trace.open.get(place.turn)
         if opened is not None and place.part in opened.texts:
             return opened.texts[place.part]
-        return _Growing(trace.texts.get((place.turn, place.part), ""))
+        return _GrowingText(trace.texts.get((place.turn, place.part), ""))
 
 
 def _named(format: str) -> Format | None:
