@@ -43,7 +43,7 @@ class Placement:
 
 
 @dataclass(frozen=True, slots=True)
-class _Open:
+class _OpenRequest:
     """A request whose answer is on its way."""
 
     track: Track
@@ -71,7 +71,7 @@ class SessionBook:
     def __init__(self, *, name_trace: Callable[[], ExternalId] = new_recording_id, max_sessions: int = 10_000) -> None:
         self._name_trace = name_trace
         self._tracks = Tracks(max_sessions)
-        self._open: dict[str, _Open] = {}
+        self._open: dict[str, _OpenRequest] = {}
 
     def __len__(self) -> int:
         return len(self._tracks)
@@ -145,7 +145,7 @@ class SessionBook:
             if any(call.id for call in turn.calls):
                 self._tracks.mark_window(track, b"", message)  # unmistakable, whatever became of what it answers
 
-    def _tell_joined(self, waiting: _Open, message: bytes) -> None:
+    def _tell_joined(self, waiting: _OpenRequest, message: bytes) -> None:
         """A client may send the answer back as one message with the beginning that it wrote itself."""
         track, chain = waiting.track, linked(waiting.before, message)
         self._tracks.mark_answer(track, chain, "")
@@ -226,7 +226,7 @@ class SessionBook:
         track.in_flight += 1
         self._tracks.touch(track, read.asked.at_s)
         name = f"{track.key}/{track.turns}"
-        self._open[name] = _Open(
+        self._open[name] = _OpenRequest(
             track, prints.chain[-1], prints.messages[-1], read.raw, read.text, prints.chain[-2], read.prefill
         )
         return name
