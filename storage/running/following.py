@@ -29,7 +29,7 @@ _live, _piece, _trace = tables.live.c, tables.live_piece.c, tables.trace.c
 
 
 @dataclass(slots=True)
-class _OpenTurn:
+class _FollowedTurn:
     """An open turn: the last piece that was seen of it, and how many chunks and code points of each part came."""
 
     piece: int = 0
@@ -51,7 +51,7 @@ class _Followed:
     matches: bool = False
     begun: bool = False
     ended: set[int] = field(default_factory=set)
-    open: dict[int, _OpenTurn] = field(default_factory=dict)
+    open: dict[int, _FollowedTurn] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +161,7 @@ class Following:
             for id_, turn, number, body in found:
                 opened = self._followed[id_].open
                 if number == 0:
-                    opened[turn] = _OpenTurn()
+                    opened[turn] = _FollowedTurn()
                     said = opened_turn(body)
                     yield TurnStarted(str(id_), turn, said.role, said.generation)
                 elif turn in opened:
@@ -205,7 +205,7 @@ def _ended(count: int, still_open: set[int]) -> set[int]:
     return {number for number, _ in zip(numbers, range(count), strict=False)}
 
 
-def _unseen(opened: dict[int, _OpenTurn]) -> sa.ColumnElement[bool]:
+def _unseen(opened: dict[int, _FollowedTurn]) -> sa.ColumnElement[bool]:
     """Pieces behind the last one seen of each turn, and those of other turns, said as stretches of the key."""
     turns = sorted(opened)
     if not turns:
@@ -216,17 +216,17 @@ def _unseen(opened: dict[int, _OpenTurn]) -> sa.ColumnElement[bool]:
     return sa.or_(*stretches)
 
 
-def _ending(key: str, number: int, turn: Turn, opened: _OpenTurn | None) -> Iterator[RecordEvent]:
+def _ending(key: str, number: int, turn: Turn, opened: _FollowedTurn | None) -> Iterator[RecordEvent]:
     """What was still to be told of a turn, and that it ended."""
     if opened is None:
         yield TurnStarted(key, number, turn.role, turn.generation)
-    rest = sorted(_rest(turn, opened or _OpenTurn()), key=lambda chunk: chunk.sequence)
+    rest = sorted(_rest(turn, opened or _FollowedTurn()), key=lambda chunk: chunk.sequence)
     if rest:
         yield ChunksArrived(key, number, tuple(rest))
     yield TurnEnded(key, number, turn)
 
 
-def _rest(turn: Turn, opened: _OpenTurn) -> Iterator[Chunk]:
+def _rest(turn: Turn, opened: _FollowedTurn) -> Iterator[Chunk]:
     """The arrivals of a turn behind those that were seen; of a part that came and was kept whole, its last words."""
     for part in turn.parts:
         seen = opened.characters.get(part.name, 0)
