@@ -69,7 +69,7 @@ class _GrowingText:
 
 
 @dataclass(slots=True)
-class _OpenTurn:
+class _TailedTurn:
     reading: LiveReading
     texts: dict[str, _GrowingText] = field(default_factory=dict)
 
@@ -80,7 +80,7 @@ class _Following:
 
     trace: Trace
     spoken: Format | None = None
-    open: dict[int, _OpenTurn] = field(default_factory=dict)
+    open: dict[int, _TailedTurn] = field(default_factory=dict)
     ended: set[int] = field(default_factory=set)
     told: set[tuple[object, ...]] = field(default_factory=set)
     texts: dict[tuple[int, str], str] = field(default_factory=dict)
@@ -147,12 +147,12 @@ class TailReading:
             case _:
                 assert_never(event)
 
-    def _begin(self, key: str, number: int, model: str, tools: OfferedTools) -> _OpenTurn:
+    def _begin(self, key: str, number: int, model: str, tools: OfferedTools) -> _TailedTurn:
         trace = self._traces[key]
         choice = FormatChoice(model or trace.trace.model, trace.spoken, named=_named(trace.trace.format))
-        return _OpenTurn(LiveReading(self, key, number, choice=choice, tools=tools))
+        return _TailedTurn(LiveReading(self, key, number, choice=choice, tools=tools))
 
-    def _grow(self, opened: _OpenTurn | None, chunks: Sequence[Chunk]) -> None:
+    def _grow(self, opened: _TailedTurn | None, chunks: Sequence[Chunk]) -> None:
         if opened is None:
             return
         for chunk in chunks:
