@@ -139,7 +139,7 @@ def _with_results(said: Sequence[Turn], behind: dict[int, list[Turn]]) -> Iterat
 
 
 def _placed(asking: Sequence[TracedSpan], agents: _Agents) -> list[_GrowingSpanTrace]:
-    placing = _Placing(agents)
+    placing = _RequestPlacing(agents)
     moments = [(moment_of(span), at, False) for at, span in enumerate(asking)]
     moments += [(end_of(span), at, True) for at, span in enumerate(asking)]
     for _, at, has_ended in sorted(moments):
@@ -161,7 +161,7 @@ class _PendingRequest:
     placement: Placement | None
 
 
-class _Placing:
+class _RequestPlacing:
     """Places the requests of one session, and takes their answers."""
 
     def __init__(self, agents: _Agents) -> None:
