@@ -67,7 +67,7 @@ def annotate(
     ids = [word for word in words if not is_path(word)]
     if expression and words:
         raise click.UsageError("--filter chooses among all traces of the database; give it, or IDs and PATHs.")
-    reading = _Reading(source)
+    reading = _TraceReader(source)
     with open_output(output) as out, ExitStack() as opened:
         stored: Iterable[_Numbered] = ()
         if ids or not paths:
@@ -80,7 +80,7 @@ def annotate(
         ctx.exit(_COULD_NOT_RUN)
 
 
-class _Reading:
+class _TraceReader:
     """Reads files trace by trace, and says of each record that is none where it is and why."""
 
     def __init__(self, source: str | None) -> None:
