@@ -96,7 +96,7 @@ def _with_end(line: bytes) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class _Record:
+class _JsonRecord:
     """A record of a JSON file: `value` is None where it is no JSON, `fault` says why."""
 
     place: str
@@ -133,11 +133,11 @@ def _from_rows(file: SourceFile) -> Iterator[CapturedAnswer | Skipped]:
         yield answer.captured(number + 1)
 
 
-def _records(file: SourceFile) -> Iterator[_Record | Skipped]:
+def _records(file: SourceFile) -> Iterator[_JsonRecord | Skipped]:
     """The records; a line that is broken too, as it may be part of a stream."""
     if layout_of(file.head) != "line":
         for row in read_rows(file):
-            yield row if isinstance(row, Skipped) else _Record(row.record, row.raw, row.value)
+            yield row if isinstance(row, Skipped) else _JsonRecord(row.record, row.raw, row.value)
         return
     try:
         with file.open() as stream:
@@ -147,12 +147,12 @@ def _records(file: SourceFile) -> Iterator[_Record | Skipped]:
         yield Skipped("end of file", str(error))
 
 
-def _record(line: Line) -> _Record:
+def _record(line: Line) -> _JsonRecord:
     place = f"line {line.number}"
     try:
-        return _Record(place, line.raw, parse_json(line.raw))
+        return _JsonRecord(place, line.raw, parse_json(line.raw))
     except ValueError as error:
-        return _Record(place, line.raw, None, str(error))
+        return _JsonRecord(place, line.raw, None, str(error))
 
 
 def _framing(head: ObjectHead | None) -> Framing:
