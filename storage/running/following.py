@@ -55,7 +55,7 @@ class _Followed:
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _RunningRow:
     """A trace as it is now; `beat` is None where it is no longer running."""
 
     beat: tuple[str, float] | None
@@ -102,7 +102,7 @@ class Following:
                 del self._followed[id_]
         return events
 
-    def _changed(self, connection: sa.Connection) -> dict[int, _Row]:
+    def _changed(self, connection: sa.Connection) -> dict[int, _RunningRow]:
         """The traces that changed since the last look, and those that are new, as they are now, by id."""
         ids = sa.select(_trace.id).where(_trace.id > self._last_id).order_by(_trace.id).limit(_AT_ONCE)
         new: list[int] = list(connection.scalars(ids))
@@ -112,10 +112,10 @@ class Following:
         for id_ in (*rows, *new):
             self._followed.setdefault(id_, _Followed())
         rows = {id_: row for id_, row in rows.items() if row.beat != self._followed[id_].beat}
-        gone = dict.fromkeys(left, _Row(None, b"", 0))
+        gone = dict.fromkeys(left, _RunningRow(None, b"", 0))
         return dict(sorted((rows | gone | _stopped(connection, left)).items()))
 
-    def _match(self, connection: sa.Connection, rows: dict[int, _Row]) -> None:
+    def _match(self, connection: sa.Connection, rows: dict[int, _RunningRow]) -> None:
         """See which traces the filter lets through that it did not before."""
         asked = [
             id_
@@ -131,7 +131,7 @@ class Following:
             known = with_known_words(self._wanted, held_words(connection, id_, words)) if words else ()
             self._followed[id_].matches = not words or id_ in matching(connection, known, [id_], now_s)
 
-    def _turns(self, connection: sa.Connection, id_: int, row: _Row) -> Iterator[RecordEvent]:
+    def _turns(self, connection: sa.Connection, id_: int, row: _RunningRow) -> Iterator[RecordEvent]:
         """The beginning of a trace, and its turns that ended."""
         key, followed = str(id_), self._followed[id_]
         if not followed.begun:
@@ -170,27 +170,29 @@ class Following:
                     opened[turn].count(chunks)
                     yield ChunksArrived(str(id_), turn, tuple(chunks))
 
-    def _ends(self, connection: sa.Connection, rows: dict[int, _Row]) -> Iterator[RecordEvent]:
+    def _ends(self, connection: sa.Connection, rows: dict[int, _RunningRow]) -> Iterator[RecordEvent]:
         for id_, row in rows.items():
             if row.beat is None:
                 yield TraceEnded(str(id_), read_facts(connection, id_).outcome if row.fingerprint else None)
 
 
-def _running(connection: sa.Connection) -> dict[int, _Row]:
+def _running(connection: sa.Connection) -> dict[int, _RunningRow]:
     wanted = sa.select(_live.trace_id, _live.owner, _live.beat_at_s, _trace.fingerprint, _trace.turns)
     joined = wanted.join_from(tables.live, tables.trace)
     return {
-        id_: _Row((owner, at_s), bytes(fingerprint), turns)
+        id_: _RunningRow((owner, at_s), bytes(fingerprint), turns)
         for id_, owner, at_s, fingerprint, turns in connection.execute(joined)
     }
 
 
-def _stopped(connection: sa.Connection, ids: list[int]) -> dict[int, _Row]:
+def _stopped(connection: sa.Connection, ids: list[int]) -> dict[int, _RunningRow]:
     """Those of these traces that are there, and no longer running."""
-    found: dict[int, _Row] = {}
+    found: dict[int, _RunningRow] = {}
     for group in in_groups(ids):
         wanted = sa.select(_trace.id, _trace.fingerprint, _trace.turns).where(_trace.id.in_(group))
-        found |= {id_: _Row(None, bytes(fingerprint), turns) for id_, fingerprint, turns in connection.execute(wanted)}
+        found |= {
+            id_: _RunningRow(None, bytes(fingerprint), turns) for id_, fingerprint, turns in connection.execute(wanted)
+        }
     return found
 
 
