@@ -61,7 +61,7 @@ class ClaudeCodeImporter:
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
         """The sessions in the order of their first rows; all of a file's are in memory, within a bound."""
         agent = _agent_beside(file.path)
-        sessions: dict[tuple[ExternalId, ...], _Session] = {}
+        sessions: dict[tuple[ExternalId, ...], _ClaudeCodeSession] = {}
         chains = _Sidechains()
         titles: list[tuple[str, str]] = []
         left = RECORD_MEMORY
@@ -79,7 +79,7 @@ class ClaudeCodeImporter:
                 titles.append((text_of(row.value, "leafUuid", "sessionId"), title))
                 continue
             ids = _ids(row.value, chains, place_of(file.path))
-            why = sessions.setdefault(ids, _Session(row)).take(row.value) if ids else ""
+            why = sessions.setdefault(ids, _ClaudeCodeSession(row)).take(row.value) if ids else ""
             if why:
                 yield Skipped(row.record, why)
         for ids, session in sessions.items():
@@ -142,7 +142,7 @@ def _ids(value: JsonObject, chains: _Sidechains, place: ExternalId) -> tuple[Ext
 
 
 @dataclass(slots=True)
-class _Session:
+class _ClaudeCodeSession:
     """The rows of one agent, in order."""
 
     first: Row
