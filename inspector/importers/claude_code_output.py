@@ -55,7 +55,7 @@ class ClaudeCodeOutputImporter:
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
         """The sessions in the order of their first rows; all of a file's are in memory, within a bound."""
-        sessions: dict[tuple[ExternalId, ...], _Session] = {}
+        sessions: dict[tuple[ExternalId, ...], _ClaudeOutputSession] = {}
         left = RECORD_MEMORY
         for row in read_rows(file):
             if isinstance(row, Skipped):
@@ -67,7 +67,7 @@ class ClaudeCodeOutputImporter:
                 break
             if text_of(row.value, "type") not in _TYPES:
                 continue
-            if why := sessions.setdefault(_ids(row.value), _Session(row)).take(row.value):
+            if why := sessions.setdefault(_ids(row.value), _ClaudeOutputSession(row)).take(row.value):
                 yield Skipped(row.record, why)
         for ids, session in sessions.items():
             if session.turns:
@@ -109,7 +109,7 @@ class _StreamedAnswer:
 
 
 @dataclass(slots=True)
-class _Session:
+class _ClaudeOutputSession:
     """The rows of one agent, in order."""
 
     first: Row
