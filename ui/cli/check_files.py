@@ -57,7 +57,7 @@ def check_file(file: PlacedFile, wanted: CheckOptions, baseline: Baseline, repor
 
     One trace at a time is in memory. A file that fails on the way is refused from there on.
     """
-    tally = _Tally(file, wanted, baseline, report)
+    tally = _FileTally(file, wanted, baseline, report)
     source, refused = None, None
     try:
         reading = read_source(file.path, wanted.source, name=file.name)
@@ -84,7 +84,7 @@ def check_file(file: PlacedFile, wanted: CheckOptions, baseline: Baseline, repor
     return replace(checked, notes=tuple(notes_of(checked, tally.noted, tally.unnoted, is_unread=is_unread)))
 
 
-class _Tally:
+class _FileTally:
     """Counts what a file holds and reports its diagnostics."""
 
     def __init__(self, file: PlacedFile, wanted: CheckOptions, baseline: Baseline, report: CheckReport) -> None:
