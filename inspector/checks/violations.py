@@ -42,7 +42,7 @@ def told(violations: Sequence[Violation], value: Json, places: ArgumentLocator) 
     """The faults for these violations of `value`, the same one only once."""
     seen = set()
     for violation in violations:
-        for fault in _Telling(value, places).faults(violation):
+        for fault in _ViolationWording(value, places).faults(violation):
             key = (fault.rule, fault.range, "" if fault.rule is rules.UNEXPECTED_PROPERTY else fault.message)
             if key not in seen:
                 seen.add(key)
@@ -50,7 +50,7 @@ def told(violations: Sequence[Violation], value: Json, places: ArgumentLocator) 
 
 
 @dataclass(frozen=True, slots=True)
-class _Telling:
+class _ViolationWording:
     value: Json
     places: ArgumentLocator
 
