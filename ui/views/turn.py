@@ -62,11 +62,11 @@ def _part_lines(
         yield from _without_text(turn, part, faults, width, steps)
         return
     folding = _INSTRUCTIONS if turn.role is Role.SYSTEM else _FOLDING
-    tell = _Telling(part, faults, steps, full=full)
+    tell = _SpanNotes(part, faults, steps, full=full)
     yield from marked_lines(text, part.spans, faults, width=width, folding=None if full else folding, tell=tell)
 
 
-class _Telling:
+class _SpanNotes:
     """What is said of the spans of a part beside their text: sound calls and definitions in place of it."""
 
     def __init__(self, part: PartInspection, faults: Sequence[Fault], steps: StepPlaces, *, full: bool) -> None:
