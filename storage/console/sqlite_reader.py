@@ -1,6 +1,6 @@
 """A program that runs one SQL statement on a SQLite file, allowed to read nothing but some views.
 
-It reads a request (`SqlRequest`, as JSON) from standard input and writes a `Reply` or a `SqlRefusal` to standard output.
+It reads a request (`SqlRequest`, as JSON) from standard input and writes a `Reply` or a `SqlRefusal` to its output.
 It is a process of its own, because a single built-in function can run for minutes without a point at which SQLite
 lets itself be interrupted: whoever starts it kills it. It imports nothing but the standard library, and starts in a
 few hundredths of a second.

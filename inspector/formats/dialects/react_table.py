@@ -28,8 +28,8 @@ _SAYS_SOMETHING = Ahead(Repeat(r"\s", 0, 16), Repeat(r"\S", 1, 1))
 _BLOCKS = ("```json\n", "```\n", "```json ", "```JSON\n")
 _IS_ACTION = Ahead(Repeat(r"\s", 0, 16), "{", Repeat(r"\s", 0, 16), '"action"')
 _IS_ANSWER = Ahead(
-    Repeat(r"\s"), ("```json\n", "```\n", ""), Repeat(r"\s"), "{", Repeat(r"\s", 0, 16), '"action"', Repeat(r"\s"), ":", Repeat(r"\s"),
-    '"Final Answer"',
+    Repeat(r"\s"), ("```json\n", "```\n", ""), Repeat(r"\s"), "{", Repeat(r"\s", 0, 16), '"action"',
+    Repeat(r"\s"), ":", Repeat(r"\s"), '"Final Answer"',
 )  # fmt: skip
 _KINDS = {
     "prose": (SpanKind.TEXT, ""),
