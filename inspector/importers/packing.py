@@ -20,7 +20,7 @@ _BLOCK = 1 << 16
 _DAMAGE = (EOFError, zlib.error, zstd.ZstdError, gzip.BadGzipFile)
 
 
-class _UnpackedStream(Protocol):
+class _Layer(Protocol):
     """A stream of bytes that gives what it has at hand."""
 
     def read1(self, size: int = -1, /) -> bytes: ...
@@ -49,7 +49,7 @@ def open_unpacked(path: Path, packing: tuple[str, ...], size_bytes: int | None =
     if not packing:
         return stream if size_bytes is None else io.BufferedReader(_First(stream, size_bytes), _BLOCK)
     bound = max(_LEAST_BOUND, path.stat().st_size * _GROWTH)
-    layers: list[_UnpackedStream] = [stream]
+    layers: list[_Layer] = [stream]
     for kind in packing:
         layers.append(_opened(kind, layers[-1]))
     return _Salvaging(_Unpacked(layers, bound), _BLOCK)
@@ -65,10 +65,10 @@ def _outermost(path: Path, packing: tuple[str, ...]) -> str:
     return next((kind for magic, kind in _MAGIC if head.startswith(magic)), "")
 
 
-def _opened(kind: str, inner: _UnpackedStream) -> _UnpackedStream:
+def _opened(kind: str, inner: _Layer) -> _Layer:
     if kind == "gzip":
-        return cast("_UnpackedStream", gzip.GzipFile(fileobj=cast("BinaryIO", inner), mode="rb"))
-    return cast("_UnpackedStream", zstd.ZstdFile(cast("BinaryIO", inner), "rb"))
+        return cast("_Layer", gzip.GzipFile(fileobj=cast("BinaryIO", inner), mode="rb"))
+    return cast("_Layer", zstd.ZstdFile(cast("BinaryIO", inner), "rb"))
 
 
 class _First(io.RawIOBase):
@@ -111,7 +111,7 @@ class _Salvaging(io.BufferedReader):
 class _Unpacked(io.RawIOBase):
     """The innermost of several streams, its errors told in words and its length bounded."""
 
-    def __init__(self, layers: list[_UnpackedStream], bound: int) -> None:
+    def __init__(self, layers: list[_Layer], bound: int) -> None:
         self._layers = layers
         self._left = self._bound = bound
 
