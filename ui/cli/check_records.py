@@ -147,7 +147,7 @@ class RecordTexts:
 def _numbered(file: SourceFile, unit: str) -> Iterator[tuple[int, _RawRecord]]:
     """The records with their numbers; of one beyond the bound of records only the place."""
     with file.open() as stream, file.open() as again:
-        place = _LineCounter(again)
+        place = _Place(again)
         for record in read_lines(stream) if unit == "line" else read_elements(stream):
             match record:
                 case Line(number, raw):
@@ -158,7 +158,7 @@ def _numbered(file: SourceFile, unit: str) -> Iterator[tuple[int, _RawRecord]]:
                     yield int(named[2]), _RawRecord(int(named[2]), 1, b"")
 
 
-class _LineCounter:
+class _Place:
     """Counts lines and columns while it reads a stream up to some byte."""
 
     def __init__(self, stream: BinaryIO) -> None:
@@ -186,7 +186,7 @@ def _end_of(file: SourceFile) -> RecordText | None:
     """The end of what can be read: its line and column, and the last piece of that line."""
     tail = b""
     with file.open() as stream:
-        place = _LineCounter(stream)
+        place = _Place(stream)
         try:
             while block := stream.read(_BLOCK):
                 place.take(block)
