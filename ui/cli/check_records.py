@@ -63,7 +63,7 @@ class RecordLines:
 
 
 @dataclass(frozen=True, slots=True)
-class _RawRecord:
+class _Record:
     line: int
     column: int
     raw: bytes
@@ -114,7 +114,7 @@ class RecordTexts:
 
     def __init__(self, path: str) -> None:
         self._file = SourceFile(path)
-        self._records: Iterator[tuple[int, _RawRecord]] | None = None
+        self._records: Iterator[tuple[int, _Record]] | None = None
         self._unit = ""
         self._number = 0
 
@@ -144,18 +144,18 @@ class RecordTexts:
         return None
 
 
-def _numbered(file: SourceFile, unit: str) -> Iterator[tuple[int, _RawRecord]]:
+def _numbered(file: SourceFile, unit: str) -> Iterator[tuple[int, _Record]]:
     """The records with their numbers; of one beyond the bound of records only the place."""
     with file.open() as stream, file.open() as again:
         place = _Place(again)
         for record in read_lines(stream) if unit == "line" else read_elements(stream):
             match record:
                 case Line(number, raw):
-                    yield number, _RawRecord(number, 1, raw)
+                    yield number, _Record(number, 1, raw)
                 case Element(number, raw, offset):
-                    yield number, _RawRecord(*place.at(offset), raw)
+                    yield number, _Record(*place.at(offset), raw)
                 case _ if (named := _RECORD.match(record.record)) and named[1] == "line":
-                    yield int(named[2]), _RawRecord(int(named[2]), 1, b"")
+                    yield int(named[2]), _Record(int(named[2]), 1, b"")
 
 
 class _Place:
