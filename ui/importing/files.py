@@ -68,7 +68,7 @@ def save_file(store: Store, items: Iterable[ReadItem], *, on_trace: Callable[[],
 
     `on_trace` is called for each trace. StoreError where the store refuses.
     """
-    reading = _FileImport(items, on_trace)
+    reading = _Reading(items, on_trace)
     try:
         saved = store.save_drafts(reading.drafts())
     except _RefusedError as refused:
@@ -82,7 +82,7 @@ def save_file(store: Store, items: Iterable[ReadItem], *, on_trace: Callable[[],
 
 def report_only(items: Iterable[ReadItem], *, on_trace: Callable[[], object] = lambda: None) -> FileReports:
     """The reports of what `read_file` gives; nothing is saved."""
-    reading = _FileImport(items, on_trace)
+    reading = _Reading(items, on_trace)
     try:
         for _ in reading.drafts():
             pass
@@ -99,7 +99,7 @@ class _RefusedError(Exception):
         self.reports = reports
 
 
-class _FileImport:
+class _Reading:
     """The rows of a file on their way to the store; the reports are there when they have come to their end.
 
     `numbers` says of each trace which file it counts at.
