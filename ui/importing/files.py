@@ -125,7 +125,7 @@ class _Reading:
 
 
 @dataclass(slots=True)
-class _ImportTally:
+class _Tally:
     """What one file held."""
 
     counts: Counts = field(default_factory=Counts)
@@ -143,7 +143,7 @@ class _Tallies:
     def __init__(self, names: Sequence[str], redacts: Redacts) -> None:
         self._names, self._redacts = names, redacts
         self._numbers = {name: number for number, name in reversed(list(enumerate(names)))}
-        self._tallies = [_ImportTally() for _ in names]
+        self._tallies = [_Tally() for _ in names]
 
     def inspected(self, records: Iterable[Trace | Skipped]) -> Iterator[tuple[int, Trace, Inspection]]:
         for record in records:
