@@ -34,7 +34,7 @@ _LINE = 80  # characters beside a call that show whether it has lines of its own
 
 
 @dataclass(frozen=True, slots=True)
-class _FoundCall:
+class _Found:
     """A call to report: what it is, what a rewrite replaces, and how to say it."""
 
     call: AttemptedCall
@@ -83,14 +83,14 @@ class CallSearch:
         found.sort(key=_place)
         return self._faults(found, text, offered)
 
-    def _foreign_in(self, text: str, offered: OfferedTools) -> list[_FoundCall]:
+    def _foreign_in(self, text: str, offered: OfferedTools) -> list[_Found]:
         find = self._names_of(offered).find
         return [
             _foreign(one, "" if (named := find(one.call.name or "")) is None else named.name)
             for one in self._foreign.find(text, (lambda name: find(name) is not None) if offered else None)
         ]
 
-    def _shapes_in(self, text: str, offered: OfferedTools, known: Sequence[Range]) -> list[_FoundCall]:
+    def _shapes_in(self, text: str, offered: OfferedTools, known: Sequence[Range]) -> list[_Found]:
         if not offered:
             return []
         return [_shape(one) for one in AttemptedCalls(self._names_of(offered)).find(text, known)]
@@ -101,7 +101,7 @@ class CallSearch:
             self._offered, self._names = offered, ToolNames(offered.definitions)
         return self._names
 
-    def _faults(self, found: Sequence[_FoundCall], text: str, offered: OfferedTools) -> list[Fault]:
+    def _faults(self, found: Sequence[_Found], text: str, offered: OfferedTools) -> list[Fault]:
         faults: list[Fault] = []
         for _, group in groupby(found, key=_place):
             calls = list(group)
@@ -110,7 +110,7 @@ class CallSearch:
             faults += _invented_result(text, calls[-1].container.end)
         return faults
 
-    def _fault(self, found: _FoundCall, fix: Fix | None, offered: OfferedTools) -> Fault:
+    def _fault(self, found: _Found, fix: Fix | None, offered: OfferedTools) -> Fault:
         call = found.call
         if found.rule is FOREIGN_FORMAT:
             message = (
@@ -126,7 +126,7 @@ class CallSearch:
             hint = self._expected(call, offered)
         return Fault(found.rule, call.range, message, hint, fix, call=call)
 
-    def _draft(self, found: _FoundCall, offered: OfferedTools) -> Fault:
+    def _draft(self, found: _Found, offered: OfferedTools) -> Fault:
         call = replace(found.call, is_step=False)
         message = f"A call of `{call.name}` is written inside reasoning {found.shape}: it is a draft, and no tool runs."
         return Fault(CALL_INSIDE_REASONING, call.range, message, self._expected(call, offered), call=call)
@@ -138,7 +138,7 @@ class CallSearch:
         cut = written if len(written) <= _LONGEST_SHOWN else written[: _LONGEST_SHOWN - 1] + "…"
         return f"`{self._own.name}` expects {shown(cut)}."
 
-    def _fix(self, group: Sequence[_FoundCall], text: str, offered: OfferedTools) -> Fix | None:
+    def _fix(self, group: Sequence[_Found], text: str, offered: OfferedTools) -> Fix | None:
         """The fix that rewrites a whole group: on lines of its own, for in some formats only these are calls."""
         written = self._written([one.call for one in group], offered)
         if written is None:
@@ -176,27 +176,27 @@ def _invented_result(text: str, start: int) -> Iterator[Fault]:
     yield Fault(INVENTED_RESULT, place, message, "Stop the generation behind the call.")
 
 
-def _foreign(found: ForeignCall, name: str) -> _FoundCall:
+def _foreign(found: ForeignCall, name: str) -> _Found:
     call = found.call
     is_read = call.valid or call.recovered
     attempted = AttemptedCall(
         name or call.name or "", call.arguments if is_read else None, call.raw_arguments, call.range, is_read
     )
     is_guess = not call.valid or name != call.name
-    return _FoundCall(attempted, found.whole, FOREIGN_FORMAT, found.format.name, is_guess)
+    return _Found(attempted, found.whole, FOREIGN_FORMAT, found.format.name, is_guess)
 
 
-def _shape(found: Attempt) -> _FoundCall:
+def _shape(found: Attempt) -> _Found:
     arguments: Json = found.arguments
     call = AttemptedCall(
         found.named.name, arguments, found.raw_arguments, found.range, recovered=found.arguments is not None
     )
     slip = f" {found.named.slip}" if found.named.slip else ""
     is_sure = found.position is Position.WHOLE and found.evidence is Evidence.STRONG and not found.guessed
-    return _FoundCall(call, found.container, ATTEMPTED_CALL, f"{found.shape}{slip}", is_guess=not is_sure)
+    return _Found(call, found.container, ATTEMPTED_CALL, f"{found.shape}{slip}", is_guess=not is_sure)
 
 
-def _place(found: _FoundCall) -> Range:
+def _place(found: _Found) -> Range:
     return found.container
 
 
