@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from inspector.checks.arguments import check_arguments, places_of_cuts, without_unfinished
 from inspector.checks.attempted.reporting import CallSearch
-from inspector.checks.repair_trials import TrialResult, with_tried_fixes
+from inspector.checks.repair_trials import Findings, with_tried_fixes
 from inspector.checks.tools import OfferedTools, check_definition
 from inspector.checks.typed_arguments import typed_by
 from inspector.checks.wrappers import Wrappers
@@ -135,12 +135,12 @@ class Segmenter:
             assembler.decoded,
         )
 
-    def _read_repaired(self, text: str) -> TrialResult:
+    def _read_repaired(self, text: str) -> Findings:
         """What a text holds that is read in the same way, whatever the tools: their faults are reported once."""
         segmenter = Segmenter(self.format, prompt=self._prompt, role=self._role)
         segmenter.feed(text)
         segmenter.close()
-        return TrialResult(segmenter._assembler.faults, segmenter._assembler.calls)
+        return Findings(segmenter._assembler.faults, segmenter._assembler.calls)
 
 
 class _CheckedAssembler:

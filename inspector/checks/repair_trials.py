@@ -26,14 +26,14 @@ _SYNTAX = ("J", "F", "C")
 
 
 @dataclass(frozen=True, slots=True)
-class TrialResult:
+class Findings:
     """What a reading of a text found: faults, and calls."""
 
     faults: Sequence[Fault]
     calls: Sequence[ToolCall]
 
 
-def with_tried_fixes(text: str, faults: Sequence[Fault], read: Callable[[str], TrialResult]) -> list[Fault]:
+def with_tried_fixes(text: str, faults: Sequence[Fault], read: Callable[[str], Findings]) -> list[Fault]:
     """The faults found in `text`, with every safe fix that fails its trial turned into a suggestion.
 
     `read` reads a repaired text in the same circumstances as the first; it must not raise.
@@ -50,7 +50,7 @@ def _suggested(fault: Fault) -> Fault:
 @dataclass(slots=True)
 class _Trials:
     text: str
-    read: Callable[[str], TrialResult]
+    read: Callable[[str], Findings]
     left: int = field(init=False)
     codes: Counter[str] = field(init=False)
     valid: list[ToolCall] = field(init=False)
