@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 
 from inspector.diagnostics import Edit, Fault
-from inspector.json_scanner.findings import Findings
+from inspector.json_scanner.findings import PayloadFindings
 from inspector.json_scanner.values import JsonNode, Member
 from inspector.scanning import QuoteSearch
 from inspector.text import Range
@@ -91,7 +91,7 @@ class Cursor:
     text: str
     at: int
     end: int
-    found: Findings
+    found: PayloadFindings
     frames: list[Frame] = field(default_factory=list)
     cut: Truncation | None = None
     no_triple: set[str] = field(default_factory=set)

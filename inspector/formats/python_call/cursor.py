@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from inspector.diagnostics import Fault
-from inspector.json_scanner.findings import Findings
+from inspector.json_scanner.findings import PayloadFindings
 from inspector.scanning import end_of_repeats, repeated
 from inspector.text import Range
 
@@ -36,7 +36,7 @@ class PythonCursor:
     namespace: str = ""
     takes_json: bool = True
     """Whether JSON's `true`, `false` and `null` are literals here, as Python's own are."""
-    found: Findings = field(init=False)
+    found: PayloadFindings = field(init=False)
     breaks: int = 0
     hopeless: int = 0
     is_cut: bool = False
@@ -49,7 +49,7 @@ class PythonCursor:
     """For each kind of quotes the last stretch, up to a line's end, in which a string was not closed."""
 
     def __post_init__(self) -> None:
-        self.found = Findings(self.text)
+        self.found = PayloadFindings(self.text)
 
     def skip(self) -> str:
         """Go over white space and comments; the character there, "" at the end."""
