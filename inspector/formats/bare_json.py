@@ -14,7 +14,7 @@ from inspector.formats.drafts import BareCall
 from inspector.model import SpanKind
 from inspector.segmenter.ahead import Ahead, Piece, Repeat
 from inspector.segmenter.payload import JSON
-from inspector.segmenter.table import HOME, SplitPoint, State, Transition
+from inspector.segmenter.table import HOME, Cut, State, Transition
 
 _SPACE = Repeat(r"\s", 0, 24)
 _QUOTE = Repeat(r"[\"']", 1, 1)
@@ -27,9 +27,9 @@ NAMED: tuple[Piece, ...] = (
 NAMED_CALLS = {"{": Ahead(*NAMED), "[": Ahead(_SPACE, "{", *NAMED)}
 """The same behind the bracket of an object, and of an array of such objects."""
 
-CALL_ENDS = Transition("(end of the value)", SplitPoint.NOWHERE, "call end", width=0)
+CALL_ENDS = Transition("(end of the value)", Cut.NOWHERE, "call end", width=0)
 """The end of a call that no marker closes."""
-_ANY = Transition("(anything else)", SplitPoint.BEFORE, HOME, width=0)
+_ANY = Transition("(anything else)", Cut.BEFORE, HOME, width=0)
 # A bracket too many still belongs to the call that it breaks.
 CALL_END = State("call end", SpanKind.TOOL_CALL, (), label="tool_call", other=r"[^\]}]", other_goes=_ANY)
 """Behind a call that no marker closes."""
@@ -65,12 +65,12 @@ def bare_calls(bare: BareJson) -> tuple[BareCall, ...]:
 def bare_states(bare: BareJson, ways: Ways) -> Iterator[State]:
     """The states of bare calls and of the text around them, whose home is `start`."""
     openings = tuple(_openings(bare, "", "{["))
-    quoted = tuple(Transition(f"`{first}", SplitPoint.NOWHERE, "quoted") for first in bare.beginnings)
-    ticks = Transition("```", SplitPoint.NOWHERE, "fence")
+    quoted = tuple(Transition(f"`{first}", Cut.NOWHERE, "quoted") for first in bare.beginnings)
+    ticks = Transition("```", Cut.NOWHERE, "fence")
     yield State("start", SpanKind.TEXT, (*ways.out_of_text, *openings, *quoted, *_into_fences(bare), ticks, *bare.more))
-    unquoted = tuple(Transition(end, SplitPoint.NOWHERE, "start") for end in "`\n")
+    unquoted = tuple(Transition(end, Cut.NOWHERE, "start") for end in "`\n")
     yield State("quoted", SpanKind.TEXT, (*ways.calls, *ways.turns, *unquoted))
-    ends = Transition("```", SplitPoint.NOWHERE, "start")
+    ends = Transition("```", Cut.NOWHERE, "start")
     yield State("fence", SpanKind.TEXT, (*ways.calls, *ways.turns, ends))
     yield from _calls(bare, ways)
     yield from _fenced(ways, is_own=bare.has_fences)
@@ -81,9 +81,7 @@ def _openings(bare: BareJson, before: str, brackets: str) -> Iterator[Transition
     """The ways into bare calls that begin with one of these brackets, behind the text `before`."""
     for first, ahead in bare.beginnings.items():
         if first in brackets:
-            yield Transition(
-                before + first, SplitPoint.BEFORE, f"bare call {first}", width=0, lead=len(before), ahead=ahead
-            )
+            yield Transition(before + first, Cut.BEFORE, f"bare call {first}", width=0, lead=len(before), ahead=ahead)
 
 
 def _calls(bare: BareJson, ways: Ways) -> Iterator[State]:
@@ -93,7 +91,7 @@ def _calls(bare: BareJson, ways: Ways) -> Iterator[State]:
     """
     for first, brackets in (("{", "{["), ("[", "[")):
         name = f"bare call {first}"
-        breaks = Transition("(anything else)", SplitPoint.NOWHERE, f"broken {name}", width=0)
+        breaks = Transition("(anything else)", Cut.NOWHERE, f"broken {name}", width=0)
         yield State(
             name, SpanKind.TOOL_CALL, ways.out_of_call, "tool_call", payload=JSON, then=CALL_ENDS, broken_goes=breaks
         )
@@ -108,23 +106,23 @@ def _into_fences(bare: BareJson) -> Iterable[Transition]:
             continue
         for first, ahead in bare.beginnings.items():
             width = len(fence) if bare.has_fences else 0
-            yield Transition(fence + first, SplitPoint.BEFORE, "fenced call", width=width, ahead=ahead)
+            yield Transition(fence + first, Cut.BEFORE, "fenced call", width=width, ahead=ahead)
 
 
 def _fenced(ways: Ways, *, is_own: bool) -> Iterator[State]:
     """The states of a call in a fence: the fence is the call's marker, or it stands within the call as a fault."""
     if is_own:
-        ends = (Transition("```", SplitPoint.AFTER, HOME), *ways.out_of_call)
+        ends = (Transition("```", Cut.AFTER, HOME), *ways.out_of_call)
         yield State("fenced call", SpanKind.TOOL_CALL, ends, "tool_call", closer="```", payload=JSON)
         return
-    into = (Transition(first, SplitPoint.NOWHERE, "fenced value", width=0) for first in "[{")
-    then = Transition("(end of the value)", SplitPoint.NOWHERE, "fence end", width=0)
+    into = (Transition(first, Cut.NOWHERE, "fenced value", width=0) for first in "[{")
+    then = Transition("(end of the value)", Cut.NOWHERE, "fence end", width=0)
     yield State("fenced call", SpanKind.TOOL_CALL, (*into, *ways.out_of_call), label="tool_call")
     yield State("fenced value", SpanKind.TOOL_CALL, ways.out_of_call, label="tool_call", payload=JSON, then=then)
     yield State(
         "fence end",
         SpanKind.TOOL_CALL,
-        (Transition("```", SplitPoint.NOWHERE, "call end"),),
+        (Transition("```", Cut.NOWHERE, "call end"),),
         label="tool_call",
         other=r"[^\]}\s]",
         other_goes=_ANY,

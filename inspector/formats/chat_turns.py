@@ -10,7 +10,7 @@ from dataclasses import replace
 from inspector.model import SpanKind
 from inspector.rules.markers import SPECIAL_TOKEN_LEAK
 from inspector.segmenter.ahead import Ahead, OneOf, Repeat, Unless
-from inspector.segmenter.table import HERE, HOME, ROLE, SplitPoint, State, Transition
+from inspector.segmenter.table import HERE, HOME, ROLE, Cut, State, Transition
 
 _LINE_HEADERS = ("<|im_start|>", "<start_of_turn>")
 _LLAMA_HEADER = "<|start_header_id|>"
@@ -36,11 +36,11 @@ ROLE_HOMES = {
 """Which home state a turn header's role begins; the names are those that every table uses for its homes."""
 
 TURN_TRANSITIONS = (
-    *(Transition(marker, SplitPoint.BEFORE, "turn_header") for marker in _LINE_HEADERS),
-    Transition(_LLAMA_HEADER, SplitPoint.BEFORE, "llama_header"),
-    *(Transition(marker, SplitPoint.BEFORE, _TURN_END) for marker in _ENDS),
-    Transition("</s>", SplitPoint.BEFORE, _TURN_END, ahead=TURN_IS_OVER),
-    *(Transition(marker, SplitPoint.BEFORE, _TURN_END, ahead=_HEADER_FOLLOWS) for marker in _BEGINNINGS),
+    *(Transition(marker, Cut.BEFORE, "turn_header") for marker in _LINE_HEADERS),
+    Transition(_LLAMA_HEADER, Cut.BEFORE, "llama_header"),
+    *(Transition(marker, Cut.BEFORE, _TURN_END) for marker in _ENDS),
+    Transition("</s>", Cut.BEFORE, _TURN_END, ahead=TURN_IS_OVER),
+    *(Transition(marker, Cut.BEFORE, _TURN_END, ahead=_HEADER_FOLLOWS) for marker in _BEGINNINGS),
 )
 """The ways out of any state by a token of the chat template.
 
@@ -68,17 +68,17 @@ def out_of_reasoning(ways: tuple[Transition, ...]) -> tuple[Transition, ...]:
 
 
 def _leaked(way: Transition) -> Transition:
-    return Transition(way.marker, SplitPoint.NOWHERE, HERE, SPECIAL_TOKEN_LEAK)
+    return Transition(way.marker, Cut.NOWHERE, HERE, SPECIAL_TOKEN_LEAK)
 
 
-_TO_ROLE = Transition("(anything else)", SplitPoint.BEFORE, ROLE, width=0)
-_TO_HOME = Transition("(anything else)", SplitPoint.BEFORE, HOME, width=0)
+_TO_ROLE = Transition("(anything else)", Cut.BEFORE, ROLE, width=0)
+_TO_HOME = Transition("(anything else)", Cut.BEFORE, HOME, width=0)
 
 TURN_STATES = (
     State(
         "turn_header",
         SpanKind.MARKUP,
-        (Transition("\n", SplitPoint.AFTER, ROLE),),
+        (Transition("\n", Cut.AFTER, ROLE),),
         label="turn_header",
         other=r"[^A-Za-z0-9_\-\n]",
         other_goes=_TO_ROLE,
@@ -86,7 +86,7 @@ TURN_STATES = (
     State(
         "llama_header",
         SpanKind.MARKUP,
-        (Transition("<|end_header_id|>", SplitPoint.NOWHERE, "llama_header_end"),),
+        (Transition("<|end_header_id|>", Cut.NOWHERE, "llama_header_end"),),
         label="turn_header",
         other=r"[^A-Za-z0-9_\- ]",
         other_goes=_TO_ROLE,

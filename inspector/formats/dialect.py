@@ -13,16 +13,14 @@ from inspector.formats.reasoning_tags import OTHER_TAGS, THINK_TAGS, ReasoningTa
 from inspector.model import SpanKind
 from inspector.rules import markers as rules
 from inspector.segmenter.payload import JSON
-from inspector.segmenter.table import HERE, HOME, SplitPoint, State, Table, Transition
+from inspector.segmenter.table import HERE, HOME, Cut, State, Table, Transition
 
 _LIST_INTROS = ("following tools", "following functions", "available tools", "available functions")
 _LIST_BEGINNINGS = tuple(f"[{space}{{" for space in ("", " ", "\n", "\r\n", "\n ", "\n  ", "\n    ", "\n\t"))
 _TOOLS_BEGINNINGS = tuple(
     f"<tools>{space}{first}" for space in ("", " ", "\n", "\n\n", "\r\n", "\n ", "\n  ", " \n") for first in "{["
 )
-_OPEN_TOOLS = tuple(
-    Transition(marker, SplitPoint.BEFORE, "tools", width=len("<tools>")) for marker in _TOOLS_BEGINNINGS
-)
+_OPEN_TOOLS = tuple(Transition(marker, Cut.BEFORE, "tools", width=len("<tools>")) for marker in _TOOLS_BEGINNINGS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +58,7 @@ class Ways:
 
 def opening(opener: str, state: str) -> Transition:
     """The way by which a marker opens a span of `state`."""
-    return Transition(opener, SplitPoint.BEFORE, state)
+    return Transition(opener, Cut.BEFORE, state)
 
 
 def dialect_table(
@@ -100,9 +98,9 @@ def dialect_table(
         calls,
         tuple(_into_reasoning(tag) for tag in tags),
         into_results,
-        tuple(Transition(way.marker, SplitPoint.BEFORE, way.target, rules.INVENTED_RESULT) for way in into_results),
+        tuple(Transition(way.marker, Cut.BEFORE, way.target, rules.INVENTED_RESULT) for way in into_results),
         tuple(
-            Transition(closer, SplitPoint.BEFORE, "marker", rules.STRAY_END_MARKER, closes=closes.get(closer, ""))
+            Transition(closer, Cut.BEFORE, "marker", rules.STRAY_END_MARKER, closes=closes.get(closer, ""))
             for closer in stray
             if closer and closer not in taken and not _is_prose(closer)
         ),
@@ -135,14 +133,14 @@ def _is_prose(closer: str) -> bool:
 def _into_reasoning(tag: ReasoningTag) -> Transition:
     name = f"reasoning {tag.opener}"
     if tag.instead_of:
-        return Transition(tag.opener, SplitPoint.BEFORE, name, rules.MALFORMED_HEADER, expects=f"`{tag.instead_of}`")
+        return Transition(tag.opener, Cut.BEFORE, name, rules.MALFORMED_HEADER, expects=f"`{tag.instead_of}`")
     return opening(tag.opener, name)
 
 
 def tool_turn(into_results: Iterable[Transition], turns: Iterable[Transition]) -> State:
     """The state `tool turn`: a turn of a tool where no header of a turn stands before its results."""
     ways = (*into_results, *turns)
-    bare = Transition("(anything else)", SplitPoint.BEFORE, "bare_result", width=0)
+    bare = Transition("(anything else)", Cut.BEFORE, "bare_result", width=0)
     return State("tool turn", SpanKind.TEXT, ways, other=r"\S", other_goes=bare)
 
 
@@ -165,7 +163,7 @@ def _prompt_states(ways: Ways, definitions: tuple[Enclosed, ...]) -> tuple[State
             (
                 *_OPEN_TOOLS,
                 *into_definitions,
-                *(Transition(words, SplitPoint.NOWHERE, "list_intro") for words in _LIST_INTROS),
+                *(Transition(words, Cut.NOWHERE, "list_intro") for words in _LIST_INTROS),
                 *ways.turns,
             ),
             by_model=False,
@@ -173,9 +171,9 @@ def _prompt_states(ways: Ways, definitions: tuple[Enclosed, ...]) -> tuple[State
         State(
             "list_intro",
             SpanKind.TEXT,
-            tuple(Transition(marker, SplitPoint.BEFORE, "tool_list", width=0) for marker in _LIST_BEGINNINGS),
+            tuple(Transition(marker, Cut.BEFORE, "tool_list", width=0) for marker in _LIST_BEGINNINGS),
             other=r"[^\s:]",
-            other_goes=Transition("(anything else)", SplitPoint.NOWHERE, "system", width=0),
+            other_goes=Transition("(anything else)", Cut.NOWHERE, "system", width=0),
             by_model=False,
         ),
         State("user", SpanKind.TEXT, (*ways.results, *_OPEN_TOOLS, *into_definitions, *ways.turns), by_model=False),
@@ -184,14 +182,14 @@ def _prompt_states(ways: Ways, definitions: tuple[Enclosed, ...]) -> tuple[State
             SpanKind.TEXT,
             (*ways.results, *ways.turns),
             other=r"\S",
-            other_goes=Transition("(anything else)", SplitPoint.BEFORE, "bare_result", width=0),
+            other_goes=Transition("(anything else)", Cut.BEFORE, "bare_result", width=0),
             by_model=False,
         ),
         State("bare_result", SpanKind.TOOL_RESULT, (*ways.results, *ways.turns), label="bare"),
         State(
             "tools",
             SpanKind.TOOL_DEFINITIONS,
-            (Transition("</tools>", SplitPoint.AFTER, HOME), *ways.turns),
+            (Transition("</tools>", Cut.AFTER, HOME), *ways.turns),
             label="tools",
             opener="<tools>",
             closer="</tools>",
@@ -203,8 +201,8 @@ def _prompt_states(ways: Ways, definitions: tuple[Enclosed, ...]) -> tuple[State
             label="tool_list",
             closer="]",
             payload=JSON,
-            then=Transition("(end of the list)", SplitPoint.AFTER, HOME, width=0),
-            broken_goes=Transition("(anything else)", SplitPoint.BEFORE, HOME, width=0),
+            then=Transition("(end of the list)", Cut.AFTER, HOME, width=0),
+            broken_goes=Transition("(anything else)", Cut.BEFORE, HOME, width=0),
         ),
         *(_definitions(one, ways.turns) for one in definitions),
     )
@@ -214,7 +212,7 @@ def _definitions(one: Enclosed, turns: tuple[Transition, ...]) -> State:
     return State(
         f"definitions {one.opener}",
         SpanKind.TOOL_DEFINITIONS,
-        (Transition(one.closer, SplitPoint.AFTER, HOME), *(way for way in turns if way.marker != one.closer)),
+        (Transition(one.closer, Cut.AFTER, HOME), *(way for way in turns if way.marker != one.closer)),
         label="tools",
         opener=one.opener,
         closer=one.closer,
@@ -227,10 +225,10 @@ def _reasoning(tag: ReasoningTag, known: set[str], turns: tuple[Transition, ...]
         f"reasoning {tag.opener}",
         SpanKind.REASONING,
         (
-            Transition(tag.closer, SplitPoint.AFTER, HOME),
-            *(Transition(closer, SplitPoint.AFTER, HOME) for closer in tag.other_closers),
-            *((Transition(variant, SplitPoint.AFTER, HOME, rules.WRONG_BRACKET_VARIANT),) if variant in known else ()),
-            Transition(tag.opener, SplitPoint.NOWHERE, HERE, rules.NESTED_SPAN),
+            Transition(tag.closer, Cut.AFTER, HOME),
+            *(Transition(closer, Cut.AFTER, HOME) for closer in tag.other_closers),
+            *((Transition(variant, Cut.AFTER, HOME, rules.WRONG_BRACKET_VARIANT),) if variant in known else ()),
+            Transition(tag.opener, Cut.NOWHERE, HERE, rules.NESTED_SPAN),
             *(way for way in out_of_reasoning(turns) if not tag.closer.startswith(way.marker)),
         ),
         label=tag.label,
@@ -245,8 +243,8 @@ def _result(one: Enclosed, turns: tuple[Transition, ...]) -> State:
         f"result {one.opener}",
         SpanKind.TOOL_RESULT,
         (
-            Transition(one.closer, SplitPoint.AFTER, HOME),
-            Transition(variant, SplitPoint.AFTER, HOME, rules.WRONG_BRACKET_VARIANT),
+            Transition(one.closer, Cut.AFTER, HOME),
+            Transition(variant, Cut.AFTER, HOME, rules.WRONG_BRACKET_VARIANT),
             *(way for way in turns if way.marker != one.closer),
         ),
         label="tool_response",

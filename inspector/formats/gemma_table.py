@@ -7,12 +7,12 @@ from inspector.formats.dialect import Enclosed, Ways, dialect_table, opening
 from inspector.formats.gemma_following import gemma_payload
 from inspector.formats.reasoning_tags import THINK_TAGS, ReasoningTag
 from inspector.model import SpanKind
-from inspector.segmenter.table import HOME, SplitPoint, State, Table, Transition
+from inspector.segmenter.table import HOME, Cut, State, Table, Transition
 
 _TURNS = (
     *TURN_TRANSITIONS,
-    Transition("<|turn>", SplitPoint.BEFORE, "turn_header"),
-    Transition("<turn|>", SplitPoint.BEFORE, "turn_end"),
+    Transition("<|turn>", Cut.BEFORE, "turn_header"),
+    Transition("<turn|>", Cut.BEFORE, "turn_end"),
 )
 
 
@@ -33,7 +33,7 @@ def gemma_table(
         yield State(
             "call",
             SpanKind.TOOL_CALL,
-            (Transition(call.closer, SplitPoint.AFTER, HOME), *ways.out_of_call),
+            (Transition(call.closer, Cut.AFTER, HOME), *ways.out_of_call),
             label="tool_call",
             opener=call.opener,
             closer=call.closer,
@@ -42,7 +42,7 @@ def gemma_table(
         yield State(
             "result",
             SpanKind.TOOL_RESULT,
-            (Transition(result.closer, SplitPoint.AFTER, HOME), *ways.turns),
+            (Transition(result.closer, Cut.AFTER, HOME), *ways.turns),
             label="tool_response",
             opener=result.opener,
             closer=result.closer,

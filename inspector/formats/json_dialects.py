@@ -21,7 +21,7 @@ from inspector.segmenter.events import FormatParser
 from inspector.segmenter.machine import Machine
 from inspector.segmenter.payload import JSON
 from inspector.segmenter.readings import SpanReader
-from inspector.segmenter.table import HOME, SplitPoint, State, Table, Transition
+from inspector.segmenter.table import HOME, Cut, State, Table, Transition
 
 TOOL_RESPONSE = Enclosed("<tool_response>", "</tool_response>")
 """What models write around a result that they invent, whatever their family's own template has."""
@@ -61,9 +61,7 @@ def json_table(markers: JsonMarkers) -> Table:
 
     return dialect_table(
         calls=(
-            Transition(
-                call.opener, SplitPoint.BEFORE, f"call {call.opener}", ahead=None if call.closer else markers.ahead
-            )
+            Transition(call.opener, Cut.BEFORE, f"call {call.opener}", ahead=None if call.closer else markers.ahead)
             for call in markers.calls
         ),
         call_states=states,
@@ -140,16 +138,16 @@ def json_format(
 def _call(call: Enclosed, ways: Ways) -> Iterator[State]:
     name = f"call {call.opener}"
     if call.closer:
-        ends = (Transition(call.closer, SplitPoint.AFTER, HOME), *ways.out_of_call)
+        ends = (Transition(call.closer, Cut.AFTER, HOME), *ways.out_of_call)
         yield State(name, SpanKind.TOOL_CALL, ends, "tool_call", call.opener, call.closer, payload=JSON)
         return
-    then = Transition("(end of the value)", SplitPoint.NOWHERE, f"{name} end", width=0)
+    then = Transition("(end of the value)", Cut.NOWHERE, f"{name} end", width=0)
     yield State(
         name, SpanKind.TOOL_CALL, ways.out_of_call, label="tool_call", opener=call.opener, payload=JSON, then=then
     )
     # A second object or array behind the first belongs to the same call: it has no marker of its own.
     again = (
-        Transition(f"{space}{bracket}", SplitPoint.NOWHERE, name, width=0, ahead=ahead)
+        Transition(f"{space}{bracket}", Cut.NOWHERE, name, width=0, ahead=ahead)
         for space in ("", "\n", " ")
         for bracket, ahead in (("{", _CALL_KEYS), ("[{", _CALL_KEYS))
     )

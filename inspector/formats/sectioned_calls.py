@@ -7,9 +7,9 @@ from inspector.formats.dialect import Ways, opening
 from inspector.model import SpanKind
 from inspector.rules.markers import MALFORMED_HEADER, STRAY_END_MARKER
 from inspector.segmenter.payload import JSON
-from inspector.segmenter.table import SplitPoint, State, Transition
+from inspector.segmenter.table import Cut, State, Transition
 
-_TO_TEXT = Transition("(anything else)", SplitPoint.BEFORE, "text", width=0)
+_TO_TEXT = Transition("(anything else)", Cut.BEFORE, "text", width=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +27,9 @@ class Section:
     @property
     def calls(self) -> tuple[Transition, ...]:
         """The ways out of a text into the section and its calls, and past a token that ends no section."""
-        ends = (Transition(closer, SplitPoint.BEFORE, "marker", STRAY_END_MARKER) for closer in self.closers)
+        ends = (Transition(closer, Cut.BEFORE, "marker", STRAY_END_MARKER) for closer in self.closers)
         expects = f"`{self.openers[0]}` before the call"
-        alone = Transition(self.call_opener, SplitPoint.BEFORE, "call", MALFORMED_HEADER, expects=expects)
+        alone = Transition(self.call_opener, Cut.BEFORE, "call", MALFORMED_HEADER, expects=expects)
         return (*(opening(one, "section") for one in self.openers), alone, *ends)
 
     @property
@@ -43,7 +43,7 @@ class Section:
         yield State(
             "section",
             SpanKind.MARKUP,
-            (*(Transition(closer, SplitPoint.AFTER, "text") for closer in self.closers), call, *ways.turns),
+            (*(Transition(closer, Cut.AFTER, "text") for closer in self.closers), call, *ways.turns),
             label="section",
             other=r"\S",
             other_goes=_TO_TEXT,
@@ -51,13 +51,13 @@ class Section:
         yield State("section end", SpanKind.MARKUP, (), label="section", other=r"[\s\S]", other_goes=_TO_TEXT)
         own = {*self.openers, *self.closers, self.call_opener}
         leaving = (
-            Transition(self.call_closer, SplitPoint.AFTER, "section"),
+            Transition(self.call_closer, Cut.AFTER, "section"),
             call,
             *(opening(one, "section") for one in self.openers),
             *(opening(one, "section end") for one in self.closers),
             *(way for way in ways.out_of_call if way.marker not in own),
         )
-        arguments = Transition("{", SplitPoint.NOWHERE, "arguments", width=0)
+        arguments = Transition("{", Cut.NOWHERE, "arguments", width=0)
         opener, closer = self.call_opener, self.call_closer
         yield State("call", SpanKind.TOOL_CALL, (arguments, *leaving), "tool_call", opener, closer)
         yield State("arguments", SpanKind.TOOL_CALL, leaving, "tool_call", opener, closer, payload=JSON)

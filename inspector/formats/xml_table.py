@@ -15,7 +15,7 @@ from inspector.rules import markers as rules
 from inspector.rules.rule import Rule
 from inspector.segmenter.ahead import Ahead
 from inspector.segmenter.payload import JSON
-from inspector.segmenter.table import HERE, HOME, SECTION, SplitPoint, State, Transition
+from inspector.segmenter.table import HERE, HOME, SECTION, Cut, State, Transition
 
 _BEHIND = "call_end"
 
@@ -87,7 +87,7 @@ class XmlCalls:
         return tuple(
             Transition(
                 wrapper.opener,
-                SplitPoint.BEFORE,
+                Cut.BEFORE,
                 "opened",
                 None if _is_twin(wrapper, self.wrappers[0]) else rules.WRONG_OPENER,
                 ahead=Ahead(("\n", "\r\n", self.calls[0].syntax.first, *("{" * self.takes_json))),
@@ -97,17 +97,17 @@ class XmlCalls:
 
     @staticmethod
     def _into(call: XmlCall, kind: str) -> Transition:
-        return Transition(call.opener, SplitPoint.BEFORE, f"{kind} {call.opener}", call.rule, ahead=call.ahead)
+        return Transition(call.opener, Cut.BEFORE, f"{kind} {call.opener}", call.rule, ahead=call.ahead)
 
     def _call_state(self, call: XmlCall, kind: str, then: str, ways: Ways) -> State:
         others = (end for end in self._call_ends if end not in (call.closer, call.syntax.call_end))
         target = f"{_BEHIND} {call.opener}" if call.tail else then
-        closes = Transition(call.closer, SplitPoint.NOWHERE if call.tail else SplitPoint.AFTER, target)
+        closes = Transition(call.closer, Cut.NOWHERE if call.tail else Cut.AFTER, target)
         found = _by_marker(
-            *(Transition(end, SplitPoint.BEFORE, "calls", width=0) for end in self._wrapper_ends),
-            *(Transition(end, SplitPoint.AFTER, then, rules.WRONG_BRACKET_VARIANT) for end in others),
+            *(Transition(end, Cut.BEFORE, "calls", width=0) for end in self._wrapper_ends),
+            *(Transition(end, Cut.AFTER, then, rules.WRONG_BRACKET_VARIANT) for end in others),
             closes,
-            *((Transition(call.tail, SplitPoint.AFTER, HOME),) if call.tail else ()),
+            *((Transition(call.tail, Cut.AFTER, HOME),) if call.tail else ()),
             *self._into_wrappers,
             *(self._into_plain(other, kind) for other in self.calls if not self._is_within(other, call)),
             *ways.invented,
@@ -130,7 +130,7 @@ class XmlCalls:
         return not call.syntax.lead and other is not call and other.opener == call.syntax.call_begins
 
     def _into_plain(self, call: XmlCall, kind: str) -> Transition:
-        return Transition(call.opener, SplitPoint.BEFORE, f"{kind} {call.opener}", ahead=call.ahead)
+        return Transition(call.opener, Cut.BEFORE, f"{kind} {call.opener}", ahead=call.ahead)
 
     @staticmethod
     def _end_state(call: XmlCall) -> State:
@@ -138,20 +138,20 @@ class XmlCalls:
         return State(
             f"{_BEHIND} {call.opener}",
             SpanKind.TOOL_CALL,
-            tuple(Transition(tail, SplitPoint.AFTER, HOME) for tail in tails),
+            tuple(Transition(tail, Cut.AFTER, HOME) for tail in tails),
             label=call.label,
             other=r"[\s\S]",
-            other_goes=Transition("(anything else)", SplitPoint.BEFORE, HOME, width=0),
+            other_goes=Transition("(anything else)", Cut.BEFORE, HOME, width=0),
         )
 
     def _wrapper_states(self, ways: Ways) -> Iterator[State]:
         """The tags of a wrapper and the white space in it, before the first call and behind a call; text in it."""
-        calls = tuple(Transition(call.opener, SplitPoint.BEFORE, f"call {call.opener}") for call in self.calls)
-        between = tuple(Transition(marker, SplitPoint.NOWHERE, HERE) for marker in self.between)
-        json = (Transition("{", SplitPoint.BEFORE, "json call", width=0),) if self.takes_json else ()
+        calls = tuple(Transition(call.opener, Cut.BEFORE, f"call {call.opener}") for call in self.calls)
+        between = tuple(Transition(marker, Cut.NOWHERE, HERE) for marker in self.between)
+        json = (Transition("{", Cut.BEFORE, "json call", width=0),) if self.takes_json else ()
         into = (*self._into_wrappers, *calls, *ways.invented, *ways.turns)
         for name, rule in (("opened", rules.EMPTY_CALL), ("calls", None)):
-            ends = tuple(Transition(end, SplitPoint.AFTER, HOME, rule) for end in self._wrapper_ends)
+            ends = tuple(Transition(end, Cut.AFTER, HOME, rule) for end in self._wrapper_ends)
             yield State(
                 name,
                 SpanKind.MARKUP,
@@ -159,20 +159,20 @@ class XmlCalls:
                 label=SECTION,
                 opener=self.wrappers[0].opener,
                 other=r"\S",
-                other_goes=Transition("(anything else)", SplitPoint.BEFORE, "text in calls", width=0),
+                other_goes=Transition("(anything else)", Cut.BEFORE, "text in calls", width=0),
             )
-        ends = tuple(Transition(end, SplitPoint.BEFORE, "calls", width=0) for end in self._wrapper_ends)
+        ends = tuple(Transition(end, Cut.BEFORE, "calls", width=0) for end in self._wrapper_ends)
         yield State("text in calls", SpanKind.TEXT, _by_marker(*ends, *into, *ways.reasoning))
 
     def _json_state(self, ways: Ways) -> State:
-        ends = (Transition(end, SplitPoint.BEFORE, "calls", width=0) for end in self._wrapper_ends)
+        ends = (Transition(end, Cut.BEFORE, "calls", width=0) for end in self._wrapper_ends)
         return State(
             "json call",
             SpanKind.TOOL_CALL,
             (*ends, *ways.turns),
             label="json_call",
             payload=JSON,
-            then=Transition("(end of the object)", SplitPoint.AFTER, "calls", width=0),
+            then=Transition("(end of the object)", Cut.AFTER, "calls", width=0),
         )
 
 

@@ -24,7 +24,7 @@ from inspector.model import Span, SpanKind
 from inspector.rules.markers import SPECIAL_TOKEN_LEAK, WRONG_OPENER
 from inspector.segmenter.events import Flagged, ParseEvent, SpanExtended
 from inspector.segmenter.payload_reading import PayloadReading
-from inspector.segmenter.table import HERE, HOME, ROLE, SplitPoint, State, Table, Transition
+from inspector.segmenter.table import HERE, HOME, ROLE, Cut, State, Table, Transition
 from inspector.segmenter.window import Window
 from inspector.segmenter.wording import marker_fault, opened_by_prompt
 from inspector.text import Range
@@ -168,7 +168,7 @@ class Machine(PayloadReading):
         at, transition = self._window.next_transition(self._state, self._pos, final=final)
         if transition is None:
             if final and (cut := self._cut_opener()):
-                self._take(Transition(cut, SplitPoint.BEFORE, "marker"), len(self._window.text) - len(cut))
+                self._take(Transition(cut, Cut.BEFORE, "marker"), len(self._window.text) - len(cut))
                 return True
             if self._follower is not None:
                 self._follow_to(self._follower, at)
@@ -200,14 +200,14 @@ class Machine(PayloadReading):
             return
         if transition.rule is not None:
             self._flag(transition, at)
-        if cut is SplitPoint.NOWHERE:
+        if cut is Cut.NOWHERE:
             self._settle(at + taken)
             if transition.target == HERE:
                 self._keep_following()
             else:
                 self._enter(self._target(transition, ""))
             return
-        if cut is SplitPoint.AFTER:
+        if cut is Cut.AFTER:
             if not self._is_open:
                 self._open(self._pos, 0)
             inner = self._close(at, taken)
@@ -232,7 +232,7 @@ class Machine(PayloadReading):
         wanted = transition.expects or self._state.closer
         if transition.rule is WRONG_OPENER:
             wanted = transition.expects or self._target(transition, "").opener
-        if transition.rule is SPECIAL_TOKEN_LEAK and transition.cut is SplitPoint.NOWHERE:
+        if transition.rule is SPECIAL_TOKEN_LEAK and transition.cut is Cut.NOWHERE:
             wanted = ""
         elif transition.rule is SPECIAL_TOKEN_LEAK:
             marker, place = self._opener

@@ -27,7 +27,7 @@ SECTION = "section"
 """The label of markup around calls, which ends no turn."""
 
 
-class SplitPoint(Enum):
+class Cut(Enum):
     """Where a marker divides the text."""
 
     BEFORE = auto()
@@ -51,7 +51,7 @@ class Transition:
     """
 
     marker: str
-    cut: SplitPoint
+    cut: Cut
     target: str
     rule: Rule | None = None
     width: int | None = None
@@ -209,9 +209,9 @@ class Table:
         """The markers that open a wrapper around calls, each with the closing marker that is most like it."""
         within = [state for state in self.states if state.kind is SpanKind.MARKUP and state.label == SECTION]
         names = {state.name for state in within}
-        closers = sorted({way.marker for state in within for way in state.transitions if way.cut is SplitPoint.AFTER})
+        closers = sorted({way.marker for state in within for way in state.transitions if way.cut is Cut.AFTER})
         ways = (way for state in self.states for way in state.transitions if way.target in names and way.taken)
-        openers = {way.marker for way in ways if way.cut is SplitPoint.BEFORE} - set(closers)
+        openers = {way.marker for way in ways if way.cut is Cut.BEFORE} - set(closers)
         closers.sort(key=len)
         return {one: max(closers, key=partial(_likeness, one)) for one in sorted(openers)} if closers else {}
 

@@ -11,7 +11,7 @@ from inspector.segmentation import Segmenter
 from inspector.segmenter import doubt
 from inspector.segmenter.events import Flagged, ParseEvent, SpanClosed, SpanExtended
 from inspector.segmenter.machine import Machine
-from inspector.segmenter.table import HOME, SplitPoint, State, Table, Transition
+from inspector.segmenter.table import HOME, Cut, State, Table, Transition
 
 
 def events(text: str, size: int, prompt: str = "", role: str = "assistant") -> list[ParseEvent]:
@@ -112,15 +112,13 @@ def test_llama_3_headers_and_gemma_turns_are_markup() -> None:
 
 
 def test_a_table_checks_itself() -> None:
-    way = Transition("<a>", SplitPoint.AFTER, HOME)
+    way = Transition("<a>", Cut.AFTER, HOME)
     with pytest.raises(ValueError, match="needs a payload"):
         State("s", SpanKind.TEXT, (), then=way)
     with pytest.raises(ValueError, match="stands twice"):
         State("s", SpanKind.TEXT, (way, way))
     with pytest.raises(ValueError, match="is no state"):
-        Table(
-            (State("s", SpanKind.TEXT, (Transition("<a>", SplitPoint.AFTER, "nowhere"),)),), homes={}, default_home="s"
-        )
+        Table((State("s", SpanKind.TEXT, (Transition("<a>", Cut.AFTER, "nowhere"),)),), homes={}, default_home="s")
 
 
 def test_the_open_span_grows_with_what_is_certain() -> None:

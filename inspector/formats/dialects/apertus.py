@@ -18,7 +18,7 @@ from inspector.formats.writing import json_of
 from inspector.model import SpanKind, ToolCall
 from inspector.rules.markers import NESTED_SPAN, STRAY_END_MARKER
 from inspector.segmenter.payload import JSON
-from inspector.segmenter.table import HERE, HOME, SplitPoint, State, Transition
+from inspector.segmenter.table import HERE, HOME, Cut, State, Transition
 
 _OPENER, _CLOSER = "<|tools_prefix|>", "<|tools_suffix|>"
 _INNER, _OUTER = "<|inner_prefix|>", "<|inner_suffix|>"
@@ -26,16 +26,16 @@ _SPEAKERS = ("system", "developer", "user", "assistant")
 _HEADERS, _HEADER = role_tokens("<|", "_start|>", *_SPEAKERS)
 _OWN_TURNS = (*_HEADERS, *turn_ends(*(f"<|{speaker}_end|>" for speaker in _SPEAKERS)))
 _TURNS = (*TURN_TRANSITIONS, *_OWN_TURNS)
-_INTO_CALL = Transition(_OPENER, SplitPoint.BEFORE, "inner call")
-_NESTED = Transition(_INNER, SplitPoint.NOWHERE, HERE, NESTED_SPAN)
-_ENDS = Transition(_OUTER, SplitPoint.AFTER, HOME)
-_GOES_ON = Transition("(anything else)", SplitPoint.BEFORE, "deliberation", width=0)
+_INTO_CALL = Transition(_OPENER, Cut.BEFORE, "inner call")
+_NESTED = Transition(_INNER, Cut.NOWHERE, HERE, NESTED_SPAN)
+_ENDS = Transition(_OUTER, Cut.AFTER, HOME)
+_GOES_ON = Transition("(anything else)", Cut.BEFORE, "deliberation", width=0)
 
 _STATES = (
     State(
         "deliberation",
         SpanKind.REASONING,
-        (_ENDS, _NESTED, Transition(_OPENER, SplitPoint.NOWHERE, "deliberation before a call", width=0), *_TURNS),
+        (_ENDS, _NESTED, Transition(_OPENER, Cut.NOWHERE, "deliberation before a call", width=0), *_TURNS),
         label="think",
         opener=_INNER,
         closer=_OUTER,
@@ -44,7 +44,7 @@ _STATES = (
     State(
         "inner call",
         SpanKind.TOOL_CALL,
-        (Transition(_CLOSER, SplitPoint.AFTER, "behind inner call"), _INTO_CALL, *_TURNS),
+        (Transition(_CLOSER, Cut.AFTER, "behind inner call"), _INTO_CALL, *_TURNS),
         label="tool_call",
         closer=_CLOSER,
         payload=JSON,
@@ -53,9 +53,9 @@ _STATES = (
         "behind inner call",
         SpanKind.TEXT,
         (
-            Transition(_OUTER, SplitPoint.BEFORE, "marker"),
+            Transition(_OUTER, Cut.BEFORE, "marker"),
             _INTO_CALL,
-            Transition("[", SplitPoint.BEFORE, "inner result", width=0),
+            Transition("[", Cut.BEFORE, "inner result", width=0),
             *_TURNS,
         ),
         other=r"\S",
@@ -64,10 +64,10 @@ _STATES = (
     State(
         "inner result",
         SpanKind.TOOL_RESULT,
-        (Transition(_OUTER, SplitPoint.BEFORE, "marker"), _INTO_CALL, *_TURNS),
+        (Transition(_OUTER, Cut.BEFORE, "marker"), _INTO_CALL, *_TURNS),
         label="tool_response",
         payload=JSON,
-        then=Transition("(end of the results)", SplitPoint.AFTER, "behind inner call", width=0),
+        then=Transition("(end of the results)", Cut.AFTER, "behind inner call", width=0),
     ),
 )
 
@@ -86,8 +86,8 @@ APERTUS = json_format(
         reasoning=(),
         turns=(
             *_OWN_TURNS,
-            Transition(_INNER, SplitPoint.BEFORE, "deliberation"),
-            Transition(_OUTER, SplitPoint.BEFORE, "marker", STRAY_END_MARKER),
+            Transition(_INNER, Cut.BEFORE, "deliberation"),
+            Transition(_OUTER, Cut.BEFORE, "marker", STRAY_END_MARKER),
         ),
         turn_states=(_HEADER, *_STATES),
     ),

@@ -18,7 +18,7 @@ from inspector.formats.reasoning_tags import ReasoningTag
 from inspector.formats.role_tokens import role_tokens, turn_ends
 from inspector.formats.writing import json_of
 from inspector.model import SpanKind, ToolCall
-from inspector.segmenter.table import HOME, SplitPoint, State, Transition
+from inspector.segmenter.table import HOME, Cut, State, Transition
 
 _OPENER, _CLOSER = "<|START_ACTION|>", "<|END_ACTION|>"
 _FENCED = tuple(Enclosed(f"Action:{space}```json", "```") for space in (" ", "\n", ""))
@@ -29,12 +29,10 @@ _HEADERS, _HEADER = role_tokens(f"{_TURN}<|", "_TOKEN|>", *_SPEAKERS)
 _TOKENS, _TOKEN = role_tokens("<|", "_TOKEN|>", *_SPEAKERS)
 _PARTS = ("<|START_RESPONSE|>", "<|END_RESPONSE|>", "<|START_TEXT|>", "<|END_TEXT|>")
 _RESULTS_BY_SYSTEM = tuple(
-    Transition(
-        f"{before}<|SYSTEM_TOKEN|>{_RESULTS.opener}", SplitPoint.BEFORE, "results header", width=len(before) + 16
-    )
+    Transition(f"{before}<|SYSTEM_TOKEN|>{_RESULTS.opener}", Cut.BEFORE, "results header", width=len(before) + 16)
     for before in (_TURN, "")
 )
-_TO_HOME = Transition("(anything else)", SplitPoint.BEFORE, HOME, width=0)
+_TO_HOME = Transition("(anything else)", Cut.BEFORE, HOME, width=0)
 
 
 def _write_calls(calls: Sequence[ToolCall]) -> str:
@@ -61,7 +59,7 @@ COHERE = json_format(
             *_TOKENS,
             *_RESULTS_BY_SYSTEM,
             *turn_ends(_TURN, _END, "<BOS_TOKEN>"),
-            *(Transition(part, SplitPoint.BEFORE, "part") for part in _PARTS),
+            *(Transition(part, Cut.BEFORE, "part") for part in _PARTS),
         ),
         turn_states=(
             _HEADER,
@@ -69,7 +67,7 @@ COHERE = json_format(
             State(
                 "results header",
                 SpanKind.MARKUP,
-                (Transition(_RESULTS.opener, SplitPoint.BEFORE, f"result {_RESULTS.opener}"),),
+                (Transition(_RESULTS.opener, Cut.BEFORE, f"result {_RESULTS.opener}"),),
                 label="turn_header",
             ),
             State("part", SpanKind.MARKUP, (), label="section", other=r"[\s\S]", other_goes=_TO_HOME),

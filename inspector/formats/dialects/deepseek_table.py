@@ -11,7 +11,7 @@ from inspector.formats.dialect import TOOL_TURN_HOMES, Ways, dialect_table, open
 from inspector.formats.sectioned_calls import Section
 from inspector.model import SpanKind
 from inspector.rules.markers import INVENTED_RESULT
-from inspector.segmenter.table import HOME, ROLE, SplitPoint, State, Transition
+from inspector.segmenter.table import HOME, ROLE, Cut, State, Transition
 
 SEPARATOR = "<｜tool▁sep｜>"
 SECTION = Section(
@@ -24,29 +24,29 @@ _RESULTS, _RESULTS_END = "<｜tool▁outputs▁begin｜>", "<｜tool▁outputs�
 _RESULT, _RESULT_END = "<｜tool▁output▁begin｜>", "<｜tool▁output▁end｜>"
 _SPEAKERS = ("User", "Assistant", "System")
 _TURNS = (
-    *(Transition(f"<｜{speaker}｜>", SplitPoint.BEFORE, "speaker", width=len("<｜")) for speaker in _SPEAKERS),
+    *(Transition(f"<｜{speaker}｜>", Cut.BEFORE, "speaker", width=len("<｜")) for speaker in _SPEAKERS),
     opening("<｜begin▁of▁sentence｜>", "turn_end"),
     opening("<｜end▁of▁sentence｜>", "sentence end"),
 )
 _INTO_RESULTS = (opening(_RESULTS, "results"), opening(_RESULT, "result"))
 _INVENTED = (
-    Transition(_RESULTS, SplitPoint.BEFORE, "results", INVENTED_RESULT),
-    Transition(_RESULT, SplitPoint.BEFORE, "result", INVENTED_RESULT),
+    Transition(_RESULTS, Cut.BEFORE, "results", INVENTED_RESULT),
+    Transition(_RESULT, Cut.BEFORE, "result", INVENTED_RESULT),
 )
-_TO_HOME = Transition("(anything else)", SplitPoint.BEFORE, HOME, width=0)
+_TO_HOME = Transition("(anything else)", Cut.BEFORE, HOME, width=0)
 
 
 def _states(ways: Ways) -> Iterator[State]:
     yield from SECTION.states(ways)
     yield tool_turn(_INTO_RESULTS, ways.turns)
     # The template closes reasoning that it does not want at once: `<｜Assistant｜></think>`.
-    ends = (Transition(end, SplitPoint.AFTER, ROLE) for end in ("｜>", "｜></think>"))
+    ends = (Transition(end, Cut.AFTER, ROLE) for end in ("｜>", "｜></think>"))
     yield State("speaker", SpanKind.MARKUP, tuple(ends), "turn_header")
     sentence = (*_INTO_RESULTS, *ways.turns)
     yield State("sentence end", SpanKind.MARKUP, sentence, "turn_end", other=r"[^\n]", other_goes=_TO_HOME)
-    between = (opening(_RESULT, "result"), Transition(_RESULTS_END, SplitPoint.AFTER, HOME), *ways.turns)
+    between = (opening(_RESULT, "result"), Transition(_RESULTS_END, Cut.AFTER, HOME), *ways.turns)
     yield State("results", SpanKind.MARKUP, between, "results", other=r"\S", other_goes=_TO_HOME)
-    result = (Transition(_RESULT_END, SplitPoint.AFTER, "results"), *_INTO_RESULTS, *ways.turns)
+    result = (Transition(_RESULT_END, Cut.AFTER, "results"), *_INTO_RESULTS, *ways.turns)
     yield State("result", SpanKind.TOOL_RESULT, result, "tool_response", _RESULT, _RESULT_END)
 
 

@@ -10,10 +10,10 @@ from inspector.formats.dialects.hermes_table import hermes_table
 from inspector.model import Role
 from inspector.segmenter.events import FormatParser
 from inspector.segmenter.machine import Machine
-from inspector.segmenter.table import SplitPoint, Transition
+from inspector.segmenter.table import Cut, Transition
 
 _TABLE = hermes_table(
-    turns=tuple(Transition(tag, SplitPoint.BEFORE, "marker") for tag in ("<response>", "</response>")), turn_states=()
+    turns=tuple(Transition(tag, Cut.BEFORE, "marker") for tag in ("<response>", "</response>")), turn_states=()
 )
 
 

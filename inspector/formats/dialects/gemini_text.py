@@ -14,14 +14,14 @@ from inspector.formats.python_call import PYTHON, PythonCallReader, is_python_ca
 from inspector.model import SpanKind, ToolCall
 from inspector.rules.markers import INVENTED_RESULT
 from inspector.segmenter.ahead import Ahead, Repeat
-from inspector.segmenter.table import HOME, SplitPoint, State, Table, Transition
+from inspector.segmenter.table import HOME, Cut, State, Table, Transition
 
 _FENCE, _NAMESPACE = "```", "default_api."
 CALL_OPENER = "```tool_code"
 """What opens a fence of calls."""
 _RESULT_OPENER = "```tool_outputs"
 _LINE_ENDS = Ahead(Repeat(r"[ \t]"), ("\n", "\r\n"))
-_INTO_RESULT = Transition(_RESULT_OPENER, SplitPoint.BEFORE, "result", ahead=_LINE_ENDS)
+_INTO_RESULT = Transition(_RESULT_OPENER, Cut.BEFORE, "result", ahead=_LINE_ENDS)
 GEMINI_SIGNS = Signs(calls={r"```tool_code[ \t]*\r?\n": 0.95}, hints={r"```tool_outputs|default_api\.": 0.6})
 READ_CALLS = PythonCallReader(namespace=_NAMESPACE)
 """The reader of what stands in a fence of calls."""
@@ -32,7 +32,7 @@ def _call_states(ways: Ways) -> Iterator[State]:
     yield State(
         "call",
         SpanKind.TOOL_CALL,
-        (Transition(_FENCE, SplitPoint.AFTER, HOME), *ways.out_of_call),
+        (Transition(_FENCE, Cut.AFTER, HOME), *ways.out_of_call),
         label="tool_call",
         opener=CALL_OPENER,
         closer=_FENCE,
@@ -41,7 +41,7 @@ def _call_states(ways: Ways) -> Iterator[State]:
     yield State(
         "result",
         SpanKind.TOOL_RESULT,
-        (Transition(_FENCE, SplitPoint.AFTER, HOME), *ways.turns),
+        (Transition(_FENCE, Cut.AFTER, HOME), *ways.turns),
         label="tool_response",
         opener=_RESULT_OPENER,
         closer=_FENCE,
@@ -51,7 +51,7 @@ def _call_states(ways: Ways) -> Iterator[State]:
 def _gemini_table() -> Table:
     table = dialect_table(
         calls=(
-            Transition(CALL_OPENER, SplitPoint.BEFORE, "call", ahead=_LINE_ENDS),
+            Transition(CALL_OPENER, Cut.BEFORE, "call", ahead=_LINE_ENDS),
             replace(_INTO_RESULT, rule=INVENTED_RESULT),
         ),
         call_states=_call_states,

@@ -23,7 +23,7 @@ from inspector.segmenter.ahead import Ahead, OneOf, Piece, Repeat
 from inspector.segmenter.events import SpanClosed
 from inspector.segmenter.payload import JSON
 from inspector.segmenter.readings import Reading
-from inspector.segmenter.table import HOME, SplitPoint, State, Transition
+from inspector.segmenter.table import HOME, Cut, State, Transition
 from inspector.text import Range
 
 _SPACE = Repeat(r"\s", 0, 24)
@@ -103,7 +103,7 @@ GENERIC_JSON = json_format(
     markers=JsonMarkers(
         bare=BareJson(
             {"{": _CALL},
-            more=tuple(Transition(one, SplitPoint.BEFORE, _RESPONSE, width=0, ahead=_STRING) for one in _BEGINNINGS),
+            more=tuple(Transition(one, Cut.BEFORE, _RESPONSE, width=0, ahead=_STRING) for one in _BEGINNINGS),
             more_states=(
                 State(
                     _RESPONSE,
@@ -111,7 +111,7 @@ GENERIC_JSON = json_format(
                     (),
                     label=_RESPONSE,
                     payload=JSON,
-                    then=Transition("(end of the object)", SplitPoint.AFTER, HOME, width=0),
+                    then=Transition("(end of the object)", Cut.AFTER, HOME, width=0),
                 ),
             ),
         )

@@ -21,7 +21,7 @@ from inspector.segmenter.ahead import Ahead, Repeat
 from inspector.segmenter.events import FormatParser
 from inspector.segmenter.machine import Machine
 from inspector.segmenter.payload import JSON
-from inspector.segmenter.table import ROLE, SplitPoint, State, Transition
+from inspector.segmenter.table import ROLE, Cut, State, Transition
 
 _END = "<|message_sep|>"
 _CALL = "function call<|role_sep|>"
@@ -30,11 +30,11 @@ _RESULT = "function result<|role_sep|>"
 _SEPARATOR = "`<|role_sep|>` and a line's end behind `function call`"
 _OBJECT = Ahead(Repeat(r"[ \n]"), "{", Repeat(r"[ \n]"), ('"name"', '"arguments"'))
 _ROLES = ("system", "user", "assistant", "developer system")
-_SPEAKERS = tuple(Transition(f"{role}<|role_sep|>\n", SplitPoint.BEFORE, "speaker", width=0) for role in _ROLES)
+_SPEAKERS = tuple(Transition(f"{role}<|role_sep|>\n", Cut.BEFORE, "speaker", width=0) for role in _ROLES)
 _TURNS = tuple(opening(end, "ended") for end in (_END, "<s>", "</s>"))
-_BARE = Transition("function call", SplitPoint.BEFORE, "call", MALFORMED_HEADER, ahead=_OBJECT, expects=_SEPARATOR)
-_RESULTS = Transition(_RESULT, SplitPoint.BEFORE, "result")
-_TO_TEXT = Transition("(anything else)", SplitPoint.BEFORE, "text", width=0)
+_BARE = Transition("function call", Cut.BEFORE, "call", MALFORMED_HEADER, ahead=_OBJECT, expects=_SEPARATOR)
+_RESULTS = Transition(_RESULT, Cut.BEFORE, "result")
+_TO_TEXT = Transition("(anything else)", Cut.BEFORE, "text", width=0)
 
 
 def _states(ways: Ways) -> Iterator[State]:
@@ -46,17 +46,17 @@ def _states(ways: Ways) -> Iterator[State]:
         label="tool_call",
         opener=_CALL,
         payload=JSON,
-        then=Transition("(end of the object)", SplitPoint.NOWHERE, "call end", width=0),
+        then=Transition("(end of the object)", Cut.NOWHERE, "call end", width=0),
     )
     # White space and a bracket too many still belong to the call that they break.
     yield State("call end", SpanKind.TOOL_CALL, (*cuts, _BARE), "tool_call", other=r"[^\s\]}]", other_goes=_TO_TEXT)
     ended = (opening(_CALL, "call"), opening(_CALL_TOKEN, "call"), _BARE, _RESULTS, *_SPEAKERS, *ways.turns)
     yield State("ended", SpanKind.MARKUP, ended, "section", other=r"\S", other_goes=_TO_TEXT)
-    yield State("speaker", SpanKind.MARKUP, (Transition("<|role_sep|>\n", SplitPoint.AFTER, ROLE),), "turn_header")
+    yield State("speaker", SpanKind.MARKUP, (Transition("<|role_sep|>\n", Cut.AFTER, ROLE),), "turn_header")
     yield State("result", SpanKind.TOOL_RESULT, ways.turns, "tool_response", _RESULT)
 
 
-_INVENTED = Transition(_RESULT, SplitPoint.BEFORE, "result", INVENTED_RESULT)
+_INVENTED = Transition(_RESULT, Cut.BEFORE, "result", INVENTED_RESULT)
 _TABLE = dialect_table(
     calls=(opening(_CALL, "call"), opening(_CALL_TOKEN, "call"), _BARE, _INVENTED),
     call_states=_states,

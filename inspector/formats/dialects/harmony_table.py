@@ -13,7 +13,7 @@ from inspector.model import SpanKind
 from inspector.rules import markers as rules
 from inspector.segmenter.ahead import Ahead, Repeat
 from inspector.segmenter.payload import JSON
-from inspector.segmenter.table import HERE, ROLE, SplitPoint, State, Transition
+from inspector.segmenter.table import HERE, ROLE, Cut, State, Transition
 
 START, CHANNEL, MESSAGE, CONSTRAIN = "<|start|>", "<|channel|>", "<|message|>", "<|constrain|>"
 END, CALL, RETURN = "<|end|>", "<|call|>", "<|return|>"
@@ -23,20 +23,17 @@ _BEFORE = "`<|channel|>final<|message|>` before the text that ends"
 _CHANNELS = {"analysis": "analysis", "commentary": "text", "final": "text"}
 _TYPES = ("json", "code", "text")
 _NAMED = Ahead(Repeat(r"[A-Za-z_]", 1, 1))
-_TO_TEXT = Transition("(anything else)", SplitPoint.BEFORE, "text", width=0)
+_TO_TEXT = Transition("(anything else)", Cut.BEFORE, "text", width=0)
 
 _STARTS = (
     opening(f"{START}assistant", "assistant"),
-    *(
-        Transition(f"{START}{role}", SplitPoint.BEFORE, "others", width=len(START))
-        for role in ("user", "system", "developer")
-    ),
+    *(Transition(f"{START}{role}", Cut.BEFORE, "others", width=len(START)) for role in ("user", "system", "developer")),
 )
 _TOOLS = ("functions.", "browser", "container", "python", "tool")
-_RESULTS = tuple(Transition(f"{START}{tool}", SplitPoint.BEFORE, "result", width=len(START)) for tool in _TOOLS)
+_RESULTS = tuple(Transition(f"{START}{tool}", Cut.BEFORE, "result", width=len(START)) for tool in _TOOLS)
 _INVENTED = tuple(replace(way, rule=rules.INVENTED_RESULT) for way in _RESULTS)
 _UNKNOWN = Transition(
-    START, SplitPoint.BEFORE, "junk", rules.MALFORMED_HEADER, expects="a role behind it, such as `assistant`,"
+    START, Cut.BEFORE, "junk", rules.MALFORMED_HEADER, expects="a role behind it, such as `assistant`,"
 )
 _TURNS = (
     *_STARTS,
@@ -44,17 +41,17 @@ _TURNS = (
     *(opening(stop, "between") for stop in _STOPS),
     opening("<|endoftext|>", "between"),
 )
-_NO_START = Transition(CHANNEL, SplitPoint.BEFORE, "channel", rules.MALFORMED_HEADER, expects=_ASSISTANT)
-_RECIPIENTS = tuple(Transition(to, SplitPoint.BEFORE, "call", width=0, ahead=_NAMED) for to in (" to=", "to="))
+_NO_START = Transition(CHANNEL, Cut.BEFORE, "channel", rules.MALFORMED_HEADER, expects=_ASSISTANT)
+_RECIPIENTS = tuple(Transition(to, Cut.BEFORE, "call", width=0, ahead=_NAMED) for to in (" to=", "to="))
 
 _ON_COMMENTARY = "the channel `commentary` for a call of a user's tool"
 _MISPLACED = tuple(
-    Transition(to, SplitPoint.BEFORE, "call", rules.MALFORMED_HEADER, width=0, expects=_ON_COMMENTARY)
+    Transition(to, Cut.BEFORE, "call", rules.MALFORMED_HEADER, width=0, expects=_ON_COMMENTARY)
     for to in (" to=functions.", "to=functions.")
 )
 
 
-def _malformed(cut: SplitPoint, target: str, expects: str) -> Transition:
+def _malformed(cut: Cut, target: str, expects: str) -> Transition:
     return Transition("(anything else)", cut, target, rules.MALFORMED_HEADER, width=0, expects=expects)
 
 
@@ -68,9 +65,9 @@ def _states(ways: Ways) -> Iterator[State]:
         "call",
         SpanKind.TOOL_CALL,
         (
-            Transition(MESSAGE, SplitPoint.NOWHERE, "arguments"),
-            Transition("{", SplitPoint.NOWHERE, "arguments", rules.MALFORMED_HEADER, width=0, expects=f"`{MESSAGE}`"),
-            Transition(CHANNEL, SplitPoint.NOWHERE, HERE),
+            Transition(MESSAGE, Cut.NOWHERE, "arguments"),
+            Transition("{", Cut.NOWHERE, "arguments", rules.MALFORMED_HEADER, width=0, expects=f"`{MESSAGE}`"),
+            Transition(CHANNEL, Cut.NOWHERE, HERE),
             *_closed_by(CALL, (*_INVENTED, *_TURNS)),
         ),
         label="tool_call",
@@ -78,7 +75,7 @@ def _states(ways: Ways) -> Iterator[State]:
     yield State(
         "arguments", SpanKind.TOOL_CALL, _closed_by(CALL, (*_INVENTED, *_TURNS, _NO_START)), "tool_call", payload=JSON
     )
-    results = (Transition(END, SplitPoint.AFTER, "between"), *_RESULTS, *(way for way in _TURNS if way.marker != END))
+    results = (Transition(END, Cut.AFTER, "between"), *_RESULTS, *(way for way in _TURNS if way.marker != END))
     yield State("result", SpanKind.TOOL_RESULT, results, "tool_response", START)
 
 
@@ -86,12 +83,12 @@ def _closed_by(closer: str, leaving: tuple[Transition, ...]) -> tuple[Transition
     """`leaving`, but any token that ends a message belongs to the span, `closer` or not."""
     kept = (way for way in leaving if way.marker not in _STOPS)
     stops = (closer, *(stop for stop in _STOPS if stop != closer))
-    return (*(Transition(stop, SplitPoint.AFTER, "between") for stop in stops), *kept)
+    return (*(Transition(stop, Cut.AFTER, "between") for stop in stops), *kept)
 
 
 def _beginnings() -> Iterator[State]:
     """The states of a reply's beginning and of the place between two messages."""
-    strays = tuple(Transition(stop, SplitPoint.BEFORE, "between", rules.STRAY_END_MARKER) for stop in _STOPS)
+    strays = tuple(Transition(stop, Cut.BEFORE, "between", rules.STRAY_END_MARKER) for stop in _STOPS)
     yield State(
         "start",
         SpanKind.TEXT,
@@ -105,14 +102,12 @@ def _beginnings() -> Iterator[State]:
             *_RECIPIENTS,
         ),
         other=r"\S",
-        other_goes=Transition("(anything else)", SplitPoint.NOWHERE, "headless", width=0),
+        other_goes=Transition("(anything else)", Cut.NOWHERE, "headless", width=0),
     )
     # A reply of which the server took the tokens away is plain text; only a token shows that a header is missing.
-    unopened = (
-        Transition(stop, SplitPoint.BEFORE, "between", rules.MALFORMED_HEADER, expects=_BEFORE) for stop in _STOPS
-    )
+    unopened = (Transition(stop, Cut.BEFORE, "between", rules.MALFORMED_HEADER, expects=_BEFORE) for stop in _STOPS)
     yield State("headless", SpanKind.TEXT, (*_INVENTED, *_STARTS, _UNKNOWN, *unopened, _NO_START))
-    text = _malformed(SplitPoint.BEFORE, "text", _ASSISTANT)
+    text = _malformed(Cut.BEFORE, "text", _ASSISTANT)
     between = (*_RESULTS, *_STARTS, _UNKNOWN, *strays, _NO_START)
     yield State("between", SpanKind.MARKUP, between, label="turn_end", other=r"\S", other_goes=text)
 
@@ -124,22 +119,22 @@ def _headers() -> Iterator[State]:
         "assistant",
         SpanKind.MARKUP,
         (
-            Transition(CHANNEL, SplitPoint.NOWHERE, "channel"),
-            Transition(MESSAGE, SplitPoint.AFTER, "text"),
+            Transition(CHANNEL, Cut.NOWHERE, "channel"),
+            Transition(MESSAGE, Cut.AFTER, "text"),
             *_RECIPIENTS,
-            *(Transition(dash, SplitPoint.NOWHERE, "junk", rules.MALFORMED_HEADER, expects=_HEADER) for dash in "–—"),
+            *(Transition(dash, Cut.NOWHERE, "junk", rules.MALFORMED_HEADER, expects=_HEADER) for dash in "–—"),
             *leaving,
         ),
         label="turn_header",
         other=r"\S",
-        other_goes=_malformed(SplitPoint.BEFORE, "text", _HEADER),
+        other_goes=_malformed(Cut.BEFORE, "text", _HEADER),
     )
     yield State(
         "junk",
         SpanKind.MARKUP,
         (
-            Transition(CHANNEL, SplitPoint.NOWHERE, "channel"),
-            Transition(MESSAGE, SplitPoint.AFTER, "text"),
+            Transition(CHANNEL, Cut.NOWHERE, "channel"),
+            Transition(MESSAGE, Cut.AFTER, "text"),
             opening(" to=assistant", "result"),
             *_RECIPIENTS,
             *leaving,
@@ -150,25 +145,23 @@ def _headers() -> Iterator[State]:
         "channel",
         SpanKind.MARKUP,
         (
-            *(Transition(name, SplitPoint.NOWHERE, f"{target} header") for name, target in _CHANNELS.items()),
-            Transition(MESSAGE, SplitPoint.AFTER, "text"),
+            *(Transition(name, Cut.NOWHERE, f"{target} header") for name, target in _CHANNELS.items()),
+            Transition(MESSAGE, Cut.AFTER, "text"),
             *leaving,
         ),
         label="turn_header",
         other=r"\S",
-        other_goes=_malformed(
-            SplitPoint.NOWHERE, "text junk", "a channel's name, `analysis`, `commentary` or `final`,"
-        ),
+        other_goes=_malformed(Cut.NOWHERE, "text junk", "a channel's name, `analysis`, `commentary` or `final`,"),
     )
     for target in sorted(set(_CHANNELS.values())):
-        message = Transition(MESSAGE, SplitPoint.AFTER, target)
-        constrain = Transition(CONSTRAIN, SplitPoint.NOWHERE, f"{target} type")
-        types = (Transition(word, SplitPoint.NOWHERE, f"{target} type") for word in _TYPES)
-        space = Transition(" ", SplitPoint.NOWHERE, f"{target} type")
+        message = Transition(MESSAGE, Cut.AFTER, target)
+        constrain = Transition(CONSTRAIN, Cut.NOWHERE, f"{target} type")
+        types = (Transition(word, Cut.NOWHERE, f"{target} type") for word in _TYPES)
+        space = Transition(" ", Cut.NOWHERE, f"{target} type")
         recipients = (*_RECIPIENTS, *_MISPLACED) if target == "analysis" else _RECIPIENTS
         ways = (message, constrain, *recipients, *leaving)
-        no_message = _malformed(SplitPoint.BEFORE, target, f"`{MESSAGE}`")
-        into_junk = _malformed(SplitPoint.NOWHERE, f"{target} junk", f"`{MESSAGE}`")
+        no_message = _malformed(Cut.BEFORE, target, f"`{MESSAGE}`")
+        into_junk = _malformed(Cut.NOWHERE, f"{target} junk", f"`{MESSAGE}`")
         yield State(
             f"{target} header", SpanKind.MARKUP, (*ways, space), "turn_header", other=r"\S", other_goes=into_junk
         )
@@ -176,7 +169,7 @@ def _headers() -> Iterator[State]:
         yield State(
             f"{target} type", SpanKind.MARKUP, (*ways, *types), "turn_header", other=r"\S", other_goes=no_message
         )
-    yield State("others", SpanKind.MARKUP, (Transition(MESSAGE, SplitPoint.AFTER, ROLE), *leaving), "turn_header")
+    yield State("others", SpanKind.MARKUP, (Transition(MESSAGE, Cut.AFTER, ROLE), *leaving), "turn_header")
     yield State(
         "marker",
         SpanKind.MARKUP,

@@ -15,7 +15,7 @@ from inspector.formats.strict_call import read_whole_call
 from inspector.model import SpanKind
 from inspector.rules import markers as rules
 from inspector.segmenter.payload import JSON
-from inspector.segmenter.table import HOME, SplitPoint, State, Table, Transition
+from inspector.segmenter.table import HOME, Cut, State, Table, Transition
 
 HERMES_PAYLOAD = replace(JSON, read_whole=read_whole_call)
 """A JSON object with `name` and `arguments`."""
@@ -31,17 +31,17 @@ def _call_states(ways: Ways) -> Iterator[State]:
     yield State(
         "headless",
         SpanKind.TEXT,
-        (Transition("{", SplitPoint.BEFORE, "call <tool_call>", rules.SPECIAL_TOKEN_LEAK, width=0),),
+        (Transition("{", Cut.BEFORE, "call <tool_call>", rules.SPECIAL_TOKEN_LEAK, width=0),),
         other=r"\S",
-        other_goes=Transition("(anything else)", SplitPoint.NOWHERE, "text", width=0),
+        other_goes=Transition("(anything else)", Cut.NOWHERE, "text", width=0),
     )
     for call in _CALLS:
         yield State(
             f"call {call.opener}",
             SpanKind.TOOL_CALL,
             (
-                Transition(call.closer, SplitPoint.AFTER, HOME),
-                Transition(other_spelling(call.closer), SplitPoint.AFTER, HOME, rules.WRONG_BRACKET_VARIANT),
+                Transition(call.closer, Cut.AFTER, HOME),
+                Transition(other_spelling(call.closer), Cut.AFTER, HOME, rules.WRONG_BRACKET_VARIANT),
                 *ways.out_of_call,
             ),
             label="tool_call",

@@ -19,7 +19,7 @@ from inspector.model import Role, SpanKind, ToolCall, ToolResult
 from inspector.segmenter.events import FormatParser, SpanClosed
 from inspector.segmenter.machine import Machine
 from inspector.segmenter.readings import Reading
-from inspector.segmenter.table import ROLE, SplitPoint, State, Transition
+from inspector.segmenter.table import ROLE, Cut, State, Transition
 from inspector.text import Range
 
 _SECTION = Section(
@@ -53,7 +53,7 @@ _NAME = re.compile(r"(?!functions\.)[^\s<{\[]+")
 
 def _states(ways: Ways) -> Iterator[State]:
     yield from _SECTION.states(ways)
-    yield State("speaker", SpanKind.MARKUP, (Transition("<|im_middle|>", SplitPoint.AFTER, ROLE),), "turn_header")
+    yield State("speaker", SpanKind.MARKUP, (Transition("<|im_middle|>", Cut.AFTER, ROLE),), "turn_header")
 
 
 _TABLE = dialect_table(

@@ -27,7 +27,7 @@ from inspector.rules.markers import WRONG_OPENER
 from inspector.segmenter.ahead import Ahead, Repeat
 from inspector.segmenter.events import SpanClosed
 from inspector.segmenter.readings import Reading
-from inspector.segmenter.table import ROLE, SplitPoint, State, Transition
+from inspector.segmenter.table import ROLE, Cut, State, Transition
 from inspector.text import Range
 
 
@@ -64,7 +64,7 @@ _CALLS = XmlCalls((XmlCall(_CALL, _closes("call"), _SYNTAX, rule=WRONG_OPENER, a
 _HEADER = State(
     "message header",
     SpanKind.MARKUP,
-    (Transition("<|sep|>", SplitPoint.AFTER, ROLE), Transition(f"<|sep|>{_opens('response')}", SplitPoint.AFTER, ROLE)),
+    (Transition("<|sep|>", Cut.AFTER, ROLE), Transition(f"<|sep|>{_opens('response')}", Cut.AFTER, ROLE)),
     label="turn_header",
 )
 _FRAMES = (_opens("response"), _closes("response"), _closes("message"), "<|end_of_msg|>")

@@ -16,7 +16,7 @@ from inspector.formats.span_readings import ReasoningReader, read_definitions, r
 from inspector.model import Role, SpanKind, ToolCall
 from inspector.segmenter.events import FormatParser
 from inspector.segmenter.machine import Machine
-from inspector.segmenter.table import HOME, SplitPoint, State, Transition
+from inspector.segmenter.table import HOME, Cut, State, Transition
 
 _OPENER, _CLOSER = "<|tool_call_start|>", "<|tool_call_end|>"
 _SIGNS = Signs(
@@ -29,7 +29,7 @@ def _call_states(ways: Ways) -> Iterator[State]:
     yield State(
         "call",
         SpanKind.TOOL_CALL,
-        (Transition(_CLOSER, SplitPoint.AFTER, HOME), *ways.out_of_call),
+        (Transition(_CLOSER, Cut.AFTER, HOME), *ways.out_of_call),
         label="tool_call",
         opener=_OPENER,
         closer=_CLOSER,

@@ -10,7 +10,7 @@ from inspector.formats.dialect import Ways, dialect_table, opening
 from inspector.model import SpanKind
 from inspector.segmenter.ahead import Ahead, OneOf, Repeat
 from inspector.segmenter.payload import JSON
-from inspector.segmenter.table import HOME, SplitPoint, State, Transition
+from inspector.segmenter.table import HOME, Cut, State, Transition
 
 TAG = "<|python_tag|>"
 FUNCTION = "<function="
@@ -35,22 +35,22 @@ CALL_BEGINS = Ahead(*_FIRST_KEYS)
 
 def _states(ways: Ways) -> Iterator[State]:
     leaving = ways.out_of_call
-    value_ends = Transition("(end of the value)", SplitPoint.NOWHERE, "call end", width=0)
-    home = Transition("(anything else)", SplitPoint.BEFORE, HOME, width=0)
+    value_ends = Transition("(end of the value)", Cut.NOWHERE, "call end", width=0)
+    home = Transition("(anything else)", Cut.BEFORE, HOME, width=0)
     others = tuple(way for way in leaving if way.marker != "{")
-    next_call = Transition(";", SplitPoint.BEFORE, "separator", ahead=Ahead(_SPACE, "{", *_FIRST_KEYS))
+    next_call = Transition(";", Cut.BEFORE, "separator", ahead=Ahead(_SPACE, "{", *_FIRST_KEYS))
     yield State("call", SpanKind.TOOL_CALL, (next_call, *others), "tool_call", payload=JSON, then=value_ends)
     # A bracket too many still belongs to the call that it breaks.
     yield State(
         "call end",
         SpanKind.TOOL_CALL,
-        (Transition(";", SplitPoint.BEFORE, "separator"),),
+        (Transition(";", Cut.BEFORE, "separator"),),
         "tool_call",
         other=r"[^\]}]",
         other_goes=home,
     )
     yield State("separator", SpanKind.MARKUP, (), "section", other=r"[^;\s]", other_goes=home)
-    tagged = Transition("{", SplitPoint.NOWHERE, "call", width=0, ahead=CALL_BEGINS)
+    tagged = Transition("{", Cut.NOWHERE, "call", width=0, ahead=CALL_BEGINS)
     after_tag = tuple(way for way in leaving if way.marker not in ("{", FUNCTION))
     yield State(
         "tag",
@@ -59,11 +59,11 @@ def _states(ways: Ways) -> Iterator[State]:
         "tool_call",
         TAG,
         other=r"\S",
-        other_goes=Transition("(code)", SplitPoint.NOWHERE, "code", width=0),
+        other_goes=Transition("(code)", Cut.NOWHERE, "code", width=0),
     )
     yield State("code", SpanKind.TOOL_CALL, ways.turns, "code", TAG)
-    closer = Transition(FUNCTION_CLOSER, SplitPoint.AFTER, HOME)
-    arguments = Transition("{", SplitPoint.NOWHERE, "function arguments", width=0)
+    closer = Transition(FUNCTION_CLOSER, Cut.AFTER, HOME)
+    arguments = Transition("{", Cut.NOWHERE, "function arguments", width=0)
     others = tuple(way for way in leaving if way.marker != "{")
     yield State("function", SpanKind.TOOL_CALL, (closer, arguments, *others), "function", FUNCTION, FUNCTION_CLOSER)
     yield State(
@@ -79,9 +79,9 @@ def _states(ways: Ways) -> Iterator[State]:
 
 LLAMA3_TABLE = dialect_table(
     calls=(
-        Transition("{", SplitPoint.BEFORE, "call", width=0, ahead=CALL_BEGINS),
+        Transition("{", Cut.BEFORE, "call", width=0, ahead=CALL_BEGINS),
         opening(TAG, "tag"),
-        Transition(FUNCTION, SplitPoint.BEFORE, "function", ahead=Ahead(Repeat(r"[A-Za-z0-9_.\-]", 1, 64), (">", "{"))),
+        Transition(FUNCTION, Cut.BEFORE, "function", ahead=Ahead(Repeat(r"[A-Za-z0-9_.\-]", 1, 64), (">", "{"))),
     ),
     call_states=_states,
     call_closers=(FUNCTION_CLOSER,),

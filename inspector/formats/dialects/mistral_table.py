@@ -13,7 +13,7 @@ from inspector.model import SpanKind
 from inspector.rules.markers import WRONG_OPENER
 from inspector.segmenter.ahead import Ahead, OneOf, Repeat
 from inspector.segmenter.payload import JSON
-from inspector.segmenter.table import HERE, SplitPoint, State, Transition
+from inspector.segmenter.table import HERE, Cut, State, Transition
 
 OPENER = "[TOOL_CALLS]"
 _RESULT = Enclosed("[TOOL_RESULTS]", "[/TOOL_RESULTS]")
@@ -21,7 +21,7 @@ _TOOLS = Enclosed("[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]")
 _END = "</s>"
 _TURNS = (
     *(way for way in TURN_TRANSITIONS if way.marker != _END),
-    Transition(_END, SplitPoint.BEFORE, "turn over", ahead=TURN_IS_OVER),
+    Transition(_END, Cut.BEFORE, "turn over", ahead=TURN_IS_OVER),
     opening("[INST]", "user begins"),
     opening("[/INST]", "user ends"),
     opening("[SYSTEM_PROMPT]", "system begins"),
@@ -36,7 +36,7 @@ _LOST_MARKER = Ahead(
         (_NAME, ("[ARGS]", "[CALL_ID]", f"{OPENER}{{", f"{OPENER} {{")),
     )
 )
-_VALUE_ENDS = Transition("(end of the value)", SplitPoint.NOWHERE, "call end", width=0)
+_VALUE_ENDS = Transition("(end of the value)", Cut.NOWHERE, "call end", width=0)
 
 
 def _states(ways: Ways) -> Iterator[State]:
@@ -47,35 +47,35 @@ def _states(ways: Ways) -> Iterator[State]:
         ways.out_of_text,
         other=r"\S",
         other_goes=Transition(
-            "(a call)", SplitPoint.BEFORE, "lost marker", WRONG_OPENER, width=0, ahead=_LOST_MARKER, expects=OPENER
+            "(a call)", Cut.BEFORE, "lost marker", WRONG_OPENER, width=0, ahead=_LOST_MARKER, expects=OPENER
         ),
-        otherwise=Transition("(anything else)", SplitPoint.NOWHERE, "text", width=0),
+        otherwise=Transition("(anything else)", Cut.NOWHERE, "text", width=0),
     )
     ahead = (
-        Transition("[", SplitPoint.NOWHERE, "array", width=0, ahead=Ahead(_SPACE, ("{", "]"))),
-        Transition("[ARGS]", SplitPoint.NOWHERE, "arguments"),
-        Transition("[CALL_ID]", SplitPoint.NOWHERE, HERE),
-        Transition("{", SplitPoint.NOWHERE, "arguments", width=0),
+        Transition("[", Cut.NOWHERE, "array", width=0, ahead=Ahead(_SPACE, ("{", "]"))),
+        Transition("[ARGS]", Cut.NOWHERE, "arguments"),
+        Transition("[CALL_ID]", Cut.NOWHERE, HERE),
+        Transition("{", Cut.NOWHERE, "arguments", width=0),
     )
     named = tuple(way for way in leaving if way.marker != OPENER)
     yield State("call", SpanKind.TOOL_CALL, (*ahead, *leaving), "tool_call", OPENER)
     yield State(
-        "lost marker", SpanKind.TOOL_CALL, (*ahead, Transition(OPENER, SplitPoint.NOWHERE, "call"), *named), "tool_call"
+        "lost marker", SpanKind.TOOL_CALL, (*ahead, Transition(OPENER, Cut.NOWHERE, "call"), *named), "tool_call"
     )
     for name in ("array", "arguments"):
         yield State(name, SpanKind.TOOL_CALL, leaving, "tool_call", payload=JSON, then=_VALUE_ENDS)
     # A bracket too many still belongs to the call that it breaks.
-    text = Transition("(anything else)", SplitPoint.BEFORE, "start", width=0)
+    text = Transition("(anything else)", Cut.BEFORE, "start", width=0)
     yield State("call end", SpanKind.TOOL_CALL, (), "tool_call", other=r"[^\]}]", other_goes=text)
     yield from _turn_states(ways)
 
 
 def _turn_states(ways: Ways) -> Iterator[State]:
     def markup(name: str, target: str) -> State:
-        goes = Transition("(anything else)", SplitPoint.BEFORE, target, width=0)
+        goes = Transition("(anything else)", Cut.BEFORE, target, width=0)
         return State(name, SpanKind.MARKUP, (), "turn_header", other=r"[\s\S]", other_goes=goes)
 
-    into_text = Transition("(anything else)", SplitPoint.NOWHERE, "start", width=0)
+    into_text = Transition("(anything else)", Cut.NOWHERE, "start", width=0)
     yield markup("turn over", "between turns")
     yield markup("user begins", "user words")
     yield markup("user ends", "start")
@@ -89,7 +89,7 @@ def _turn_states(ways: Ways) -> Iterator[State]:
         "tools offered",
         SpanKind.TOOL_DEFINITIONS,
         (
-            Transition(_TOOLS.closer, SplitPoint.AFTER, "between turns"),
+            Transition(_TOOLS.closer, Cut.AFTER, "between turns"),
             *(way for way in ways.turns if way.marker[1] != "A"),
         ),
         label="tools",

@@ -19,11 +19,11 @@ from inspector.model import Role, SpanKind, ToolCall
 from inspector.segmenter.ahead import Ahead, Repeat
 from inspector.segmenter.events import FormatParser
 from inspector.segmenter.machine import Machine
-from inspector.segmenter.table import HOME, SplitPoint, State, Transition
+from inspector.segmenter.table import HOME, Cut, State, Transition
 
 _OPENER, _CLOSER = "<function_calls>", "</function_calls>"
 _CALL_BEGINS = Ahead(Repeat(r"[^\W\d]", 1, 1), Repeat(r"[\w.]", 0, 127), "(")
-_TO_CALL = Transition("(a call)", SplitPoint.BEFORE, "call", width=0)
+_TO_CALL = Transition("(a call)", Cut.BEFORE, "call", width=0)
 _SIGNS = Signs(
     calls={r"<function_calls>\s*\[?\s*[^\W\d][\w.]*\(": 0.95},
     hints={r"</?function_calls>|<\|im_start\|>environment": 0.3},
@@ -32,12 +32,12 @@ _write_call = partial(write_call, write_value=json_of)
 
 
 def _call_states(ways: Ways) -> Iterator[State]:
-    ends_block = Transition(_CLOSER, SplitPoint.BEFORE, "block_end")
+    ends_block = Transition(_CLOSER, Cut.BEFORE, "block_end")
     # A block that closes before any call is an empty call.
     yield State(
         "block",
         SpanKind.MARKUP,
-        (Transition(_CLOSER, SplitPoint.BEFORE, "empty"), *ways.out_of_call),
+        (Transition(_CLOSER, Cut.BEFORE, "empty"), *ways.out_of_call),
         label="tool_calls",
         opener=_OPENER,
         other=r"\S",
@@ -51,21 +51,21 @@ def _call_states(ways: Ways) -> Iterator[State]:
         other=r"\S",
         other_goes=_TO_CALL,
     )
-    to_home = Transition("(anything else)", SplitPoint.BEFORE, HOME, width=0)
+    to_home = Transition("(anything else)", Cut.BEFORE, HOME, width=0)
     yield State("block_end", SpanKind.MARKUP, (), label="tool_calls", other=r"[\s\S]", other_goes=to_home)
     yield State("empty", SpanKind.TOOL_CALL, (), label="tool_call", other=r"[\s\S]", other_goes=to_home)
     yield State(
         "call",
         SpanKind.TOOL_CALL,
         (
-            Transition(_CLOSER, SplitPoint.AFTER, "between", width=0),
-            Transition("\n", SplitPoint.AFTER, "between", width=0, ahead=_CALL_BEGINS),
+            Transition(_CLOSER, Cut.AFTER, "between", width=0),
+            Transition("\n", Cut.AFTER, "between", width=0, ahead=_CALL_BEGINS),
             *ways.out_of_call,
         ),
         label="tool_call",
         closer=_CLOSER,
         payload=PYTHON,
-        then=Transition("(end of the call)", SplitPoint.NOWHERE, "call_end", width=0),
+        then=Transition("(end of the call)", Cut.NOWHERE, "call_end", width=0),
     )
     yield State(
         "call_end",
@@ -74,7 +74,7 @@ def _call_states(ways: Ways) -> Iterator[State]:
         label="tool_call",
         closer=_CLOSER,
         other=r"[^\])}\s]",
-        other_goes=Transition("(anything else)", SplitPoint.AFTER, "between", width=0),
+        other_goes=Transition("(anything else)", Cut.AFTER, "between", width=0),
     )
 
 

@@ -25,7 +25,7 @@ from inspector.model import Role, SpanKind, ToolCall
 from inspector.segmenter.ahead import Ahead, OneOf, Piece, Repeat, Unless
 from inspector.segmenter.events import FormatParser
 from inspector.segmenter.machine import Machine
-from inspector.segmenter.table import HOME, ROLE, SplitPoint, State, Transition
+from inspector.segmenter.table import HOME, ROLE, Cut, State, Transition
 
 _OPENER, _CLOSER = "<|python_start|>", "<|python_end|>"
 _TAG = "<|python_tag|>"
@@ -51,22 +51,22 @@ _BARE = Ahead(*_NAME, "(", _GAP, OneOf(_KEYWORD, _ALONE))
 _ANOTHER = Ahead(_GAP, *_NAME, "(", _GAP, OneOf(_KEYWORD, _ALONE))
 _FENCES = ("```python\n", "```py\n", "```tool_code\n", "```\n")
 _BARE_CALLS = (BareCall(re.compile(r"(?<![\w\])])\[" + _LIST_IN_TEXT.whole.pattern), PYTHON),)
-_ENDS = Transition("(end of the calls)", SplitPoint.NOWHERE, "call_end", width=0)
+_ENDS = Transition("(end of the calls)", Cut.NOWHERE, "call_end", width=0)
 
 _TURNS = (
     *TURN_TRANSITIONS,
-    Transition("<|header_start|>", SplitPoint.BEFORE, "llama4_header"),
-    *(Transition(marker, SplitPoint.BEFORE, "turn_end") for marker in ("<|eot|>", "<|eom|>")),
+    Transition("<|header_start|>", Cut.BEFORE, "llama4_header"),
+    *(Transition(marker, Cut.BEFORE, "turn_end") for marker in ("<|eot|>", "<|eom|>")),
 )
 _TURN_STATES = (
     *TURN_STATES,
     State(
         "llama4_header",
         SpanKind.MARKUP,
-        (Transition("<|header_end|>", SplitPoint.NOWHERE, "llama_header_end"),),
+        (Transition("<|header_end|>", Cut.NOWHERE, "llama_header_end"),),
         label="turn_header",
         other=r"[^A-Za-z0-9_\- ]",
-        other_goes=Transition("(anything else)", SplitPoint.BEFORE, ROLE, width=0),
+        other_goes=Transition("(anything else)", Cut.BEFORE, ROLE, width=0),
     ),
 )
 _HOMES = {role: "start" if home == "text" else home for role, home in ROLE_HOMES.items()}
@@ -94,25 +94,25 @@ def _call_states(ways: Ways) -> Iterator[State]:
         SpanKind.TEXT,
         (
             *marked,
-            Transition("[", SplitPoint.BEFORE, "call", width=0, ahead=_LIST),
-            *(Transition(fence, SplitPoint.BEFORE, "fenced_call", width=0, ahead=_LIST_IN_FENCE) for fence in _FENCES),
-            Transition("```", SplitPoint.NOWHERE, "fence"),
+            Transition("[", Cut.BEFORE, "call", width=0, ahead=_LIST),
+            *(Transition(fence, Cut.BEFORE, "fenced_call", width=0, ahead=_LIST_IN_FENCE) for fence in _FENCES),
+            Transition("```", Cut.NOWHERE, "fence"),
         ),
         other=r"\S",
-        other_goes=Transition("(a bare call)", SplitPoint.BEFORE, "call", width=0, ahead=_BARE),
-        otherwise=Transition("(anything else)", SplitPoint.NOWHERE, "prose", width=0),
+        other_goes=Transition("(a bare call)", Cut.BEFORE, "call", width=0, ahead=_BARE),
+        otherwise=Transition("(anything else)", Cut.NOWHERE, "prose", width=0),
     )
-    yield State("prose", SpanKind.TEXT, (*ways.out_of_text, Transition("\n```", SplitPoint.NOWHERE, "fence")))
-    yield State("fence", SpanKind.TEXT, (*in_fence, Transition("\n```", SplitPoint.NOWHERE, "prose")))
+    yield State("prose", SpanKind.TEXT, (*ways.out_of_text, Transition("\n```", Cut.NOWHERE, "fence")))
+    yield State("fence", SpanKind.TEXT, (*in_fence, Transition("\n```", Cut.NOWHERE, "prose")))
     yield State("call", SpanKind.TOOL_CALL, ways.out_of_call, label="tool_call", payload=PYTHON, then=_ENDS)
     # A bracket too many still belongs to the call that it breaks; bare calls may stand side by side.
     yield State(
         "call_end",
         SpanKind.TOOL_CALL,
-        tuple(Transition(comma, SplitPoint.BEFORE, "call", ahead=_ANOTHER) for comma in ",;"),
+        tuple(Transition(comma, Cut.BEFORE, "call", ahead=_ANOTHER) for comma in ",;"),
         label="tool_call",
         other=r"[^\])}]",
-        other_goes=Transition("(anything else)", SplitPoint.BEFORE, HOME, width=0),
+        other_goes=Transition("(anything else)", Cut.BEFORE, HOME, width=0),
     )
     yield State(
         "fenced_call",
@@ -120,20 +120,20 @@ def _call_states(ways: Ways) -> Iterator[State]:
         cut_off,
         label="fenced_call",
         payload=PYTHON,
-        then=Transition("(end of the calls)", SplitPoint.NOWHERE, "fence_end", width=0),
+        then=Transition("(end of the calls)", Cut.NOWHERE, "fence_end", width=0),
     )
     yield State(
         "fence_end",
         SpanKind.TOOL_CALL,
-        (Transition("```", SplitPoint.NOWHERE, "call_end"),),
+        (Transition("```", Cut.NOWHERE, "call_end"),),
         label="fenced_call",
         other=r"[^\])}\s]",
-        other_goes=Transition("(anything else)", SplitPoint.BEFORE, HOME, width=0),
+        other_goes=Transition("(anything else)", Cut.BEFORE, HOME, width=0),
     )
     yield State(
         "tagged_call",
         SpanKind.TOOL_CALL,
-        (Transition(_CLOSER, SplitPoint.AFTER, HOME), *cut_off),
+        (Transition(_CLOSER, Cut.AFTER, HOME), *cut_off),
         label="tool_call",
         opener=_OPENER,
         closer=_CLOSER,
@@ -148,7 +148,7 @@ _TABLE = dialect_table(
     calls=(
         opening(_OPENER, "tagged_call"),
         opening(_TAG, "python_tag"),
-        Transition("\n[", SplitPoint.BEFORE, "call", lead=1, width=0, ahead=_LIST_IN_TEXT),
+        Transition("\n[", Cut.BEFORE, "call", lead=1, width=0, ahead=_LIST_IN_TEXT),
     ),
     call_states=_call_states,
     call_closers=(_CLOSER,),

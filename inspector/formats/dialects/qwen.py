@@ -23,7 +23,7 @@ from inspector.segmenter.events import FormatParser, SpanClosed
 from inspector.segmenter.machine import Machine
 from inspector.segmenter.payload import JSON
 from inspector.segmenter.readings import Reading
-from inspector.segmenter.table import HERE, HOME, SplitPoint, State, Transition
+from inspector.segmenter.table import HERE, HOME, Cut, State, Transition
 
 _JSON_CALL = SharedOpenerReader(
     CodeBlockReader(JsonCallReader(between="\n</tool_call>\n<tool_call>\n")), "a JSON object with a name and arguments"
@@ -31,16 +31,16 @@ _JSON_CALL = SharedOpenerReader(
 
 
 def _flower_states(ways: Ways) -> Iterator[State]:
-    invented = Transition(RESULT, SplitPoint.BEFORE, "flower result", INVENTED_RESULT)
+    invented = Transition(RESULT, Cut.BEFORE, "flower result", INVENTED_RESULT)
     leaving = (invented, *ways.out_of_call)
-    arguments = Transition(ARGS, SplitPoint.NOWHERE, "flower arguments")
+    arguments = Transition(ARGS, Cut.NOWHERE, "flower arguments")
     yield State("flower call", SpanKind.TOOL_CALL, (arguments, *leaving), "flower_call", FUNCTION)
-    again = Transition(ARGS, SplitPoint.NOWHERE, HERE)
+    again = Transition(ARGS, Cut.NOWHERE, HERE)
     yield State("flower arguments", SpanKind.TOOL_CALL, (again, *leaving), "flower_call", payload=JSON)
     yield State(
         "flower result", SpanKind.TOOL_RESULT, (*leaving[1:], opening(RESULT, "flower result")), "flower_result"
     )
-    to_text = Transition("(anything else)", SplitPoint.BEFORE, HOME, width=0)
+    to_text = Transition("(anything else)", Cut.BEFORE, HOME, width=0)
     yield State("flower return", SpanKind.MARKUP, (), "marker", other=r"[^: ]", other_goes=to_text)
 
 

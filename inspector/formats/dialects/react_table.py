@@ -15,7 +15,7 @@ from inspector.model import SpanKind
 from inspector.rules.markers import INVENTED_RESULT, MALFORMED_HEADER
 from inspector.segmenter.ahead import Ahead, Repeat
 from inspector.segmenter.payload import JSON
-from inspector.segmenter.table import HOME, SplitPoint, State, Table, Transition
+from inspector.segmenter.table import HOME, Cut, State, Table, Transition
 
 THOUGHT = "Thought:"
 """The heading that prompts end in."""
@@ -62,22 +62,22 @@ def _headings(behind: str) -> Iterator[Transition]:
 
 def _all_headings() -> Iterator[Transition]:
     for word, state in (("Thought", "thought"), ("Action", "call")):
-        yield from (Transition(marker, SplitPoint.BEFORE, state) for marker in _spellings(word))
-        yield Transition(f"{word} ", SplitPoint.BEFORE, state, width=len(word), ahead=_NUMBERED)
+        yield from (Transition(marker, Cut.BEFORE, state) for marker in _spellings(word))
+        yield Transition(f"{word} ", Cut.BEFORE, state, width=len(word), ahead=_NUMBERED)
     for word in ("Final Answer", "Answer"):
-        yield from (Transition(marker, SplitPoint.BEFORE, "answer") for marker in _spellings(word))
-    yield Transition("Action:\n", SplitPoint.BEFORE, "answer_block", ahead=_IS_ANSWER)
+        yield from (Transition(marker, Cut.BEFORE, "answer") for marker in _spellings(word))
+    yield Transition("Action:\n", Cut.BEFORE, "answer_block", ahead=_IS_ANSWER)
     for marker in _spellings("Observation"):
-        yield Transition(marker, SplitPoint.BEFORE, "observation", INVENTED_RESULT, ahead=_SAYS_SOMETHING)
-        yield Transition(marker[:-1], SplitPoint.BEFORE, "stop_word", width=len(marker), ahead=Ahead(marker[-1]))
-    yield Transition("Observation ", SplitPoint.BEFORE, "observation", INVENTED_RESULT, width=11, ahead=_NUMBERED)
+        yield Transition(marker, Cut.BEFORE, "observation", INVENTED_RESULT, ahead=_SAYS_SOMETHING)
+        yield Transition(marker[:-1], Cut.BEFORE, "stop_word", width=len(marker), ahead=Ahead(marker[-1]))
+    yield Transition("Observation ", Cut.BEFORE, "observation", INVENTED_RESULT, width=11, ahead=_NUMBERED)
 
 
 def _call_states(ways: Ways) -> Iterator[State]:
     common = (*ways.reasoning, *ways.turns)
     for name, (kind, label) in _KINDS.items():
-        to_fence = Transition(f"\n{_FENCE}", SplitPoint.NOWHERE, f"{name} fence")
-        at_line = Transition("\n", SplitPoint.NOWHERE, f"{name} line", ahead=_HEADING_FOLLOWS)
+        to_fence = Transition(f"\n{_FENCE}", Cut.NOWHERE, f"{name} fence")
+        at_line = Transition("\n", Cut.NOWHERE, f"{name} line", ahead=_HEADING_FOLLOWS)
         block = _blocks("\n") if name in ("prose", "thought") else ()
         yield State(
             name,
@@ -87,7 +87,7 @@ def _call_states(ways: Ways) -> Iterator[State]:
             opener=THOUGHT if name == "thought" else "",
         )
         inputs = (*_spellings("Action Input"), "Action Input ") if name == "call" else ()
-        own = tuple(Transition(marker, SplitPoint.NOWHERE, "call input") for marker in inputs)
+        own = tuple(Transition(marker, Cut.NOWHERE, "call input") for marker in inputs)
         yield State(
             f"{name} line",
             kind,
@@ -96,35 +96,35 @@ def _call_states(ways: Ways) -> Iterator[State]:
                 *own,
                 *common,
                 *(_blocks("") if name == "prose" else ()),
-                Transition(_FENCE, SplitPoint.NOWHERE, f"{name} fence"),
+                Transition(_FENCE, Cut.NOWHERE, f"{name} fence"),
             ),
             label=label,
             other=r"[^ \t]" if name != "prose" else r"\S",
-            other_goes=Transition("(anything else)", SplitPoint.NOWHERE, name, width=0),
+            other_goes=Transition("(anything else)", Cut.NOWHERE, name, width=0),
         )
-        yield State(f"{name} fence", kind, (Transition(_FENCE, SplitPoint.NOWHERE, name), *ways.turns), label=label)
+        yield State(f"{name} fence", kind, (Transition(_FENCE, Cut.NOWHERE, name), *ways.turns), label=label)
     yield State(
         "call input",
         SpanKind.TOOL_CALL,
         (
-            Transition(_FENCE, SplitPoint.NOWHERE, "call fence"),
-            Transition("{", SplitPoint.NOWHERE, "call object", width=0),
+            Transition(_FENCE, Cut.NOWHERE, "call fence"),
+            Transition("{", Cut.NOWHERE, "call object", width=0),
             *common,
         ),
         label="tool_call",
         other=r"[^ \t]",
-        other_goes=Transition("(anything else)", SplitPoint.NOWHERE, "call", width=0),
+        other_goes=Transition("(anything else)", Cut.NOWHERE, "call", width=0),
     )
     # Within the strings of an object, a token of the template or a fence is data.
     yield State(
         "call object",
         SpanKind.TOOL_CALL,
-        (Transition("\n", SplitPoint.NOWHERE, "call line", ahead=_HEADING_FOLLOWS), *common),
+        (Transition("\n", Cut.NOWHERE, "call line", ahead=_HEADING_FOLLOWS), *common),
         label="tool_call",
         payload=JSON,
-        then=Transition("(end of the object)", SplitPoint.NOWHERE, "call", width=0),
+        then=Transition("(end of the object)", Cut.NOWHERE, "call", width=0),
     )
-    to_home = Transition("(anything else)", SplitPoint.BEFORE, HOME, width=0)
+    to_home = Transition("(anything else)", Cut.BEFORE, HOME, width=0)
     yield State("stop_word", SpanKind.MARKUP, (), label="observation", other=r"\S", other_goes=to_home)
     yield State(
         "answer_block",
@@ -132,12 +132,12 @@ def _call_states(ways: Ways) -> Iterator[State]:
         common,
         label="answer_block",
         payload=JSON,
-        then=Transition("(end of the answer)", SplitPoint.NOWHERE, "answer_end", width=0),
+        then=Transition("(end of the answer)", Cut.NOWHERE, "answer_end", width=0),
     )
     yield State(
         "answer_end",
         SpanKind.TEXT,
-        (Transition(_FENCE, SplitPoint.AFTER, HOME),),
+        (Transition(_FENCE, Cut.AFTER, HOME),),
         label="answer_block",
         other=r"\S",
         other_goes=to_home,
@@ -145,7 +145,7 @@ def _call_states(ways: Ways) -> Iterator[State]:
     yield State(
         "block_call",
         SpanKind.TOOL_CALL,
-        (Transition(_FENCE, SplitPoint.AFTER, HOME), *common),
+        (Transition(_FENCE, Cut.AFTER, HOME), *common),
         label="tool_call",
         opener=_FENCE,
         closer=_FENCE,
@@ -155,7 +155,7 @@ def _call_states(ways: Ways) -> Iterator[State]:
 
 def _blocks(line_end: str) -> tuple[Transition, ...]:
     return tuple(
-        Transition(f"{line_end}{fence}", SplitPoint.BEFORE, "block_call", lead=len(line_end), ahead=_IS_ACTION)
+        Transition(f"{line_end}{fence}", Cut.BEFORE, "block_call", lead=len(line_end), ahead=_IS_ACTION)
         for fence in _BLOCKS
     )
 
