@@ -10,7 +10,7 @@ from storage.tables import UNKNOWN_TIME_S
 
 
 @dataclass(frozen=True, slots=True)
-class TraceRows:
+class Draft:
     """A trace and its inspection as rows, ready to be written."""
 
     record: RecordRows
@@ -23,6 +23,6 @@ class TraceRows:
         return UNKNOWN_TIME_S if started is None else started
 
 
-def draft(trace: Trace, inspection: Inspection) -> TraceRows:
+def draft(trace: Trace, inspection: Inspection) -> Draft:
     """A trace and its inspection as rows."""
-    return TraceRows(record_rows(trace), derived_rows(inspection, trace))
+    return Draft(record_rows(trace), derived_rows(inspection, trace))

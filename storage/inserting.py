@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from storage import tables
 from storage.derived_rows import DerivedRows
-from storage.drafts import TraceRows
+from storage.drafts import Draft
 from storage.groups import in_groups
 from storage.record_rows import RecordRows
 from storage.rollups import SUMMED, forget_sums
@@ -18,7 +18,7 @@ from storage.search import forget
 from storage.toolsets import intern_toolsets
 
 
-def insert_traces(connection: sa.Connection, drafts: dict[bytes, TraceRows], now_s: float) -> dict[bytes, int]:
+def insert_traces(connection: sa.Connection, drafts: dict[bytes, Draft], now_s: float) -> dict[bytes, int]:
     """The rows of new traces; their ids by identity. `now_s` is the time of import."""
     rows = [
         one.record.trace

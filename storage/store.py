@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from inspector.inspection import Inspection, inspect_trace
 from inspector.model import Trace, Turn
 from storage import tables
-from storage.drafts import TraceRows, draft
+from storage.drafts import Draft, draft
 from storage.engine import new_engine, prepare_file, snapshot, writing
 from storage.failures import reading, sentences
 from storage.filter import FilterCompletion, complete_filter, parse_filter
@@ -93,7 +93,7 @@ class Store(AsksStatistics, KeepsMarks, SearchesTexts, KeptUp):
         """
         return self.save_drafts(draft(trace, inspection) for trace, inspection in items)
 
-    def save_drafts(self, items: Iterable[TraceRows]) -> list[Saved]:
+    def save_drafts(self, items: Iterable[Draft]) -> list[Saved]:
         """Keep traces that are rows already, made by `storage.drafts.draft` in whatever process; as `save` does."""
         drafts = _batches(items)
         first = next(drafts, [])
@@ -247,9 +247,9 @@ class Store(AsksStatistics, KeepsMarks, SearchesTexts, KeptUp):
             yield connection
 
 
-def _batches(drafts: Iterable[TraceRows]) -> Iterator[list[TraceRows]]:
+def _batches(drafts: Iterable[Draft]) -> Iterator[list[Draft]]:
     """The drafts in lists that take bounded memory, none of them empty."""
-    batch: list[TraceRows] = []
+    batch: list[Draft] = []
     size = 0
     for one in drafts:
         batch.append(one)

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from storage import tables
 from storage.derived_rows import DerivedRows
-from storage.drafts import TraceRows
+from storage.drafts import Draft
 from storage.groups import in_groups
 from storage.identity import TraceExtent
 from storage.inserting import (
@@ -50,10 +50,10 @@ class _Known(NamedTuple):
     digest: bytes | None
 
 
-def write(connection: sa.Connection, drafts: Sequence[TraceRows], now_s: float) -> list[Saved]:
+def write(connection: sa.Connection, drafts: Sequence[Draft], now_s: float) -> list[Saved]:
     """Write the drafts; what became of each, in order. `now_s` is the time of import."""
     known = _known(connection, [one.record.identity for one in drafts])
-    last: dict[bytes, TraceRows] = {}  # a trace may come twice in one batch: only its longest version is written
+    last: dict[bytes, Draft] = {}  # a trace may come twice in one batch: only its longest version is written
     verdicts: list[Verdict] = []
     for one in drafts:
         identity = one.record.identity
@@ -90,7 +90,7 @@ def _known(connection: sa.Connection, identities: Sequence[bytes]) -> dict[bytes
     return found
 
 
-def _verdict(one: TraceRows, known: _Known | None, before: TraceRows | None) -> Verdict:
+def _verdict(one: Draft, known: _Known | None, before: Draft | None) -> Verdict:
     held = before.record if before is not None else known
     if held is None:
         return Verdict.ADDED
@@ -98,13 +98,13 @@ def _verdict(one: TraceRows, known: _Known | None, before: TraceRows | None) -> 
     return Verdict.REPLACED if longer else Verdict.UNCHANGED
 
 
-def _found_anew(one: TraceRows, known: _Known) -> bool:
+def _found_anew(one: Draft, known: _Known) -> bool:
     """Whether the same record was inspected with another outcome, which then counts."""
     return one.record.fingerprint == known.fingerprint and one.derived.digest != known.digest
 
 
 def _write(
-    connection: sa.Connection, drafts: dict[bytes, TraceRows], known: dict[bytes, _Known], now_s: float
+    connection: sa.Connection, drafts: dict[bytes, Draft], known: dict[bytes, _Known], now_s: float
 ) -> dict[bytes, int]:
     """Write one draft for each identity; the ids of the new ones."""
     added = {identity: one for identity, one in drafts.items() if identity not in known}

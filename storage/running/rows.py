@@ -11,7 +11,7 @@ from dataclasses import replace
 import sqlalchemy as sa
 
 from storage import tables
-from storage.drafts import TraceRows
+from storage.drafts import Draft
 from storage.groups import in_groups
 from storage.inserting import (
     delete_rows,
@@ -51,7 +51,7 @@ def write_steps(
     ]
 
 
-def settle(connection: sa.Connection, id_: int, made: TraceRows, kept: int, now_s: float) -> int:
+def settle(connection: sa.Connection, id_: int, made: Draft, kept: int, now_s: float) -> int:
     """End a running trace, whose first `kept` turns stand already; the id under which it is kept from now on."""
     trace = tables.trace.c
     identity = made.record.identity
@@ -90,7 +90,7 @@ def _write(connection: sa.Connection, owner: str, step: SessionWrite, now_s: flo
     return id_
 
 
-def _begin(connection: sa.Connection, owner: str, made: TraceRows, now_s: float) -> int:
+def _begin(connection: sa.Connection, owner: str, made: Draft, now_s: float) -> int:
     (id_,) = insert_traces(connection, {secrets.token_bytes(32): made}, now_s).values()
     insert_records(connection, [(id_, made.record)])
     insert_derived(connection, [(id_, made.sort_at_s, made.derived)])
@@ -98,7 +98,7 @@ def _begin(connection: sa.Connection, owner: str, made: TraceRows, now_s: float)
     return id_
 
 
-def _replace(connection: sa.Connection, id_: int, made: TraceRows, kept: int) -> None:
+def _replace(connection: sa.Connection, id_: int, made: Draft, kept: int) -> None:
     """Put a trace in the place of its beginning, of which the first `kept` turns stay as they lie."""
     _put_turns(connection, id_, _behind(made.record, kept), kept)
     update_traces(connection, [{"trace_id": id_, "sort_at_s": made.sort_at_s}])

@@ -9,7 +9,7 @@ from inspector.capture.waiting import weight
 from inspector.inspection import Inspection
 from inspector.model import Generation, Role, Trace, Turn
 from inspector.model.arrivals import parts_of
-from storage.drafts import TraceRows, draft
+from storage.drafts import Draft, draft
 from storage.record_rows import RecordRows, record_rows
 from storage.running.room import DroppedChunks, Shortened, Waiting, with_warning
 from storage.running.step import RunningTurn, SessionWrite
@@ -87,7 +87,7 @@ class Session:
         of those turns alone. `recall` gives the turns that the database holds of a trace, None where it is no longer
         there.
         """
-        made: TraceRows | None = None
+        made: Draft | None = None
         grown: RecordRows | None = None
         if self._changed or (self.is_behind and not may_lag):
             trace = self._trace(recall)

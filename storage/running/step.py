@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from inspector.model import Chunk, Generation, Role, Turn
 from inspector.model.arrivals import turn_so_far
-from storage.drafts import TraceRows
+from storage.drafts import Draft
 from storage.record_rows import RecordRows
 from storage.running.pieces import opening, piece
 
@@ -30,7 +30,7 @@ class SessionWrite:
     """
 
     id: int | None
-    draft: TraceRows | None
+    draft: Draft | None
     grown: RecordRows | None
     kept: int
     pieces: tuple[TurnPiece, ...]

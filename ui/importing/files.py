@@ -13,7 +13,7 @@ from inspector.importers.together import read_together
 from inspector.inspection import Inspection, inspect_trace
 from inspector.model import Trace
 from storage import Store, Verdict
-from storage.drafts import TraceRows, draft
+from storage.drafts import Draft, draft
 from ui.importing.placed_file import PlacedFile
 from ui.reports.import_report import Counts, FileReport, counts_of
 
@@ -26,7 +26,7 @@ class ReadTrace:
     """A trace as rows; `number` says which of the files that are read as one log it counts at, from 0."""
 
     number: int
-    draft: TraceRows
+    draft: Draft
 
 
 ReadItem: TypeAlias = ReadTrace | FileReports
@@ -111,7 +111,7 @@ class _Reading:
         self.reports: FileReports = ()
         self.numbers: list[int] = []
 
-    def drafts(self) -> Iterator[TraceRows]:
+    def drafts(self) -> Iterator[Draft]:
         """The traces. Raises _RefusedError where the reports say `refused`."""
         for item in self._items:
             if isinstance(item, ReadTrace):
