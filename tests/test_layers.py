@@ -1,4 +1,4 @@
-"""What imports what: the contracts in pyproject.toml, and the declared dependencies; and that class names are unique."""
+"""What imports what: the contracts in pyproject.toml, and declared dependencies; and that class names are unique."""
 
 import ast
 import re
