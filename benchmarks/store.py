@@ -16,7 +16,7 @@ from benchmarks.many_stores import fill, made_store
 from benchmarks.many_traces import COMMON, IN_A_FIFTIETH, IN_A_TWENTIETH, OLD, RARE
 from benchmarks.postgresql_server import NOT_INSTALLED, new_database, programs, running_server
 from benchmarks.timing import Clock, best_of, goal, say
-from storage import Cursor, Store, open_store
+from storage import ListCursor, Store, open_store
 
 FOLDER = Path(__file__).parents[1] / "build" / "bench-store"
 _PAGE = 100
@@ -131,7 +131,7 @@ def _deep_page(store: Store, wanted: str, length: int) -> object:
     return store.traces(wanted, limit=length, after=_at_depth(store))
 
 
-def _at_depth(store: Store) -> Cursor:
+def _at_depth(store: Store) -> ListCursor:
     """A place nine tenths down the list."""
     newest = store.traces(limit=1)[0].cursor
-    return Cursor(newest.sort_at_s * 0.1, 0)
+    return ListCursor(newest.sort_at_s * 0.1, 0)

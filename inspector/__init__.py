@@ -125,12 +125,16 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 
-def __getattr__(name: str) -> object:
+def _attribute(name: str) -> object:
     if name not in _HOME_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(_HOME_OF[name]), name)
     return value
 
 
-def __dir__() -> list[str]:
+def _public() -> list[str]:
     return __all__
+
+
+if not TYPE_CHECKING:  # a type checker would take every name for a public one
+    __getattr__, __dir__ = _attribute, _public

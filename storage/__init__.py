@@ -1,36 +1,37 @@
 """Traces and their inspections, kept in SQLite or PostgreSQL."""
 
-from storage.checking import CheckReport
+from storage.checking import IntegrityReport
 from storage.excerpts import SearchHit, SearchResults
-from storage.filter import Completion, FilterError, check_filter
+from storage.filter import FilterCompletion, FilterError, check_filter
 from storage.live import StoreSink
 from storage.liveness import IDLE_AFTER_S
-from storage.location import Place, place_of
+from storage.location import DatabaseLocation, place_of
 from storage.marks import Mark
-from storage.paging import Listed, Order, Paging, Pulse, Stretch
+from storage.paging import Listed, ListSection, Order, Paging, Pulse
 from storage.running.following import Following
 from storage.schema import NoDatabaseYetError
 from storage.statistics_breaks import Violations
 from storage.statistics_keys import Prompt
 from storage.store import Store, open_store
-from storage.summaries import Cursor, TraceSummary
+from storage.summaries import ListCursor, TraceSummary
 from storage.upgrading import upgrade_store
 from storage.upkeep import StoreStats
 from storage.writing import Saved, Verdict
 
 __all__ = [
     "IDLE_AFTER_S",
-    "CheckReport",
-    "Completion",
-    "Cursor",
+    "DatabaseLocation",
+    "FilterCompletion",
     "FilterError",
     "Following",
+    "IntegrityReport",
+    "ListCursor",
+    "ListSection",
     "Listed",
     "Mark",
     "NoDatabaseYetError",
     "Order",
     "Paging",
-    "Place",
     "Prompt",
     "Pulse",
     "Saved",
@@ -39,7 +40,6 @@ __all__ = [
     "Store",
     "StoreSink",
     "StoreStats",
-    "Stretch",
     "TraceSummary",
     "Verdict",
     "Violations",

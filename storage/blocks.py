@@ -32,7 +32,7 @@ class Ids:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Block:
+class TraceBlock:
     """The block with this number among those of its level; both count from 0."""
 
     level: int
@@ -45,20 +45,20 @@ class Block:
         return Ids(self.number * size, (self.number + 1) * size)
 
     @property
-    def above(self) -> "Block":
+    def above(self) -> "TraceBlock":
         """The block of the next level that holds it."""
-        return Block(self.level + 1, self.number // FAN)
+        return TraceBlock(self.level + 1, self.number // FAN)
 
     @property
-    def below(self) -> "list[Block]":
+    def below(self) -> "list[TraceBlock]":
         """The blocks that make it, in their order; none of those of level 0."""
         first = self.number * FAN
-        return [Block(self.level - 1, number) for number in range(first, first + FAN)] if self.level else []
+        return [TraceBlock(self.level - 1, number) for number in range(first, first + FAN)] if self.level else []
 
 
-def smallest(id_: int) -> Block:
+def smallest(id_: int) -> TraceBlock:
     """The block of level 0 that holds an id."""
-    return Block(0, id_ // SMALLEST)
+    return TraceBlock(0, id_ // SMALLEST)
 
 
 def up_to(id_: int) -> Ids:
@@ -69,17 +69,17 @@ def up_to(id_: int) -> Ids:
     return Ids(0, top.ids.end)
 
 
-def around(first: int, last: int) -> list[Block]:
+def around(first: int, last: int) -> list[TraceBlock]:
     """The smallest block that holds both ids and all between them; or those of the last level that do."""
     low, high = smallest(first), smallest(last)
     while low != high and low.level < LEVELS - 1:
         low, high = low.above, high.above
-    return [Block(low.level, number) for number in range(low.number, high.number + 1)]
+    return [TraceBlock(low.level, number) for number in range(low.number, high.number + 1)]
 
 
-def cover(ids: Ids, kept: Iterable[Block]) -> tuple[list[Block], list[Ids]]:
+def cover(ids: Ids, kept: Iterable[TraceBlock]) -> tuple[list[TraceBlock], list[Ids]]:
     """The fewest of these blocks that hold all ids that any of them holds, and the stretches of ids that none does."""
-    taken: list[Block] = []
+    taken: list[TraceBlock] = []
     left: list[Ids] = []
     at = ids.start
     for block in sorted(kept, key=lambda block: (block.ids.start, -block.level)):

@@ -15,7 +15,7 @@ from storage import tables
 from storage.checksums import CHECKED_COLUMNS, RECORD_COLUMNS, check_row
 from storage.derived_rows import DerivedRows, derived_rows
 from storage.failures import DAMAGED, reading
-from storage.location import Place
+from storage.location import DatabaseLocation
 from storage.packing.blobs import from_blob
 from storage.packing.sums import unpack_sums
 from storage.reading import NOT_INSPECTED, read_inspection, read_trace
@@ -32,7 +32,7 @@ _TURN_COLUMNS = (
 
 
 @dataclass(frozen=True, slots=True)
-class CheckReport:
+class IntegrityReport:
     """What a check found: `problems` are sentences, none where all is as it was written.
 
     `without_checksums` of the `traces` were stored before there were any, `outdated` were inspected by another version
@@ -47,7 +47,9 @@ class CheckReport:
     outdated: int
 
 
-def check_database(connection: sa.Connection, place: Place, advance: Callable[[int], None]) -> CheckReport:
+def check_database(
+    connection: sa.Connection, place: DatabaseLocation, advance: Callable[[int], None]
+) -> IntegrityReport:
     """Check everything; `advance` is called with 1 behind each trace. StoreError where too little can be read."""
     problems = list(_of_file(connection))
     try:
@@ -55,12 +57,12 @@ def check_database(connection: sa.Connection, place: Place, advance: Callable[[i
     except exc.DatabaseError as error:
         if not problems:
             raise
-        return CheckReport((*problems, f"the rest cannot be read: {error.orig}"), 0, 0, 0, 0, 0)
+        return IntegrityReport((*problems, f"the rest cannot be read: {error.orig}"), 0, 0, 0, 0, 0)
 
 
 def _of_all(
-    connection: sa.Connection, place: Place, advance: Callable[[int], None], problems: list[str]
-) -> CheckReport:
+    connection: sa.Connection, place: DatabaseLocation, advance: Callable[[int], None], problems: list[str]
+) -> IntegrityReport:
     ids = list(connection.scalars(sa.select(tables.trace.c.id).order_by(tables.trace.c.id)))
     running = set(connection.scalars(sa.select(tables.live.c.trace_id)))
     without = outdated = turns = 0
@@ -74,7 +76,7 @@ def _of_all(
     toolsets = connection.execute(sa.select(tables.toolset.c.id, tables.toolset.c.hash)).all()
     problems += chain.from_iterable(_of_toolset(connection, *one) for one in toolsets)
     problems += _of_rollups(connection)
-    return CheckReport(tuple(problems), len(ids), turns, len(toolsets), without, outdated)
+    return IntegrityReport(tuple(problems), len(ids), turns, len(toolsets), without, outdated)
 
 
 def _of_file(connection: sa.Connection) -> Iterator[str]:
@@ -91,7 +93,7 @@ def _of_file(connection: sa.Connection) -> Iterator[str]:
 class _OfTrace:
     """What is wrong with one trace."""
 
-    def __init__(self, connection: sa.Connection, place: Place, id_: int, *, is_running: bool) -> None:
+    def __init__(self, connection: sa.Connection, place: DatabaseLocation, id_: int, *, is_running: bool) -> None:
         self._connection, self._place, self._id = connection, place, id_
         self.problems: list[str] = []
         self.has_no_checksums = self.is_outdated = False

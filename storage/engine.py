@@ -15,7 +15,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import OperationalError
 
 from inspector.errors import StoreError
-from storage.location import Place
+from storage.location import DatabaseLocation
 
 _BUSY_TIMEOUT_S = 10.0
 _PIECE = 1 << 18  # bytes of a large value that are read at a time
@@ -24,7 +24,9 @@ _ONLY_READS = "weaklink_only_reads"  # a mark on an engine
 _WRITERS_LOCK = 0x7765616B  # "weak": writers of one PostgreSQL database wait for each other, as SQLite's do
 
 
-def new_engine(place: Place, *, busy_timeout_s: float = _BUSY_TIMEOUT_S, read_only: bool = False) -> sa.Engine:
+def new_engine(
+    place: DatabaseLocation, *, busy_timeout_s: float = _BUSY_TIMEOUT_S, read_only: bool = False
+) -> sa.Engine:
     """An engine for the place; nothing is opened yet. StoreError where the driver is missing.
 
     With `read_only` the database itself refuses every change.
@@ -44,7 +46,7 @@ def new_engine(place: Place, *, busy_timeout_s: float = _BUSY_TIMEOUT_S, read_on
     return engine
 
 
-def prepare_file(place: Place) -> None:
+def prepare_file(place: DatabaseLocation) -> None:
     """Make the file of a database that is one, and its folder, for this user only; StoreError where that fails."""
     path = place.path
     if path is None or path.exists():
@@ -140,7 +142,7 @@ def vacuum(engine: sa.Engine) -> None:
         connection.exec_driver_sql("ANALYZE")
 
 
-def back_up(place: Place, file: Path, *, busy_timeout_s: float = _BUSY_TIMEOUT_S) -> None:
+def back_up(place: DatabaseLocation, file: Path, *, busy_timeout_s: float = _BUSY_TIMEOUT_S) -> None:
     """Copy a database that is a file into a new one, as it is at one moment, while others read and write it.
 
     The new file is for this user only. StoreError where there is one already, it cannot be written, or the database is

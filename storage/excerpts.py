@@ -11,7 +11,7 @@ from inspector.diagnostics import Location
 from inspector.text import Range
 from storage import tables
 from storage.failures import DAMAGED
-from storage.filter import Filter, Words
+from storage.filter import Filter, PhraseTerm
 from storage.filter.trees import wanted_words
 from storage.packing.blobs import from_blob, text_from_bytes
 from storage.packing.escapes import unescaped
@@ -45,7 +45,7 @@ class SearchResults:
     waiting: int
 
 
-def hit(connection: sa.Connection, trace: TraceSummary, words: Words | None) -> SearchHit:
+def hit(connection: sa.Connection, trace: TraceSummary, words: PhraseTerm | None) -> SearchHit:
     """A trace with the first place of `words` in it."""
     pattern = _pattern(words) if words is not None else None
     if pattern is None:
@@ -70,7 +70,7 @@ def _first_place(connection: sa.Connection, trace: TraceSummary, pattern: re.Pat
     return SearchHit(trace)
 
 
-def held_words(connection: sa.Connection, id_: int, asked: Iterable[Words]) -> dict[Words, bool]:
+def held_words(connection: sa.Connection, id_: int, asked: Iterable[PhraseTerm]) -> dict[PhraseTerm, bool]:
     """Which of these words a trace's texts hold; reads them, and asks no index. Where there is no word, all do."""
     patterns = {words: _pattern(words) for words in asked}
     missing = {words: pattern for words, pattern in patterns.items() if pattern is not None}
@@ -81,12 +81,12 @@ def held_words(connection: sa.Connection, id_: int, asked: Iterable[Words]) -> d
     return {words: words not in missing for words in patterns}
 
 
-def first_words(wanted: Filter) -> Words | None:
+def first_words(wanted: Filter) -> PhraseTerm | None:
     """The first words that a filter asks for, and does not ask to be missing."""
     return next(wanted_words(wanted), None)
 
 
-def _pattern(words: Words) -> re.Pattern[str] | None:
+def _pattern(words: PhraseTerm) -> re.Pattern[str] | None:
     tokens = _WORD.findall(_without_accents(words.phrase))
     if not tokens:
         return None

@@ -8,7 +8,7 @@ import msgspec
 from sqlalchemy import exc
 
 from inspector.errors import StoreError
-from storage.location import Place
+from storage.location import DatabaseLocation
 from storage.packing.blobs import DamagedBlobError
 
 _SQLITE = {
@@ -40,7 +40,7 @@ DAMAGED = (
 
 
 @contextmanager
-def sentences(place: Place) -> Iterator[None]:
+def sentences(place: DatabaseLocation) -> Iterator[None]:
     """Turns what the database raises into StoreError."""
     try:
         yield
@@ -53,7 +53,7 @@ def sentences(place: Place) -> Iterator[None]:
 
 
 @contextmanager
-def reading(place: Place, what: str, *, remedy: str = "") -> Iterator[None]:
+def reading(place: DatabaseLocation, what: str, *, remedy: str = "") -> Iterator[None]:
     """Turns what unpacking raises for damaged bytes into StoreError; `remedy` is the command that makes it again."""
     try:
         yield

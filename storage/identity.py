@@ -32,7 +32,7 @@ class Identity:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Extent:
+class TraceExtent:
     """How much of a session a trace holds; the version with more of it replaces the one with less."""
 
     turns: int

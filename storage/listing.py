@@ -11,25 +11,25 @@ from storage.filter.sql import Plan, plan_of
 from storage.filter.trees import branches
 from storage.groups import in_groups
 from storage.search import are_cheaper_than, holding, holding_among, holds_phrase, newest_holding
-from storage.summaries import Cursor, TraceSummary, summaries
+from storage.summaries import ListCursor, TraceSummary, summaries
 
 _FIRST_WINDOW = 100  # traces beyond a page's length that the text index is asked for at first
 _WIDE = 5_000  # traces; where a page seems to take more, the text index is read instead of asked
 
 
-def page(connection: sa.Connection, wanted: Filter, *, limit: int, after: Cursor | None) -> list[TraceSummary]:
+def page(connection: sa.Connection, wanted: Filter, *, limit: int, after: ListCursor | None) -> list[TraceSummary]:
     """The next `limit` traces that the filter lets through, behind `after`."""
     return summaries(connection, newest_ids(connection, wanted, limit=limit, after=after))
 
 
-def newest_ids(connection: sa.Connection, wanted: Filter, *, limit: int, after: Cursor | None) -> list[int]:
+def newest_ids(connection: sa.Connection, wanted: Filter, *, limit: int, after: ListCursor | None) -> list[int]:
     """The ids of the next `limit` traces that the filter lets through, behind `after`."""
     now_s = time.time()
     ways = [_ids(connection, one, now_s, limit=limit, after=after) for one in branches(wanted)]
     return ways[0] if len(ways) == 1 else _together(connection, ways)[:limit]
 
 
-def _ids(connection: sa.Connection, wanted: Filter, now_s: float, *, limit: int, after: Cursor | None) -> list[int]:
+def _ids(connection: sa.Connection, wanted: Filter, now_s: float, *, limit: int, after: ListCursor | None) -> list[int]:
     """The next traces that a filter without a choice at its top lets through."""
     plan = plan_of(connection, wanted, after, now_s)
     if plan is None:
@@ -48,7 +48,7 @@ def _together(connection: sa.Connection, ways: Iterable[Sequence[int]]) -> list[
     return sorted(times, key=lambda id_: (times[id_], id_), reverse=True)
 
 
-def _with_words(connection: sa.Connection, plan: Plan, *, limit: int, after: Cursor | None) -> list[int]:
+def _with_words(connection: sa.Connection, plan: Plan, *, limit: int, after: ListCursor | None) -> list[int]:
     """The first traces of the plan that hold its words: of one window after the other, as wide as it seems to take.
 
     Where windows come up short the text index is read from its newest end. If that leads nowhere, the windows go on,
@@ -62,7 +62,7 @@ def _with_words(connection: sa.Connection, plan: Plan, *, limit: int, after: Cur
         found += _fulfilling(connection, plan, [id_ for id_, _ in met])
         if len(found) >= limit or len(met) < window:
             return found[:limit]
-        after = Cursor(met[-1][1], met[-1][0])
+        after = ListCursor(met[-1][1], met[-1][0])
         asked += window
         missing = limit - len(found)
         to_ask = missing * asked // len(found) if found else max(missing * asked, _WIDE + 1)
@@ -87,7 +87,9 @@ def _fulfilling(connection: sa.Connection, plan: Plan, ids: Sequence[int]) -> li
     return [id_ for id_ in ids if id_ in held]
 
 
-def _newest(connection: sa.Connection, plan: Plan, *, limit: int, after: Cursor | None) -> Sequence[sa.Row[int, float]]:
+def _newest(
+    connection: sa.Connection, plan: Plan, *, limit: int, after: ListCursor | None
+) -> Sequence[sa.Row[int, float]]:
     """The next traces of the plan, and their times. Each select walks one index from its newest end up to `limit`."""
     selects = plan.selects(after=after, limit=limit)
     if len(selects) == 1:

@@ -13,9 +13,9 @@ from inspector.inspection import Inspection, inspect_trace
 from inspector.model import Trace
 from storage.liveness import IDLE_AFTER_S
 from storage.running.recovery import new_owner
-from storage.running.room import ROOM_BYTES, Room
+from storage.running.room import ROOM_BYTES, EventBuffer
 from storage.running.session import Session
-from storage.running.step import Step
+from storage.running.step import SessionWrite
 from storage.store import Store, open_store
 
 _EVERY_S, _EVERY_CHUNKS = 0.12, 2_048  # a recorder gathers for 0.1 s: at most 250 ms are lost with it
@@ -63,7 +63,7 @@ class StoreSink:
         self._inspect = inspect
         self._owner = new_owner()
         self._idle_after_s = idle_after_s
-        self._room = Room(room_bytes)
+        self._room = EventBuffer(room_bytes)
         self._chunks_waiting = 0
         self._inspect_at_s = 0.0
         self._is_behind = False
@@ -204,7 +204,7 @@ class StoreSink:
             for session in self._sessions.values():
                 session.let_go()
 
-    def _keep(self, steps: list[tuple[Session, Step]]) -> None:
+    def _keep(self, steps: list[tuple[Session, SessionWrite]]) -> None:
         ids = self._store.keep_running(self._owner, [step for _, step in steps], idle_after_s=self._idle_after_s)
         for (session, step), id_ in zip(steps, ids, strict=True):
             session.wrote(step, id_)

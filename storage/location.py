@@ -15,7 +15,7 @@ VARIABLE = "WEAKLINK_DB"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class DatabaseLocation:
     """Where a database lies; `path` is None where it is a server's."""
 
     url: sa.URL
@@ -29,7 +29,7 @@ class Place:
         return shown.render_as_string(hide_password=True)
 
 
-def place_of(where: str | Path | None) -> Place:
+def place_of(where: str | Path | None) -> DatabaseLocation:
     """The place that a path or a database URL names; None asks WEAKLINK_DB, then takes the user's data folder.
 
     StoreError for a URL that is none, or of a database that weaklink does not know.
@@ -40,7 +40,7 @@ def place_of(where: str | Path | None) -> Place:
     return _by_url(text) if "://" in text else _by_path(Path(text).expanduser())
 
 
-def mark_of(place: Place) -> tuple[int, int] | None:
+def mark_of(place: DatabaseLocation) -> tuple[int, int] | None:
     """What tells the file at a place from any other that may come into its place; None for a server, and no file."""
     try:
         found = place.path.stat() if place.path is not None else None
@@ -49,7 +49,7 @@ def mark_of(place: Place) -> tuple[int, int] | None:
     return (found.st_dev, found.st_ino) if found is not None else None
 
 
-def _by_url(text: str) -> Place:
+def _by_url(text: str) -> DatabaseLocation:
     scheme = text.partition("://")[0]
     try:
         url = sa.make_url(text)
@@ -61,10 +61,10 @@ def _by_url(text: str) -> Place:
             raise StoreError("a database in memory would forget everything; name a file")
         return _by_path(Path(url.database))
     if backend == "postgresql":
-        return Place(url.set(drivername="postgresql+psycopg"))
+        return DatabaseLocation(url.set(drivername="postgresql+psycopg"))
     raise StoreError(f"weaklink keeps traces in an SQLite file or in PostgreSQL, not in `{scheme}`")
 
 
-def _by_path(path: Path) -> Place:
+def _by_path(path: Path) -> DatabaseLocation:
     path = path.absolute()
-    return Place(sa.URL.create("sqlite", database=str(path)), path)
+    return DatabaseLocation(sa.URL.create("sqlite", database=str(path)), path)

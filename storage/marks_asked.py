@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from storage.engine import writing
 from storage.failures import sentences
-from storage.location import Place
+from storage.location import DatabaseLocation
 from storage.marks import Mark, put_mark, read_marks, take_mark, take_marks
 from storage.reading import find_id
 
@@ -18,7 +18,7 @@ class KeepsMarks:
     """What a store keeps of a reader's marks; `Store` is one, and says which errors are raised."""
 
     _engine: sa.Engine
-    place: Place
+    place: DatabaseLocation
 
     @abstractmethod
     def _reads(self) -> AbstractContextManager[sa.Connection]: ...

@@ -12,10 +12,10 @@ from storage.rows import Toolset
 
 def packed_tools(tools: tuple[ToolDefinition, ...]) -> tuple[bytes, Toolset]:
     """The hash of a set of tools, 32 bytes, and its packed bodies."""
-    return _packed(_Offered(tools))
+    return _packed(_ToolsIdentity(tools))
 
 
-class _Offered:
+class _ToolsIdentity:
     """A set of tools as a cache key by identity: most turns, and most traces of a file, offer the very same tuple."""
 
     __slots__ = ("tools",)
@@ -27,10 +27,10 @@ class _Offered:
         return id(self.tools)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Offered) and other.tools is self.tools
+        return isinstance(other, _ToolsIdentity) and other.tools is self.tools
 
 
 @lru_cache(maxsize=32)
-def _packed(offered: _Offered) -> tuple[bytes, Toolset]:
+def _packed(offered: _ToolsIdentity) -> tuple[bytes, Toolset]:
     packed = tuple((key(tool.name), pack(tool_facts(tool))) for tool in offered.tools)
     return sha256(pack([body for _, body in packed])).digest(), packed

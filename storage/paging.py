@@ -18,7 +18,7 @@ from storage.filter.trees import inwards
 from storage.groups import in_groups
 from storage.listing import newest_ids
 from storage.liveness import traces_in
-from storage.summaries import Cursor, TraceSummary, summaries
+from storage.summaries import ListCursor, TraceSummary, summaries
 
 _trace = tables.trace.c
 
@@ -37,18 +37,18 @@ class Listed:
     """A trace in a list, and the cursor at which that goes on behind it: its `sort_at_s` is what the list goes by."""
 
     summary: TraceSummary
-    cursor: Cursor
+    cursor: ListCursor
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class ListSection:
     """A stretch of a list: how many traces it holds, and the cursors of every so many of them.
 
     The last cursor is that of the stretch's last trace, where the next one goes on; `is_last` says that there is none.
     """
 
     count: int
-    edges: tuple[Cursor, ...]
+    edges: tuple[ListCursor, ...]
     is_last: bool
 
 
@@ -81,7 +81,7 @@ class Paging:
         order: Order = Order.TIME,
         *,
         limit: int,
-        after: Cursor | None = None,
+        after: ListCursor | None = None,
     ) -> list[Listed]:
         """The next `limit` traces behind `after`."""
         wanted = parse_filter(filter)
@@ -90,7 +90,7 @@ class Paging:
                 ids = newest_ids(connection, wanted, limit=limit, after=after)
                 return [Listed(one, one.cursor) for one in summaries(connection, ids)]
             rows = connection.execute(_sorted(connection, wanted, order, after).limit(limit)).all()
-            cursors = {row.id: Cursor(row.value, row.id) for row in rows}
+            cursors = {row.id: ListCursor(row.value, row.id) for row in rows}
             return [Listed(one, cursors[one.id]) for one in summaries(connection, list(cursors))]
 
     def before(
@@ -98,7 +98,7 @@ class Paging:
         filter: str,  # noqa: A002  # as in `Store.traces`
         order: Order = Order.TIME,
         *,
-        at: Cursor,
+        at: ListCursor,
     ) -> Listed | None:
         """The trace that stands just before a cursor; None at the top."""
         wanted, value = parse_filter(filter), _VALUES[order]
@@ -106,7 +106,9 @@ class Paging:
         with self._reads() as connection:
             found = _sorted(connection, wanted, order, None).where(here).order_by(None)
             row = connection.execute(found.order_by(sa.asc("value"), _trace.id.asc()).limit(1)).one_or_none()
-            return Listed(summaries(connection, [row.id])[0], Cursor(row.value, row.id)) if row is not None else None
+            return (
+                Listed(summaries(connection, [row.id])[0], ListCursor(row.value, row.id)) if row is not None else None
+            )
 
     def short_turns(self) -> int:
         """How many turns of the running traces say that some of them came and could not be kept.
@@ -127,8 +129,8 @@ class Paging:
         *,
         limit: int,
         page: int,
-        after: Cursor | None = None,
-    ) -> Stretch:
+        after: ListCursor | None = None,
+    ) -> ListSection:
         """The next `limit` traces behind `after`, all of them where not by time: the last cursor of every `page`."""
         wanted = parse_filter(filter)
         with self._reads() as connection:
@@ -138,7 +140,7 @@ class Paging:
             ends = ids[page - 1 :: page]
             if ids and (not ends or ends[-1] != ids[-1]):
                 ends.append(ids[-1])
-            return Stretch(len(ids), _cursors(connection, ends), len(ids) < limit)
+            return ListSection(len(ids), _cursors(connection, ends), len(ids) < limit)
 
     def pulse(self) -> Pulse:
         """What tells that the store has changed."""
@@ -166,7 +168,7 @@ class Paging:
         return found
 
 
-def _sorted(connection: sa.Connection, wanted: Filter, order: Order, after: Cursor | None) -> sa.Select[int, float]:
+def _sorted(connection: sa.Connection, wanted: Filter, order: Order, after: ListCursor | None) -> sa.Select[int, float]:
     """The ids of all that match behind a cursor, and what they are sorted by; what is not known comes last."""
     now_s = time.time()
     value = _VALUES[order]
@@ -177,21 +179,23 @@ def _sorted(connection: sa.Connection, wanted: Filter, order: Order, after: Curs
     return found.order_by(sa.desc("value"), _trace.id.desc())
 
 
-def _all_sorted(connection: sa.Connection, found: sa.Select[int, float], page: int) -> Stretch:
+def _all_sorted(connection: sa.Connection, found: sa.Select[int, float], page: int) -> ListSection:
     """The edges of all pages in one go: a list that is sorted anew for each would be sorted many times."""
     rows = found.order_by(None).subquery()
     place = sa.func.row_number().over(order_by=(rows.c.value.desc(), rows.c.id.desc()))
     numbered = sa.select(rows, place.label("place"), sa.func.count().over().label("count")).subquery()
     at_edge = sa.or_(numbered.c.place % page == 0, numbered.c.place == numbered.c.count)
     edges = connection.execute(sa.select(numbered).where(at_edge).order_by(numbered.c.place)).all()
-    return Stretch(edges[-1].place if edges else 0, tuple(Cursor(row.value, row.id) for row in edges), is_last=True)
+    return ListSection(
+        edges[-1].place if edges else 0, tuple(ListCursor(row.value, row.id) for row in edges), is_last=True
+    )
 
 
-def _cursors(connection: sa.Connection, ids: Sequence[int]) -> tuple[Cursor, ...]:
+def _cursors(connection: sa.Connection, ids: Sequence[int]) -> tuple[ListCursor, ...]:
     times: dict[int, float] = {}
     for group in in_groups(ids):
         times |= dict(connection.execute(sa.select(_trace.id, _trace.sort_at_s).where(_trace.id.in_(group))).all())
-    return tuple(Cursor(times[id_], id_) for id_ in ids if id_ in times)
+    return tuple(ListCursor(times[id_], id_) for id_ in ids if id_ in times)
 
 
 _UNKNOWN = -1.0

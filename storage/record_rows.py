@@ -7,7 +7,7 @@ from math import isnan
 from inspector.chain.endings import task_outcome
 from inspector.model import Generation, Outcome, Part, ToolDefinition, Trace
 from storage.checksums import canonical, record_checksum, turn_checksum
-from storage.identity import Extent, identity_of
+from storage.identity import TraceExtent, identity_of
 from storage.offered import packed_tools
 from storage.packing.blobs import checksum_of, text_to_bytes, to_blob
 from storage.packing.chunks import pack_chunks
@@ -16,7 +16,7 @@ from storage.packing.records import provenance_facts, trace_facts, turn_facts
 from storage.packing.values import pack
 from storage.packing.windows import chunks_blob
 from storage.rows import Row, Toolset
-from storage.totals import NOTHING, Totals, at_s, sum_of, totals_of
+from storage.totals import NOTHING, TurnTotals, at_s, sum_of, totals_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class RecordRows:
 
     identity: bytes
     fingerprint: bytes
-    totals: Totals
+    totals: TurnTotals
     trace: Row
     external_ids: list[Row]
     turns: list[Row]
@@ -37,12 +37,12 @@ class RecordRows:
     toolsets: dict[bytes, Toolset]
 
     @property
-    def extent(self) -> Extent:
+    def extent(self) -> TraceExtent:
         """How much of its session the trace holds."""
         return self.totals.extent
 
 
-def record_rows(trace: Trace, *, behind: Totals = NOTHING) -> RecordRows:
+def record_rows(trace: Trace, *, behind: TurnTotals = NOTHING) -> RecordRows:
     """A trace as rows; or, where its turns stand `behind` others that are rows already, those of its turns alone.
 
     The rows of a part of a trace have the totals of the whole, but an identity and a fingerprint that are no other's.
@@ -102,7 +102,7 @@ def _turn_checksum(turn: Row, parts: list[Row]) -> int:
     return turn_checksum(turn["number"], turn["role"], turn["toolset"], checksum_of(turn["facts"]), sums)
 
 
-def _trace_columns(trace: Trace, totals: Totals) -> Row:
+def _trace_columns(trace: Trace, totals: TurnTotals) -> Row:
     said = trace.provenance
     columns = {
         "name": escaped(trace.name),

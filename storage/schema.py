@@ -4,7 +4,7 @@ import sqlalchemy as sa
 
 from inspector.errors import StoreError
 from storage.engine import write_ahead, writing
-from storage.location import Place
+from storage.location import DatabaseLocation
 
 VERSION_TABLE = "weaklink_version"
 REVISIONS = ("v0006", "v0007", "v0008")
@@ -20,7 +20,7 @@ class NoDatabaseYetError(StoreError):
 _version = sa.table(VERSION_TABLE, sa.column("version_num", sa.String))
 
 
-def check_file(place: Place, *, create: bool) -> None:
+def check_file(place: DatabaseLocation, *, create: bool) -> None:
     """StoreError where a database file is no file, or is not there and shall not be made."""
     path = place.path
     if path is None:
@@ -34,7 +34,7 @@ def check_file(place: Place, *, create: bool) -> None:
         raise StoreError(f"{place}: the database cannot be opened: {error.strerror}") from error
 
 
-def ensure_current(engine: sa.Engine, place: Place, *, create: bool, read_only: bool = False) -> None:
+def ensure_current(engine: sa.Engine, place: DatabaseLocation, *, create: bool, read_only: bool = False) -> None:
     """Make the tables of a new database if `create`; StoreError for any that this weaklink cannot work with.
 
     With `read_only` nothing is written, not even how the file is to be read.
@@ -53,7 +53,7 @@ def ensure_current(engine: sa.Engine, place: Place, *, create: bool, read_only: 
         upgrade(engine, place)
 
 
-def upgrade(engine: sa.Engine, place: Place) -> bool:
+def upgrade(engine: sa.Engine, place: DatabaseLocation) -> bool:
     """Upgrade the tables to the newest version, in one transaction; whether that changed them.
 
     StoreError for a database that is not weaklink's, or is of a newer weaklink.
@@ -71,7 +71,7 @@ def upgrade(engine: sa.Engine, place: Place) -> bool:
     return state != REVISIONS[-1]
 
 
-def _refuse_foreign(state: str | None, place: Place) -> None:
+def _refuse_foreign(state: str | None, place: DatabaseLocation) -> None:
     if state is None:
         raise StoreError(f"{place}: this is a database, but not one of weaklink's")
     if state in _NEVER_RELEASED:

@@ -11,9 +11,9 @@ from storage.excerpts import SearchResults, first_words, hit
 from storage.failures import reading, sentences
 from storage.filter import parse_filter
 from storage.listing import page
-from storage.location import Place
+from storage.location import DatabaseLocation
 from storage.search import index_some
-from storage.summaries import Cursor
+from storage.summaries import ListCursor
 from storage.upkeep import count_rows
 
 _GROUP = 200  # traces that are read into the index in one transaction
@@ -23,12 +23,12 @@ class SearchesTexts:
     """What a store finds in texts; `Store` is one, and says which errors are raised."""
 
     _engine: sa.Engine
-    place: Place
+    place: DatabaseLocation
 
     @abstractmethod
     def _reads(self) -> AbstractContextManager[sa.Connection]: ...
 
-    def search(self, words: str, *, limit: int = 20, after: Cursor | None = None) -> SearchResults:
+    def search(self, words: str, *, limit: int = 20, after: ListCursor | None = None) -> SearchResults:
         """The newest traces that hold these words, with the place of the first; what a filter takes is taken here too.
 
         Raises FilterError. How many traces the text index has still to read is said: see `index_pending`.

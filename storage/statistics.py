@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from inspector.chain.metrics_figures import TOOL_NUMBERS, TRACE_NUMBERS
 from inspector.chain.metrics_groups import GroupFigures, GroupKey, check_keys, in_order
-from inspector.chain.metrics_measures import MEASURES, Kind, Measure
+from inspector.chain.metrics_measures import MEASURES, Measure, MeasureKind
 from inspector.chain.metrics_tallies import TALLIED, Tally
 from storage import tables
 from storage.blocks import Ids
@@ -74,7 +74,9 @@ class _Sums:
         """The places of the sums that make a measure's tally, in the order of its members."""
         hits, trials = measure.hits, measure.trials
         sums: dict[str, tuple[str, ...]]
-        if measure.kind is Kind.SHARE_OF_TRACES:  # 1 and 0 are their own squares, and there is no hit without a trial
+        if (
+            measure.kind is MeasureKind.SHARE_OF_TRACES
+        ):  # 1 and 0 are their own squares, and there is no hit without a trial
             sums = {"traces": (trials,), "hits": (hits,), "trials": (trials,)}
             sums |= {"hits_squared": (hits,), "both": (hits,), "trials_squared": (trials,)}
         else:

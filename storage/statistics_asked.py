@@ -11,14 +11,14 @@ import sqlalchemy as sa
 from inspector.chain.metrics_groups import Aspect, GroupFigures, GroupKey, Slice
 from inspector.checks.schema_complexity import SchemaComplexity, schema_complexity
 from storage import tables
-from storage.blocks import Block
+from storage.blocks import TraceBlock
 from storage.engine import writing
 from storage.failures import reading, sentences
-from storage.filter import Words, parse_filter
+from storage.filter import PhraseTerm, parse_filter
 from storage.filter.sql import condition_of
 from storage.filter.trees import inwards
 from storage.groups import in_groups
-from storage.location import Place
+from storage.location import DatabaseLocation
 from storage.packing.blobs import from_blob
 from storage.packing.escapes import key
 from storage.packing.records import tool_from
@@ -29,7 +29,7 @@ from storage.search import Phrase, holding
 from storage.statistics import FiguresBy
 from storage.statistics_breaks import BreaksBy, BrokenSchemas, Uncounted, Violations
 from storage.statistics_keys import Prompt, prompt_of
-from storage.statistics_questions import Conditions, Question
+from storage.statistics_questions import Conditions, StatisticsQuery
 
 _Answer = TypeVar("_Answer")
 
@@ -44,7 +44,7 @@ class AsksStatistics:
     """
 
     _engine: sa.Engine
-    place: Place
+    place: DatabaseLocation
 
     @abstractmethod
     def _reads(self) -> AbstractContextManager[sa.Connection]: ...
@@ -85,12 +85,12 @@ class AsksStatistics:
                 done += sum_up(connection, block)
         return done
 
-    def _not_summed(self) -> list[Block]:
+    def _not_summed(self) -> list[TraceBlock]:
         """Asked before writing, which a reader may not be allowed."""
         with self._reads() as connection:
             return not_summed(connection)
 
-    def _answer(self, question: Question[_Answer], wanted: str) -> _Answer:
+    def _answer(self, question: StatisticsQuery[_Answer], wanted: str) -> _Answer:
         with self._reads() as connection:
             conditions = _conditions(connection, wanted)
             if conditions:
@@ -126,8 +126,8 @@ class AsksStatistics:
 def _conditions(connection: sa.Connection, filter: str) -> Conditions:  # noqa: A002  # as in `traces`
     """What the traces fulfil that a filter lets through; words that all must hold are looked up together."""
     wanted = parse_filter(filter)
-    words = [Phrase(term.phrase, term.prefix) for term in wanted if isinstance(term, Words)]
+    words = [Phrase(term.phrase, term.prefix) for term in wanted if isinstance(term, PhraseTerm)]
     held = (tables.trace.c.id.in_(holding(connection, words)),) if words else ()
     now_s = time.time()
-    rest = (condition_of(connection, inwards(term), now_s) for term in wanted if not isinstance(term, Words))
+    rest = (condition_of(connection, inwards(term), now_s) for term in wanted if not isinstance(term, PhraseTerm))
     return (*held, *rest)

@@ -27,7 +27,7 @@ _KEYS: dict[GroupKey, sa.ColumnElement[str]] = {
 }
 
 
-class Question(Protocol[Answer_co]):
+class StatisticsQuery(Protocol[Answer_co]):
     """A question about many traces; the sums over parts of them add up to those over the whole."""
 
     @property

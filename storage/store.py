@@ -15,21 +15,21 @@ from storage import tables
 from storage.drafts import Draft, draft
 from storage.engine import new_engine, prepare_file, snapshot, writing
 from storage.failures import reading, sentences
-from storage.filter import Completion, complete_filter, parse_filter
+from storage.filter import FilterCompletion, complete_filter, parse_filter
 from storage.listing import page
 from storage.liveness import IDLE_AFTER_S
-from storage.location import Place, mark_of, place_of
+from storage.location import DatabaseLocation, mark_of, place_of
 from storage.marks_asked import KeepsMarks
 from storage.paging import Paging
 from storage.reading import find_id, read_inspection, read_trace, read_turns
 from storage.running.following import Following
 from storage.running.recovery import broken_off, end_where_it_broke, read_open_turns
 from storage.running.rows import write_steps
-from storage.running.step import Step
+from storage.running.step import SessionWrite
 from storage.schema import check_file, ensure_current
 from storage.searches_asked import SearchesTexts
 from storage.statistics_asked import AsksStatistics
-from storage.summaries import Cursor, TraceSummary, summaries
+from storage.summaries import ListCursor, TraceSummary, summaries
 from storage.upkeep_asked import KeptUp
 from storage.writing import Saved, write
 
@@ -69,7 +69,7 @@ class Store(AsksStatistics, KeepsMarks, SearchesTexts, KeptUp):
     An `id` may be a trace's number, or an external id that one trace alone bears; StoreError for any other.
     """
 
-    def __init__(self, engine: sa.Engine, place: Place) -> None:
+    def __init__(self, engine: sa.Engine, place: DatabaseLocation) -> None:
         self._engine = engine
         self.place = place
         self._mark = mark_of(place)
@@ -133,7 +133,7 @@ class Store(AsksStatistics, KeepsMarks, SearchesTexts, KeptUp):
         return mark_of(self.place) != self._mark
 
     def keep_running(
-        self, owner: str, steps: Sequence[Step], *, idle_after_s: float = IDLE_AFTER_S
+        self, owner: str, steps: Sequence[SessionWrite], *, idle_after_s: float = IDLE_AFTER_S
     ) -> list[int | None]:
         """Keep what sessions that `owner` records have come to, in one transaction: for `storage.live.StoreSink`.
 
@@ -213,7 +213,7 @@ class Store(AsksStatistics, KeepsMarks, SearchesTexts, KeptUp):
         with self._reads() as connection:
             return summaries(connection, [find_id(connection, id)])[0]
 
-    def traces(self, filter: str = "", *, limit: int = 100, after: Cursor | None = None) -> list[TraceSummary]:  # noqa: A002  # it is what users call it
+    def traces(self, filter: str = "", *, limit: int = 100, after: ListCursor | None = None) -> list[TraceSummary]:  # noqa: A002  # it is what users call it
         """The newest traces that a filter lets through, or the next ones behind `after`, the last one's cursor.
 
         Raises FilterError for a filter that cannot be read. Words are looked up in the text index: see `index_pending`.
@@ -226,7 +226,7 @@ class Store(AsksStatistics, KeepsMarks, SearchesTexts, KeptUp):
         """What a screen asks that shows long lists, page by page."""
         return Paging(self._reads)
 
-    def complete(self, filter: str, cursor: int | None = None) -> list[Completion]:  # noqa: A002  # as in `traces`
+    def complete(self, filter: str, cursor: int | None = None) -> list[FilterCompletion]:  # noqa: A002  # as in `traces`
         """What could stand at the cursor in a filter, or at its end, the likeliest first; 50 at most."""
         with self._reads() as connection:
             return complete_filter(connection, filter, len(filter) if cursor is None else cursor)

@@ -26,7 +26,7 @@ from storage.packing.values import unpack
 
 
 @dataclass(frozen=True, slots=True)
-class Cursor:
+class ListCursor:
     """A place in a list that goes from the newest trace down: just behind this one."""
 
     sort_at_s: float
@@ -71,7 +71,7 @@ class TraceSummary:
     status: Status
     abort_reason: str | None
     broken: Break | None
-    cursor: Cursor
+    cursor: ListCursor
     liveness: Liveness | None = None
     open_turns: int = 0
     marked: bool = False
@@ -168,7 +168,7 @@ def _damaged(id_: int, sort_at_s: float) -> TraceSummary:
         status=Status.ABORTED,
         abort_reason="what the database holds of this trace is damaged",
         broken=None,
-        cursor=Cursor(sort_at_s, id_),
+        cursor=ListCursor(sort_at_s, id_),
         damaged=True,
     )
 
@@ -183,7 +183,7 @@ def _whole(row: Mapping[str, Any], state: Liveness | None, *, open_turns: int, m
         status=Status(row["status"]),
         abort_reason=_unescaped(row["abort_reason"]),
         broken=_break(*(row[name] for name in _BREAK)),
-        cursor=Cursor(row["sort_at_s"], row["id"]),
+        cursor=ListCursor(row["sort_at_s"], row["id"]),
         liveness=state,
         open_turns=open_turns,
         marked=bool(marks),

@@ -6,14 +6,14 @@ from math import isfinite
 from typing import TypeVar
 
 from inspector.model import Instant, Turn
-from storage.identity import Extent
+from storage.identity import TraceExtent
 from storage.waits import first_token_s, max_gap_s, prompt_hash
 
 _Number = TypeVar("_Number", int, float)
 
 
 @dataclass(frozen=True, slots=True)
-class Totals:
+class TurnTotals:
     """Of some turns in their order; those of two stretches of turns, one behind the other, can be added.
 
     `model` is the first that answered, or else was asked. Tokens are None where no turn says a number; times, seconds
@@ -36,8 +36,8 @@ class Totals:
     prompt_hash: str = ""
     checksum: int = 0
 
-    def __add__(self, other: "Totals") -> "Totals":
-        return Totals(
+    def __add__(self, other: "TurnTotals") -> "TurnTotals":
+        return TurnTotals(
             self.turns + other.turns,
             self.characters + other.characters,
             self.chunks + other.chunks,
@@ -53,9 +53,9 @@ class Totals:
         )
 
     @property
-    def extent(self) -> Extent:
+    def extent(self) -> TraceExtent:
         """How much of a session these turns hold."""
-        return Extent(self.turns, self.characters, self.chunks)
+        return TraceExtent(self.turns, self.characters, self.chunks)
 
     @property
     def duration_s(self) -> float | None:
@@ -65,15 +65,15 @@ class Totals:
         return self.last_end_s - self.first_start_s
 
 
-NOTHING = Totals()
+NOTHING = TurnTotals()
 """Of no turns."""
 
 
-def totals_of(turns: Sequence[Turn]) -> Totals:
+def totals_of(turns: Sequence[Turn]) -> TurnTotals:
     """What these turns come to."""
     parts = [part for turn in turns for part in turn.parts]
     generations = [turn.generation for turn in turns if turn.generation is not None]
-    return Totals(
+    return TurnTotals(
         len(turns),
         sum(len(part.text) for part in parts),
         sum(len(part.chunks) for part in parts if part.chunks is not None),

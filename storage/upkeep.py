@@ -13,7 +13,7 @@ from storage.derived_rows import DerivedRows, derived_rows
 from storage.engine import size_bytes
 from storage.failures import reading
 from storage.inserting import delete_traces, rewrite_derived
-from storage.location import Place
+from storage.location import DatabaseLocation
 from storage.reading import NOT_INSPECTED, read_trace
 from storage.toolsets import drop_unused_toolsets
 
@@ -59,7 +59,7 @@ def stats_of(connection: sa.Connection, *, version: str) -> StoreStats:
 
 def inspect_again(
     connection: sa.Connection,
-    place: Place,
+    place: DatabaseLocation,
     inspect: Callable[[Trace], Inspection],
     ids: Sequence[int],
     on_damaged: Callable[[StoreError], None] | None,

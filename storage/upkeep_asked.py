@@ -12,12 +12,12 @@ from inspector.inspection import Inspection
 from inspector.model import Trace
 from inspector.version import __version__
 from storage import tables
-from storage.checking import CheckReport, check_database
+from storage.checking import IntegrityReport, check_database
 from storage.engine import back_up, vacuum, writing
 from storage.failures import sentences
 from storage.groups import in_groups
 from storage.inserting import delete_traces
-from storage.location import Place
+from storage.location import DatabaseLocation
 from storage.reading import find_id
 from storage.toolsets import drop_unused_toolsets
 from storage.upkeep import StoreStats, inspect_again, prune, stats_of
@@ -29,7 +29,7 @@ class KeptUp:
     """What is done to a store as a whole; `Store` is one, and says which errors are raised."""
 
     _engine: sa.Engine
-    place: Place
+    place: DatabaseLocation
 
     @abstractmethod
     def _reads(self) -> AbstractContextManager[sa.Connection]: ...
@@ -72,7 +72,7 @@ class KeptUp:
         with self._reads() as connection:
             return stats_of(connection, version=__version__)
 
-    def check(self, advance: Callable[[int], None] = lambda _: None) -> CheckReport:
+    def check(self, advance: Callable[[int], None] = lambda _: None) -> IntegrityReport:
         """Look through everything for damage; `advance` is called with 1 behind each trace."""
         with self._reads() as connection:
             return check_database(connection, self.place, advance)

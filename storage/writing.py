@@ -11,7 +11,7 @@ from storage import tables
 from storage.derived_rows import DerivedRows
 from storage.drafts import Draft
 from storage.groups import in_groups
-from storage.identity import Extent
+from storage.identity import TraceExtent
 from storage.inserting import (
     delete_rows,
     insert_derived,
@@ -46,7 +46,7 @@ class _Known(NamedTuple):
 
     id: int
     fingerprint: bytes
-    extent: Extent
+    extent: TraceExtent
     digest: bytes | None
 
 
@@ -86,7 +86,7 @@ def _known(connection: sa.Connection, identities: Sequence[bytes]) -> dict[bytes
             .where(trace.identity.in_(group))
         )
         for identity, id_, fingerprint, turns, characters, chunks, digest in connection.execute(wanted):
-            found[bytes(identity)] = _Known(id_, bytes(fingerprint), Extent(turns, characters, chunks), digest)
+            found[bytes(identity)] = _Known(id_, bytes(fingerprint), TraceExtent(turns, characters, chunks), digest)
     return found
 
 

@@ -23,7 +23,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update-goldens",
         action="store_true",
-        help="rewrite the expected results in tests/cases and the generated parts of README.md",
+        help="rewrite the expected results in tests/cases and the generated parts of README.md and docs",
     )
 
 

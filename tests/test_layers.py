@@ -1,15 +1,17 @@
-"""What imports what: the contracts in pyproject.toml, and that the declared dependencies are the imported ones."""
+"""What imports what: the contracts in pyproject.toml, and declared dependencies; and that class names are unique."""
 
 import ast
 import re
 import subprocess
 import sys
 import tomllib
+from collections import defaultdict
+from collections.abc import Iterator
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("inspector", "storage", "ui", "sample_traces")
+PACKAGES = ("weaklink", "inspector", "storage", "ui", "sample_traces")
 HOSTS = {"pytest"}  # it loads our plug-in itself, so it is there wherever the plug-in is
 
 
@@ -25,6 +27,27 @@ def test_every_import_is_declared() -> None:
 
 def test_every_dependency_is_imported() -> None:
     assert _declared() - _imported() == set()
+
+
+def test_a_class_name_is_unique() -> None:
+    """A class inside another is named with its owner (`LineView.Moved`), as Textual's messages are."""
+    places: dict[str, list[str]] = defaultdict(list)
+    for package in PACKAGES:
+        for path in (ROOT / package).rglob("*.py"):
+            for name, line in _classes(ast.parse(path.read_text(encoding="utf-8"))):
+                places[name].append(f"{path.relative_to(ROOT)}:{line}")
+    assert len(places) > 500
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
+def _classes(node: ast.AST, owner: str = "") -> Iterator[tuple[str, int]]:
+    """The names of the classes below a node, with the names of the classes that they are in; and their lines."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.ClassDef):
+            yield f"{owner}{child.name}", child.lineno
+            yield from _classes(child, f"{owner}{child.name}.")
+        else:
+            yield from _classes(child, owner)
 
 
 def _imported() -> set[str]:

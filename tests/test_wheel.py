@@ -13,7 +13,7 @@ import pytest
 from inspector.version import __version__
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("inspector", "storage", "ui", "sample_traces")
+PACKAGES = ("weaklink", "inspector", "storage", "ui", "sample_traces")
 
 
 @pytest.fixture(scope="module")
@@ -48,17 +48,32 @@ def test_wheel_bears_version_licence_and_command(wheel: Path) -> None:
     about = f"weaklink-{__version__}.dist-info"
     with ZipFile(wheel) as archive:
         assert f"{about}/licenses/LICENSE" in archive.namelist()
-        assert b"weaklink = ui.cli.main:main" in archive.read(f"{about}/entry_points.txt")
+        assert b"weaklink = weaklink.command:main" in archive.read(f"{about}/entry_points.txt")
 
 
 def test_installed_command_runs_from_the_wheel(weaklink: Path, tmp_path: Path) -> None:
-    where = _done([str(weaklink.with_name("python")), "-c", "import inspector; print(inspector.__file__)"], tmp_path)
-    assert Path(where.strip()).is_relative_to(weaklink.parents[1])
+    script = "import weaklink, inspector; print(weaklink.__file__, inspector.__file__, sep='\\n')"
+    for where in _done([str(weaklink.with_name("python")), "-c", script], tmp_path).splitlines():
+        assert Path(where).is_relative_to(weaklink.parents[1])
     assert __version__ in _done([str(weaklink), "--version"], tmp_path)
 
 
 def test_demo_runs_from_the_wheel(weaklink: Path, tmp_path: Path) -> None:
     assert _done([str(weaklink), "demo"], tmp_path).strip()
+
+
+def test_installed_plug_in_lets_a_project_keep_its_own_inspector(weaklink: Path, tmp_path: Path) -> None:
+    for name in ("inspector", "storage", "ui"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("OWN = 1\n", encoding="utf-8")
+    own = "import inspector, storage, ui\ndef test_own():\n    assert inspector.OWN == storage.OWN == ui.OWN == 1\n"
+    (tmp_path / "test_own.py").write_text(own, encoding="utf-8")
+    python = str(weaklink.with_name("python"))
+    said = _done([python, "-m", "pytest", "-p", "no:cacheprovider"], tmp_path)
+    assert "1 passed in" in said
+    assert "plugins: " in said
+    assert f"weaklink-{__version__}" in said
+    assert __version__ in _done([python, "-m", "weaklink", "--version"], tmp_path)
 
 
 def _sources() -> set[str]:

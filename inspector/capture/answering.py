@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from inspector.capture.arrivals import Piece, Tape
-from inspector.capture.asked import Asked
-from inspector.capture.desk import Desk
+from inspector.capture.asked import ModelRequest
+from inspector.capture.desk import RecorderContext
 from inspector.capture.events import ChunksArrived, TurnEnded, TurnStarted
 from inspector.capture.format_choice import FormatChoice
 from inspector.capture.live_reading import LiveReading
@@ -29,7 +29,7 @@ class Answering:
     that came, and is the same however its bytes were cut, but for the times.
     """
 
-    def __init__(self, tape: Tape, desk: Desk, asked: Asked, placement: Placement) -> None:
+    def __init__(self, tape: Tape, desk: RecorderContext, asked: ModelRequest, placement: Placement) -> None:
         self._tape, self._desk, self._placement = tape, desk, placement
         self._request, self._json = asked.request, asked.json
         self._lost = [asked.missing] if asked.missing else []

@@ -11,7 +11,7 @@ from inspector.wire.request import DecodedRequest
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ModelRequest:
     """A request to a model. `body` and `json` are what it was read from; `missing` says what of it was not kept."""
 
     request: DecodedRequest
@@ -20,7 +20,7 @@ class Asked:
     missing: str = ""
 
 
-def read_asked(head: RequestHead, sent: bytes, *, lost_bytes: int = 0) -> Asked | None:
+def read_asked(head: RequestHead, sent: bytes, *, lost_bytes: int = 0) -> ModelRequest | None:
     """A request as it was sent, from its head and body; None where it asks no model for an answer.
 
     Without `lost_bytes` the body is whole. One that cannot be read, but goes where a model answers, is a request of
@@ -33,10 +33,10 @@ def read_asked(head: RequestHead, sent: bytes, *, lost_bytes: int = 0) -> Asked 
     json = parse_request(body)
     request = request_of(head, json)
     if request is not None:
-        return Asked(request, body, json, content.fault)
+        return ModelRequest(request, body, json, content.fault)
     return _by_path(head, body, content.fault or "The request's body is no JSON object.") if sent else None
 
 
-def _by_path(head: RequestHead, body: bytes, missing: str) -> Asked | None:
+def _by_path(head: RequestHead, body: bytes, missing: str) -> ModelRequest | None:
     api = find_api(head.target) if head.method.upper() == "POST" else ""
-    return Asked(DecodedRequest(api, "", ()), body, None, missing) if api else None
+    return ModelRequest(DecodedRequest(api, "", ()), body, None, missing) if api else None

@@ -11,7 +11,7 @@ from inspector.sessions.book import SessionBook
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class RecorderContext:
     """The book of sessions, the traces that run, the way out, who takes out secrets, and the bound of one answer.
 
     `answers` gives what came of each open answer, by the `request_id` of its request.

@@ -9,7 +9,7 @@ from inspector.model.arrivals import turn_so_far
 
 
 @dataclass(slots=True)
-class _OpenTurn:
+class _GatheredTurn:
     role: Role = Role.ASSISTANT
     generation: Generation | None = None
     chunks: list[Chunk] = field(default_factory=list)
@@ -24,7 +24,7 @@ class GatheredTrace:
     def __init__(self) -> None:
         self._facts = Trace(())
         self._turns: dict[int, Turn] = {}
-        self._open: dict[int, _OpenTurn] = {}
+        self._open: dict[int, _GatheredTurn] = {}
         self.ended = False
 
     def take(self, event: RecordEvent) -> None:
@@ -34,9 +34,9 @@ class GatheredTrace:
                 self._facts = replace(trace, turns=())
                 self._turns |= dict(enumerate(trace.turns, 1))
             case TurnStarted(_, number, role, generation):
-                self._open[number] = _OpenTurn(role, generation)
+                self._open[number] = _GatheredTurn(role, generation)
             case ChunksArrived(_, number, chunks):
-                self._open.setdefault(number, _OpenTurn()).chunks += chunks
+                self._open.setdefault(number, _GatheredTurn()).chunks += chunks
             case TurnEnded(_, number, turn):
                 self._open.pop(number, None)
                 self._turns[number] = turn

@@ -8,7 +8,7 @@ from inspector.capture.waiting import weight
 
 
 @dataclass(slots=True)
-class _Told:
+class _JournalEntry:
     started: TraceStarted | None = None
     ended: dict[int, TurnEnded] = field(default_factory=dict)
     open: dict[int, list[TurnStarted | ChunksArrived]] = field(default_factory=dict)
@@ -37,7 +37,7 @@ class Journal:
 
     def __init__(self, room_bytes: int) -> None:
         self._room = room_bytes
-        self._traces: dict[str, _Told] = {}
+        self._traces: dict[str, _JournalEntry] = {}
         self._bytes = 0
         self.forgotten = 0
 
@@ -47,7 +47,7 @@ class Journal:
             if isinstance(event, TraceEnded):
                 self._forget(event.key)
             else:
-                self._bytes += self._traces.setdefault(event.key, _Told()).note(event)
+                self._bytes += self._traces.setdefault(event.key, _JournalEntry()).note(event)
         while self._bytes > self._room and self._traces:
             self._forget(next(iter(self._traces)))
             self.forgotten += 1

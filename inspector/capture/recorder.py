@@ -11,7 +11,7 @@ from collections.abc import Callable
 from threading import Thread
 
 from inspector.capture.arrivals import Happened, Intake, Tape
-from inspector.capture.desk import Desk
+from inspector.capture.desk import RecorderContext
 from inspector.capture.events import Sink
 from inspector.capture.open_traces import OpenTraces
 from inspector.capture.outlet import Outlet
@@ -59,7 +59,7 @@ class Recorder:
         redacts = redactor or Redactor()
         self._outlet = Outlet(sink, watch, time.monotonic)
         traces = OpenTraces(self._outlet, redacts)
-        self._desk = Desk(book or SessionBook(), traces, self._outlet, redacts, max_answer_bytes)
+        self._desk = RecorderContext(book or SessionBook(), traces, self._outlet, redacts, max_answer_bytes)
         self._intake = Intake(max_waiting_bytes)
         self._running: dict[Tape, Recording] = {}
         self._idle_s, self._clock = idle_s, clock

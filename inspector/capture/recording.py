@@ -3,7 +3,7 @@
 from inspector.capture.answering import Answering
 from inspector.capture.arrivals import Tape
 from inspector.capture.asked import read_asked
-from inspector.capture.desk import Desk
+from inspector.capture.desk import RecorderContext
 from inspector.capture.watch import ExchangeFacts
 from inspector.model import Turn
 from inspector.sessions.exchange import ExchangeEnd
@@ -14,7 +14,7 @@ _AT_ONCE = 2_048  # pieces of one answer that are told together, where many wait
 class Recording:
     """Takes up one exchange. `is_unrecorded`: it asks no model for an answer, or failed; nothing more of it is kept."""
 
-    def __init__(self, tape: Tape, desk: Desk) -> None:
+    def __init__(self, tape: Tape, desk: RecorderContext) -> None:
         self._tape, self._desk = tape, desk
         self.is_unrecorded = False
         self._answer: Answering | None = None

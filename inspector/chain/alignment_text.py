@@ -26,14 +26,14 @@ class PieceKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class AlignedText:
     """A piece of one text or of both."""
 
     kind: PieceKind
     text: str
 
 
-def text_pieces(one: str, other: str) -> list[Piece]:
+def text_pieces(one: str, other: str) -> list[AlignedText]:
     """The pieces of two texts: those that are not `added` make up `one`, those that are not `removed` the `other`.
 
     Whole words, and neighbouring changes are one. Texts of a million characters take seconds at most: what is too much
@@ -42,7 +42,7 @@ def text_pieces(one: str, other: str) -> list[Piece]:
     return _joined(list(_compared(one, other, 0)))
 
 
-def _compared(one: str, other: str, grain: int) -> Iterator[Piece]:
+def _compared(one: str, other: str, grain: int) -> Iterator[AlignedText]:
     if one == other:
         yield from _piece(PieceKind.SAME, one)
         return
@@ -55,18 +55,18 @@ def _compared(one: str, other: str, grain: int) -> Iterator[Piece]:
     for left, right in [*anchored_pairs(mine, theirs, _MOST_WORK), (len(mine), len(theirs))]:
         yield from _compared("".join(mine[at_mine:left]), "".join(theirs[at_theirs:right]), grain + 1)
         if left < len(mine):
-            yield Piece(PieceKind.SAME, mine[left])
+            yield AlignedText(PieceKind.SAME, mine[left])
         at_mine, at_theirs = left + 1, right + 1
 
 
-def _piece(kind: PieceKind, text: str) -> Iterator[Piece]:
+def _piece(kind: PieceKind, text: str) -> Iterator[AlignedText]:
     if text:
-        yield Piece(kind, text)
+        yield AlignedText(kind, text)
 
 
-def _joined(pieces: Sequence[Piece]) -> list[Piece]:
+def _joined(pieces: Sequence[AlignedText]) -> list[AlignedText]:
     """Equal pieces in a row as one; a mere blank or sign between two changes belongs to them."""
-    joined: list[Piece] = []
+    joined: list[AlignedText] = []
     gone: list[str] = []
     new: list[str] = []
     same: list[str] = []
@@ -87,7 +87,7 @@ def _joined(pieces: Sequence[Piece]) -> list[Piece]:
     return [*joined, *_piece(PieceKind.SAME, "".join(same))]
 
 
-def _is_glue(pieces: Sequence[Piece], index: int) -> bool:
+def _is_glue(pieces: Sequence[AlignedText], index: int) -> bool:
     """Whether an equal piece is one blank or sign with a change right behind it."""
     behind = pieces[index + 1].kind if index + 1 < len(pieces) else PieceKind.SAME
     text = pieces[index].text

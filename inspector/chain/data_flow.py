@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
-from inspector.chain.origins import Found, OriginIndex, OriginKind, Source
+from inspector.chain.origins import FoundValue, OriginIndex, OriginKind, Source
 from inspector.chain.steps import Step
-from inspector.chain.wanted import Spellings, Wanted, wanted_of
+from inspector.chain.wanted import ProvenanceTerm, Spellings, wanted_of
 from inspector.diagnostics import Location
 from inspector.json_scanner import JsonKind, JsonNode, read_json
 from inspector.model import Json, Role, Trace
@@ -147,7 +147,7 @@ class _Origins:
         """The flow of each value of one step."""
         return (self._flow(step, wanted) for wanted in self._wanted[step.number])
 
-    def _flow(self, step: Step, wanted: Wanted) -> Flow:
+    def _flow(self, step: Step, wanted: ProvenanceTerm) -> Flow:
         turn = step.location.turn
         whole = self._find(str(wanted.value), wanted.whole, turn) if wanted.whole else None
         if whole is not None and whole.kind is not OriginKind.ARGUMENT:
@@ -162,7 +162,7 @@ class _Origins:
         found = self._index.first(spelled, turn)
         return None if found is None else self._origin(found, text)
 
-    def _origin(self, found: Found, text: str) -> Origin:
+    def _origin(self, found: FoundValue, text: str) -> Origin:
         source = found.source
         place = Location(source.turn, source.part, found.range.moved(source.start))
         return Origin(source.kind, text, place, source.step, self._pointer(source, found.range.start))

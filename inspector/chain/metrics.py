@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from inspector.chain.intervals import Difference, Interval, around, mean_difference, share_difference, wilson
-from inspector.chain.metrics_measures import MEASURES, Kind, Measure
+from inspector.chain.metrics_measures import MEASURES, Measure, MeasureKind
 from inspector.chain.metrics_tallies import Tally, tally_of
 
 FEWEST = 5
@@ -42,11 +42,11 @@ def difference(measure: Measure, first: Tally, second: Tally, fewest: int = FEWE
     if min(first.traces, second.traces) < max(fewest, 2) or _is_alike(measure, first) or _is_alike(measure, second):
         return None
     match measure.kind:
-        case Kind.SHARE_OF_TRACES:
+        case MeasureKind.SHARE_OF_TRACES:
             return share_difference(first.share, second.share)
-        case Kind.SHARE_OF_CALLS:
+        case MeasureKind.SHARE_OF_CALLS:
             return share_difference(first.clustered_share, second.clustered_share)
-        case Kind.MEAN:
+        case MeasureKind.MEAN:
             return mean_difference(first.ratio, second.ratio)
 
 
@@ -71,15 +71,15 @@ def added(groups: Iterable[Mapping[str, Tally]]) -> dict[str, Tally]:
 
 def _is_alike(measure: Measure, tally: Tally) -> bool:
     """Whether a mean is the same in every trace: nothing then tells how far it can be trusted."""
-    return measure.kind is Kind.MEAN and tally.ratio.error == 0
+    return measure.kind is MeasureKind.MEAN and tally.ratio.error == 0
 
 
-def _interval(kind: Kind, tally: Tally) -> Interval:
+def _interval(kind: MeasureKind, tally: Tally) -> Interval:
     match kind:
-        case Kind.SHARE_OF_TRACES:
+        case MeasureKind.SHARE_OF_TRACES:
             return wilson(tally.share)
-        case Kind.SHARE_OF_CALLS:
+        case MeasureKind.SHARE_OF_CALLS:
             return wilson(tally.clustered_share)
-        case Kind.MEAN:
+        case MeasureKind.MEAN:
             interval = around(tally.ratio)
             return Interval(max(interval.low, 0.0), interval.high)  # a mean of counts or times is never below 0

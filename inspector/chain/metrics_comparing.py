@@ -16,7 +16,7 @@ COMPARED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class MeasureComparison:
     """One measure over one group against the same over the baseline.
 
     `difference` is the group's value less the baseline's, None where either has too few traces for an interval.
@@ -35,7 +35,7 @@ class Comparison:
         return self.adjusted_p is not None and self.adjusted_p < NOISE
 
 
-def compared(groups: Sequence[GroupFigures], baseline: GroupFigures, fewest: int = FEWEST) -> list[Comparison]:
+def compared(groups: Sequence[GroupFigures], baseline: GroupFigures, fewest: int = FEWEST) -> list[MeasureComparison]:
     """Every group but the baseline compared with it, measure by measure, where both have a value at all."""
     pairs = [
         (BY_NAME[name], group, difference(BY_NAME[name], group.tally(name), baseline.tally(name), fewest))
@@ -46,6 +46,6 @@ def compared(groups: Sequence[GroupFigures], baseline: GroupFigures, fewest: int
     ]
     adjusted = iter(holm([found.p for _, _, found in pairs if found is not None]))
     return [
-        Comparison(measure, group, baseline, found, None if found is None else next(adjusted))
+        MeasureComparison(measure, group, baseline, found, None if found is None else next(adjusted))
         for measure, group, found in pairs
     ]

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from inspector.chain.call_faults import CallFaults
 from inspector.chain.endings import source_says_success
-from inspector.chain.metrics_figures import CallCounts, TraceFigures, Violation
+from inspector.chain.metrics_figures import CallCounts, SchemaViolationCount, TraceFigures
 from inspector.chain.steps import Chain, Step, StepOutcome
 from inspector.diagnostics import Diagnostic
 from inspector.model import Instant, InstantSource, Role, ToolDefinition, Trace
@@ -83,7 +83,7 @@ class _Look:
             latency_ms=latency_ms or 0,
         )
 
-    def violations(self, steps: Sequence[Step]) -> Iterator[Violation]:
+    def violations(self, steps: Sequence[Step]) -> Iterator[SchemaViolationCount]:
         """What calls broke of their schemas, the most frequent first."""
         found = Counter(
             (step.call.name or "", _without_indices(fault.fault.path or ""), fault.rule.code)
@@ -91,7 +91,7 @@ class _Look:
             for fault in self._broken(step)
         )
         for (tool, path, code), times in sorted(found.items(), key=lambda one: (-one[1], one[0])):
-            yield Violation(tool, path, code, times)
+            yield SchemaViolationCount(tool, path, code, times)
 
     def _broken(self, step: Step) -> list[Diagnostic]:
         return [fault for fault in self._faults.on(step.location) if fault.rule.code in _VIOLATIONS]

@@ -37,7 +37,7 @@ CALL_COUNTS = tuple(field.name for field in fields(CallCounts))
 
 
 @dataclass(frozen=True, slots=True)
-class Violation:
+class SchemaViolationCount:
     """How often calls of a tool broke its schema at a place by a rule.
 
     `path` is a JSON Pointer into the arguments with `*` for the index of every list, `""` for the whole.
@@ -75,7 +75,7 @@ class TraceFigures:
     parallel_turns: int
     tools: Mapping[str, CallCounts]
     codes: Mapping[str, int]
-    violations: tuple[Violation, ...]
+    violations: tuple[SchemaViolationCount, ...]
     broken: Break | None = None
     abort_reason: str | None = None
     expected: ExpectedCounts | None = None

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 
-class Kind(Enum):
+class MeasureKind(Enum):
     """What a measure is, which decides how its interval is made."""
 
     SHARE_OF_TRACES = "share of traces"
@@ -27,7 +27,7 @@ class Measure:
 
     name: str
     title: str
-    kind: Kind
+    kind: MeasureKind
     hits: str
     trials: str
     meaning: str
@@ -38,7 +38,7 @@ MEASURES: tuple[Measure, ...] = (
     Measure(
         "ok",
         "ok",
-        Kind.SHARE_OF_TRACES,
+        MeasureKind.SHARE_OF_TRACES,
         "is_ok",
         "traces",
         "traces in which nothing failed",
@@ -47,7 +47,7 @@ MEASURES: tuple[Measure, ...] = (
     Measure(
         "recovered",
         "recovered",
-        Kind.SHARE_OF_TRACES,
+        MeasureKind.SHARE_OF_TRACES,
         "is_recovered",
         "traces",
         "traces whose failures were made good",
@@ -56,7 +56,7 @@ MEASURES: tuple[Measure, ...] = (
     Measure(
         "broken",
         "broken",
-        Kind.SHARE_OF_TRACES,
+        MeasureKind.SHARE_OF_TRACES,
         "is_broken",
         "traces",
         "traces whose chain broke",
@@ -65,7 +65,7 @@ MEASURES: tuple[Measure, ...] = (
     Measure(
         "aborted",
         "aborted",
-        Kind.SHARE_OF_TRACES,
+        MeasureKind.SHARE_OF_TRACES,
         "is_aborted",
         "traces",
         "traces that were cut off",
@@ -74,7 +74,7 @@ MEASURES: tuple[Measure, ...] = (
     Measure(
         "unknown",
         "not kept",
-        Kind.SHARE_OF_TRACES,
+        MeasureKind.SHARE_OF_TRACES,
         "is_unknown",
         "traces",
         "traces whose last answer the source did not keep",
@@ -83,7 +83,7 @@ MEASURES: tuple[Measure, ...] = (
     Measure(
         "multi_step_success",
         "multi-step success",
-        Kind.SHARE_OF_TRACES,
+        MeasureKind.SHARE_OF_TRACES,
         "is_multi_step_success",
         "is_multi_step",
         "traces of two calls or more that are ok or recovered, and that their source does not count as failed",
@@ -92,7 +92,7 @@ MEASURES: tuple[Measure, ...] = (
     Measure(
         "source_success",
         "source's success",
-        Kind.SHARE_OF_TRACES,
+        MeasureKind.SHARE_OF_TRACES,
         "is_judged_success",
         "is_judged",
         "traces that their source counts as a success, among those it judges",
@@ -101,7 +101,7 @@ MEASURES: tuple[Measure, ...] = (
     Measure(
         "unbroken_success",
         "chain ok, task passed",
-        Kind.SHARE_OF_TRACES,
+        MeasureKind.SHARE_OF_TRACES,
         "is_unbroken_success",
         "is_judged",
         "traces whose chain is ok or recovered and that their source counts as a success, among those it judges",
@@ -110,7 +110,7 @@ MEASURES: tuple[Measure, ...] = (
     Measure(
         "unbroken_failure",
         "chain ok, task failed",
-        Kind.SHARE_OF_TRACES,
+        MeasureKind.SHARE_OF_TRACES,
         "is_unbroken_failure",
         "is_judged",
         "traces whose chain is ok or recovered and that their source counts as failed, among those it judges",
@@ -119,7 +119,7 @@ MEASURES: tuple[Measure, ...] = (
     Measure(
         "broken_success",
         "chain broken, task passed",
-        Kind.SHARE_OF_TRACES,
+        MeasureKind.SHARE_OF_TRACES,
         "is_broken_success",
         "is_judged",
         "traces whose chain broke and that their source counts as a success, among those it judges",
@@ -128,7 +128,7 @@ MEASURES: tuple[Measure, ...] = (
     Measure(
         "broken_failure",
         "chain broken, task failed",
-        Kind.SHARE_OF_TRACES,
+        MeasureKind.SHARE_OF_TRACES,
         "is_broken_failure",
         "is_judged",
         "traces whose chain broke and that their source counts as failed, among those it judges",
@@ -137,7 +137,7 @@ MEASURES: tuple[Measure, ...] = (
     Measure(
         "well_formed",
         "well-formed calls",
-        Kind.SHARE_OF_CALLS,
+        MeasureKind.SHARE_OF_CALLS,
         "well_formed",
         "calls",
         "calls that are strict in their own format and name a tool",
@@ -146,7 +146,7 @@ MEASURES: tuple[Measure, ...] = (
     Measure(
         "schema_compliance",
         "schema compliance",
-        Kind.SHARE_OF_CALLS,
+        MeasureKind.SHARE_OF_CALLS,
         "compliant",
         "checked",
         "well-formed calls that break nothing of their tool's schema, among calls whose schema is known",
@@ -155,7 +155,7 @@ MEASURES: tuple[Measure, ...] = (
     Measure(
         "tool_selection",
         "tool selection",
-        Kind.SHARE_OF_CALLS,
+        MeasureKind.SHARE_OF_CALLS,
         "right_tools",
         "expected_tools",
         "calls of the expected tool, among the expected calls or those made, whichever are more",
@@ -164,7 +164,7 @@ MEASURES: tuple[Measure, ...] = (
     Measure(
         "parameter_accuracy",
         "parameter accuracy",
-        Kind.SHARE_OF_CALLS,
+        MeasureKind.SHARE_OF_CALLS,
         "right_parameters",
         "expected_parameters",
         "arguments with the expected value, among those expected or given in calls of the expected tool",
@@ -173,7 +173,7 @@ MEASURES: tuple[Measure, ...] = (
     Measure(
         "error_results",
         "error results",
-        Kind.SHARE_OF_CALLS,
+        MeasureKind.SHARE_OF_CALLS,
         "error_results",
         "answered",
         "calls that a tool answered with an error, among those that it answered",
@@ -182,7 +182,7 @@ MEASURES: tuple[Measure, ...] = (
     Measure(
         "error_recovery",
         "error recovery",
-        Kind.SHARE_OF_CALLS,
+        MeasureKind.SHARE_OF_CALLS,
         "recovered",
         "failed",
         "failed calls that were made good, among all that failed",
@@ -191,7 +191,7 @@ MEASURES: tuple[Measure, ...] = (
     Measure(
         "parallel",
         "parallel turns",
-        Kind.SHARE_OF_CALLS,
+        MeasureKind.SHARE_OF_CALLS,
         "parallel_turns",
         "calling_turns",
         "turns with several calls, among those with any",
@@ -200,7 +200,7 @@ MEASURES: tuple[Measure, ...] = (
     Measure(
         "calls_per_turn",
         "calls per turn",
-        Kind.MEAN,
+        MeasureKind.MEAN,
         "calls",
         "calling_turns",
         "calls in a turn that has any",
@@ -209,7 +209,7 @@ MEASURES: tuple[Measure, ...] = (
     Measure(
         "calls_per_trace",
         "calls per trace",
-        Kind.MEAN,
+        MeasureKind.MEAN,
         "calls",
         "traces",
         "calls in a trace",
@@ -218,7 +218,7 @@ MEASURES: tuple[Measure, ...] = (
     Measure(
         "latency_ms",
         "tool latency (ms)",
-        Kind.MEAN,
+        MeasureKind.MEAN,
         "latency_ms",
         "timed",
         "milliseconds from a call's end to the next request, of calls alone in their turn",

@@ -45,7 +45,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundValue:
     """A value's first place: in which source, and the characters of that source's text."""
 
     source: Source
@@ -70,9 +70,9 @@ class OriginIndex:
                 if len(holders) < _MOST_SOURCES:
                     holders.append(number)
                     self._sources[number], self._held[number] = source, held
-        self._readings: dict[int, _Reading] = {}
+        self._readings: dict[int, _WordIndex] = {}
 
-    def first(self, spellings: Iterable[Sequence[str]], before_turn: int) -> Found | None:
+    def first(self, spellings: Iterable[Sequence[str]], before_turn: int) -> FoundValue | None:
         """The earliest place, in a turn before this one, of any of the spellings.
 
         What was given to the agent goes before the tools' definitions, these before its own earlier arguments. A
@@ -83,7 +83,7 @@ class OriginIndex:
         if not found:
             return None
         _, number, at, length = min(found)
-        return Found(self._sources[number], self._readings[number].range_of(at, length))
+        return FoundValue(self._sources[number], self._readings[number].range_of(at, length))
 
     def _first(self, words: Sequence[str], before_turn: int, echoed: set[int]) -> tuple[int, int, int, int] | None:
         """How far the source stands behind others, its number, the first word there, and how many words."""
@@ -113,13 +113,13 @@ class OriginIndex:
                 break
         return best
 
-    def _reading(self, number: int) -> "_Reading":
+    def _reading(self, number: int) -> "_WordIndex":
         if number not in self._readings:
-            self._readings[number] = _Reading(self._sources[number].text, self._held[number])
+            self._readings[number] = _WordIndex(self._sources[number].text, self._held[number])
         return self._readings[number]
 
 
-class _Reading:
+class _WordIndex:
     """One text word by word. A short one is searched as it is, in a long one the places of words are filed at once."""
 
     def __init__(self, text: str, held: frozenset[str]) -> None:

@@ -24,7 +24,7 @@ Spellings: TypeAlias = tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ProvenanceTerm:
     """One value among a call's arguments; `pointer` names it within them.
 
     `whole` are its spellings, none where it is too long to stand anywhere as it is, or `is_trivial`: a truth value,
@@ -44,7 +44,7 @@ class Wanted:
                 yield from words
 
 
-def wanted_of(call: ToolCall) -> Iterator[Wanted]:
+def wanted_of(call: ToolCall) -> Iterator[ProvenanceTerm]:
     """What is looked for of each value of a call, in the order of its arguments; a text alone is one value."""
     if isinstance(call.arguments, str):
         yield _wanted("", call.arguments)
@@ -53,14 +53,14 @@ def wanted_of(call: ToolCall) -> Iterator[Wanted]:
             yield _wanted(pointer, value)
 
 
-def _wanted(pointer: str, value: Json) -> Wanted:
+def _wanted(pointer: str, value: Json) -> ProvenanceTerm:
     if value is None or isinstance(value, (bool, dict, list)) or _is_short(str(value).strip()):
-        return Wanted(pointer, value, is_trivial=True)
+        return ProvenanceTerm(pointer, value, is_trivial=True)
     if not isinstance(value, str):
-        return Wanted(pointer, value, tuple(spellings(value)))
+        return ProvenanceTerm(pointer, value, tuple(spellings(value)))
     whole = tuple(spellings(value)) if len(value) <= _LONG else ()
     pieces = dict.fromkeys((*_names(value), *_atoms(value)))
-    return Wanted(pointer, value, whole, tuple((piece, tuple(spellings(piece))) for piece in pieces))
+    return ProvenanceTerm(pointer, value, whole, tuple((piece, tuple(spellings(piece))) for piece in pieces))
 
 
 def _is_short(text: str) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Container, Iterable, Iterator
 import msgspec
 
 from inspector.checks.argument_places import ArgumentPlaces
-from inspector.checks.prepared_schema import PreparedSchema, Refusal
+from inspector.checks.prepared_schema import PreparedSchema, UncheckedValue
 from inspector.checks.tools import OfferedTools, check_structured_definition, unknown_tool
 from inspector.checks.unsafe_values import DEPTH_OF_VALUES, unsafe_part
 from inspector.checks.violation import Violation
@@ -84,7 +84,7 @@ def _faults(call: ToolCall, tool: ToolDefinition, schema: PreparedSchema) -> Ite
             return
     found = schema.violations(value)
     formats = schema.format_mismatches(value)
-    if isinstance(found, Refusal):
+    if isinstance(found, UncheckedValue):
         message = f"The arguments were not checked against the schema of `{tool.name}`: {found.why}."
         yield Fault(rules.SCHEMA_NOT_CHECKED, ArgumentPlaces(call).of(()), message, path="")
         return

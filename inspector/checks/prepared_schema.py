@@ -29,7 +29,7 @@ _FORMAT = '"format": "'  # stands in the text of every schema that names a forma
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class UncheckedValue:
     """A value was not checked: why, in words that follow "was not checked: "."""
 
     why: str
@@ -50,7 +50,7 @@ class PreparedSchema:
     _formats: Validator | None = None
     _work: SchemaWork | None = None
 
-    def violations(self, value: Json) -> tuple[Violation, ...] | Refusal:
+    def violations(self, value: Json) -> tuple[Violation, ...] | UncheckedValue:
         """How `value` breaks the schema; empty where it does not. `value` must be safe (see `unsafe_part`)."""
         if self._validator is None or self._work is None:
             return ()
@@ -62,9 +62,9 @@ class PreparedSchema:
                 return (Violation("schema", (), None),)
             found = tuple(self._told(islice(self._validator.iter_errors(value), MOST_VIOLATIONS)))
         except TooMuchWorkError:
-            return Refusal(_RECURSIVE_WORK if self._work.is_recursive else _TOO_MUCH_WORK)
+            return UncheckedValue(_RECURSIVE_WORK if self._work.is_recursive else _TOO_MUCH_WORK)
         except ValueError as error:
-            return Refusal(f"the schema library refused it ({error})")
+            return UncheckedValue(f"the schema library refused it ({error})")
         return found or (Violation("schema", (), None),)
 
     def format_mismatches(self, value: Json) -> tuple[Violation, ...]:

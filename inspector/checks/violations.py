@@ -21,7 +21,7 @@ from inspector.text import Range
 _MOST_EXTRAS = 20
 
 
-class Places(Protocol):
+class ArgumentLocator(Protocol):
     """Where values and keys of the arguments stand."""
 
     def of(self, path: Sequence[str | int]) -> Range:
@@ -38,11 +38,11 @@ class Places(Protocol):
         ...
 
 
-def told(violations: Sequence[Violation], value: Json, places: Places) -> Iterator[Fault]:
+def told(violations: Sequence[Violation], value: Json, places: ArgumentLocator) -> Iterator[Fault]:
     """The faults for these violations of `value`, the same one only once."""
     seen = set()
     for violation in violations:
-        for fault in _Telling(value, places).faults(violation):
+        for fault in _ViolationWording(value, places).faults(violation):
             key = (fault.rule, fault.range, "" if fault.rule is rules.UNEXPECTED_PROPERTY else fault.message)
             if key not in seen:
                 seen.add(key)
@@ -50,9 +50,9 @@ def told(violations: Sequence[Violation], value: Json, places: Places) -> Iterat
 
 
 @dataclass(frozen=True, slots=True)
-class _Telling:
+class _ViolationWording:
     value: Json
-    places: Places
+    places: ArgumentLocator
 
     def faults(self, one: Violation) -> Iterator[Fault]:
         """The faults of one violation."""

@@ -31,7 +31,7 @@ _STRUCTURED = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class RowKeys:
     """The words that a row's messages use for the role, its text, and the roles that weaklink may have to add."""
 
     role_key: str
@@ -45,10 +45,10 @@ class Shape:
         return self.text_key == "content"
 
 
-def shape_of(message: dict[str, Json]) -> Shape:
+def shape_of(message: dict[str, Json]) -> RowKeys:
     """The shape of a message."""
     role_key = "from" if "from" in message and "role" not in message else "role"
-    return Shape(role_key, "value" if "value" in message and "content" not in message else "content")
+    return RowKeys(role_key, "value" if "value" in message and "content" not in message else "content")
 
 
 def role_of(message: dict[str, Json]) -> Role:

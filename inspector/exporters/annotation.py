@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from inspector.chain.call_faults import CallFaults
 from inspector.chain.data_flow import Flow
 from inspector.chain.steps import Break, Step
-from inspector.exporters.annotation_actions import Next, WhatCameNext
+from inspector.exporters.annotation_actions import FollowingAction, WhatCameNext
 from inspector.exporters.annotation_conditions import Condition, conditions
 from inspector.exporters.annotation_flow import Edge, by_reference, dependencies, edges_of, place_value
 from inspector.exporters.annotation_names import output_variables
@@ -113,7 +113,7 @@ def _decision_points(trace: Trace, inspection: Inspection) -> list[Json]:
     return [_decision_point(step, condition, came_next.after(step)) for step, condition in found]
 
 
-def _decision_point(step: Step, condition: Condition, came: Next) -> Json:
+def _decision_point(step: Step, condition: Condition, came: FollowingAction) -> Json:
     place = step.result_location or step.location
     return {
         "after_step": step.number,

@@ -40,7 +40,7 @@ class Action(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Reasoning:
+class AnnotatedReasoning:
     """The agent's own words, at most 600 code points of them, and where they stand."""
 
     text: str
@@ -48,7 +48,7 @@ class Reasoning:
 
 
 @dataclass(frozen=True, slots=True)
-class Next:
+class FollowingAction:
     """What came after a step: the action, the steps that it consists of, and the words before it.
 
     `action` is None where the agent did nothing before the trace ended or the user spoke.
@@ -56,7 +56,7 @@ class Next:
 
     action: Action | None
     steps: tuple[int, ...] = ()
-    reasoning: Reasoning | None = None
+    reasoning: AnnotatedReasoning | None = None
 
 
 class WhatCameNext:
@@ -72,7 +72,7 @@ class WhatCameNext:
                 self._parts[part.turn].append(part)
         self._spoken_turns = sorted(self._parts)
 
-    def after(self, step: Step) -> Next:
+    def after(self, step: Step) -> FollowingAction:
         """What the agent did once it could know what became of `step`, before the user spoke again."""
         known = (step.result_location or step.location).turn
         until = self._next_user_turn(known)
@@ -82,20 +82,20 @@ class WhatCameNext:
             made = self._steps[first : bisect_right(self._step_turns, turn)]
             chosen = min(made[:_MOST_COMPARED], key=lambda one: _distance(step, one))
             alike = tuple(one.number for one in made if _distance(step, one) == _distance(step, chosen))
-            return Next(_call_action(step, chosen), alike, self._words(known, turn, chosen))
+            return FollowingAction(_call_action(step, chosen), alike, self._words(known, turn, chosen))
         return self._said(known, until)
 
-    def _said(self, known: int, until: int) -> Next:
+    def _said(self, known: int, until: int) -> FollowingAction:
         spoken = self._spoken(known, until - 1)
         last = next((found for turn in reversed(spoken) if (found := self._first(turn, SpanKind.TEXT, None))), None)
         if last is None:
-            return Next(None)
+            return FollowingAction(None)
         whole = "".join(self._texts(last.location.turn))
         asks = whole.rstrip().endswith(("?", "？"))
         action = Action.REPORT_FAILURE if admits(whole) else Action.ASK_USER if asks else Action.ANSWER
-        return Next(action, (), self._words(known, until - 1, None))
+        return FollowingAction(action, (), self._words(known, until - 1, None))
 
-    def _words(self, known: int, turn: int, before: Step | None) -> Reasoning | None:
+    def _words(self, known: int, turn: int, before: Step | None) -> AnnotatedReasoning | None:
         """The reasoning in the turns after `known` up to `turn`, else the words; in `turn` what is before the call."""
         for kind in (SpanKind.REASONING, SpanKind.TEXT):
             for number in self._spoken(known, turn):
@@ -104,7 +104,7 @@ class WhatCameNext:
                     return found
         return None
 
-    def _first(self, turn: int, kind: SpanKind, before: Step | None) -> Reasoning | None:
+    def _first(self, turn: int, kind: SpanKind, before: Step | None) -> AnnotatedReasoning | None:
         for part in self._parts[turn]:
             source = self._trace.turns[turn - 1].part(part.part)
             is_of_call = before is not None and before.location.part == part.part
@@ -112,7 +112,7 @@ class WhatCameNext:
                 if before is not None and is_of_call and span.range.start >= before.location.range.start:
                     break
                 if span.kind is kind and source is not None and (words := _bounded(source.text, span)) is not None:
-                    return Reasoning(words.of(source.text), Location(turn, part.part, words))
+                    return AnnotatedReasoning(words.of(source.text), Location(turn, part.part, words))
         return None
 
     def _texts(self, turn: int) -> Iterator[str]:

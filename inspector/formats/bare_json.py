@@ -12,15 +12,15 @@ from inspector.formats.chat_turns import ROLE_HOMES
 from inspector.formats.dialect import Ways
 from inspector.formats.drafts import BareCall
 from inspector.model import SpanKind
-from inspector.segmenter.ahead import Ahead, Piece, Run
+from inspector.segmenter.ahead import Ahead, Piece, Repeat
 from inspector.segmenter.payload import JSON
 from inspector.segmenter.table import HOME, Cut, State, Transition
 
-_SPACE = Run(r"\s", 0, 24)
-_QUOTE = Run(r"[\"']", 1, 1)
+_SPACE = Repeat(r"\s", 0, 24)
+_QUOTE = Repeat(r"[\"']", 1, 1)
 NAMED: tuple[Piece, ...] = (
     *(_SPACE, _QUOTE, "name", _QUOTE, _SPACE, ":"),
-    *(_SPACE, _QUOTE, Run(r"[^\"'\n]", 1, 128), _QUOTE, _SPACE, ","),
+    *(_SPACE, _QUOTE, Repeat(r"[^\"'\n]", 1, 128), _QUOTE, _SPACE, ","),
     *(_SPACE, _QUOTE, ("arguments", "parameters"), _QUOTE, _SPACE, ":"),
 )
 """What stands behind an object's bracket where it names a tool and then gives its arguments."""

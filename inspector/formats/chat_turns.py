@@ -9,15 +9,15 @@ from dataclasses import replace
 
 from inspector.model import SpanKind
 from inspector.rules.markers import SPECIAL_TOKEN_LEAK
-from inspector.segmenter.ahead import Ahead, OneOf, Run, Unless
+from inspector.segmenter.ahead import Ahead, OneOf, Repeat, Unless
 from inspector.segmenter.table import HERE, HOME, ROLE, Cut, State, Transition
 
 _LINE_HEADERS = ("<|im_start|>", "<start_of_turn>")
 _LLAMA_HEADER = "<|start_header_id|>"
 _ENDS = ("<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|end_of_text|>", "<|endoftext|>", "<end_of_turn>")
 _BEGINNINGS = ("<|begin_of_text|>", "<s>", "<bos>")
-_HEADER_FOLLOWS = Ahead(Run(r"\s"), ("<|", "<start_of_turn>", "[INST]", "[SYSTEM_PROMPT]", "[AVAILABLE_TOOLS]"))
-TURN_IS_OVER = Ahead(OneOf((Run(r"\s"), ("<", "[")), (Run(r"\s"), Unless(r"[\s\S]"))))
+_HEADER_FOLLOWS = Ahead(Repeat(r"\s"), ("<|", "<start_of_turn>", "[INST]", "[SYSTEM_PROMPT]", "[AVAILABLE_TOOLS]"))
+TURN_IS_OVER = Ahead(OneOf((Repeat(r"\s"), ("<", "[")), (Repeat(r"\s"), Unless(r"[\s\S]"))))
 """What follows the token that ends a turn: the end of the text, or another marker."""
 _TURN_END = "turn_end"
 

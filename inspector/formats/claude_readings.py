@@ -13,7 +13,7 @@ from inspector.formats.xml_syntax import NAME, XmlSyntax
 from inspector.formats.xml_table import XmlCall
 from inspector.model import ToolResult
 from inspector.rules.markers import WRONG_OPENER
-from inspector.segmenter.ahead import Ahead, Run
+from inspector.segmenter.ahead import Ahead, Repeat
 from inspector.segmenter.events import SpanClosed
 from inspector.segmenter.readings import Reading
 from inspector.text import Range
@@ -21,22 +21,22 @@ from inspector.text import Range
 _RESULT = re.compile(r"<(?P<tag>result|error)>(?P<body>.*?)</(?P=tag)>", re.DOTALL)
 _NAMED = re.compile(r"\s*<(?:tool_)?name>(?P<name>[^<]*)</(?:tool_)?name>")
 _OUTPUT = re.compile(r"\s*<(?P<tag>output|stdout)>(?P<output>.*)</(?P=tag)>\s*\Z", re.DOTALL)
-_TAG = Run(r"[A-Za-z_][\w.-]", 1, 1)
+_TAG = Repeat(r"[A-Za-z_][\w.-]", 1, 1)
 _LEGACY = XmlSyntax(
     call=Ahead("<tool_name>", NAME, "</tool_name>"),
     call_begins="<tool_name>",
     shown_call="<tool_name>NAME</tool_name>",
     call_end="",
-    parameter=Ahead("<", Run(r"[\w.-]", 1, 128), ">"),
+    parameter=Ahead("<", Repeat(r"[\w.-]", 1, 128), ">"),
     parameter_begins="<",
     shown_parameter="<NAME>",
     parameter_end="</",
-    end_tag=Ahead("</", Run(r"[\w.-]", 1, 128), ">"),
+    end_tag=Ahead("</", Repeat(r"[\w.-]", 1, 128), ">"),
     opener="<function_calls>",
     closer="</invoke>",
 )
 LEGACY = XmlCall(
-    "<invoke>", "</invoke>", _LEGACY, "legacy_call", rule=WRONG_OPENER, ahead=Ahead(Run(r"\s"), "<tool_name>")
+    "<invoke>", "</invoke>", _LEGACY, "legacy_call", rule=WRONG_OPENER, ahead=Ahead(Repeat(r"\s"), "<tool_name>")
 )
 """A call as of 2023: `<tool_name>`, and `<parameters>` around a tag for each parameter."""
 _WRAPPING = re.compile(r"</?parameters>")

@@ -20,7 +20,7 @@ class BareCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class DraftedCall:
     """A draft's places in the text: the whole of it, what opens it, its content; and whether it is closed."""
 
     range: Range
@@ -38,7 +38,7 @@ class DraftFinder:
         markers = sorted({*self._openers, *closers}, key=lambda marker: (-len(marker), marker))
         self._markers = re.compile("|".join(map(re.escape, markers)) or r"(?!)")
 
-    def drafts(self, text: str) -> list[Draft]:
+    def drafts(self, text: str) -> list[DraftedCall]:
         """Every draft in `text`, in order; none lies within another."""
         found = list(self._marked(text)) if any(opener in text for opener in self._openers) else []
         for bare in self._bare:
@@ -46,7 +46,7 @@ class DraftFinder:
             found.sort(key=_start)
         return found
 
-    def _marked(self, text: str) -> Iterator[Draft]:
+    def _marked(self, text: str) -> Iterator[DraftedCall]:
         """Drafts between markers, each up to its closing marker, the next opening one, or the end."""
         opener: re.Match[str] | None = None
         for match in self._markers.finditer(text):
@@ -58,18 +58,18 @@ class DraftFinder:
             yield _between(opener, len(text), len(text))
 
 
-def _between(opener: re.Match[str], inner_end: int, end: int) -> Draft:
+def _between(opener: re.Match[str], inner_end: int, end: int) -> DraftedCall:
     inner = Range(opener.end(), inner_end)
-    return Draft(Range(opener.start(), end), Range(*opener.span()), inner, is_closed=inner_end < end)
+    return DraftedCall(Range(opener.start(), end), Range(*opener.span()), inner, is_closed=inner_end < end)
 
 
-def _bare(call: BareCall, text: str) -> Iterator[Draft]:
+def _bare(call: BareCall, text: str) -> Iterator[DraftedCall]:
     """Drafts without a marker, each up to its value's end, or to what breaks it: so each character is read once."""
     match = call.begins.search(text)
     while match is not None:
         end, is_whole = _end(call, text, match)
         whole = Range(match.start(), end)
-        yield Draft(whole, Range(*match.span()), whole, is_closed=is_whole)
+        yield DraftedCall(whole, Range(*match.span()), whole, is_closed=is_whole)
         match = call.begins.search(text, end)
 
 
@@ -83,7 +83,7 @@ def _end(call: BareCall, text: str, match: re.Match[str]) -> tuple[int, bool]:
     return max(end, match.end()), follower.completed
 
 
-def _outside(others: list[Draft], drafts: Iterator[Draft]) -> Iterator[Draft]:
+def _outside(others: list[DraftedCall], drafts: Iterator[DraftedCall]) -> Iterator[DraftedCall]:
     """Those of `drafts` that overlap none of the `others`; both are in order."""
     ends = iter([*others, None])
     other = next(ends)
@@ -94,5 +94,5 @@ def _outside(others: list[Draft], drafts: Iterator[Draft]) -> Iterator[Draft]:
             yield draft
 
 
-def _start(draft: Draft) -> int:
+def _start(draft: DraftedCall) -> int:
     return draft.range.start

@@ -12,7 +12,7 @@ from inspector.formats.xml_syntax import NAME, XmlSyntax
 from inspector.formats.xml_table import XmlCall, XmlCalls
 from inspector.model import ToolCall
 from inspector.rules.markers import WRONG_OPENER
-from inspector.segmenter.ahead import Ahead, Run
+from inspector.segmenter.ahead import Ahead, Repeat
 
 _BEGINS = "<function="
 
@@ -39,7 +39,7 @@ class FunctionTags:
             self._syntax(lead=_BEGINS),
             label="bare_call",
             rule=WRONG_OPENER,
-            ahead=Ahead(NAME, ">", Run(r"\s"), ("<parameter=", "</function>")),
+            ahead=Ahead(NAME, ">", Repeat(r"\s"), ("<parameter=", "</function>")),
             tail=self.closer,
             is_drafted=False,
         )

@@ -3,7 +3,7 @@
 import re
 
 from inspector.diagnostics import Edit, Fault, Fix
-from inspector.json_scanner.findings import Findings
+from inspector.json_scanner.findings import PayloadFindings
 from inspector.json_scanner.quoting import shown
 from inspector.json_scanner.strict import number_value
 from inspector.model import Json
@@ -32,7 +32,7 @@ class GemmaValues:
     def __init__(self, text: str, start: int, delimiter: str) -> None:
         self._text, self._at = text, start
         self._delimiter = delimiter
-        self._found = Findings(text)
+        self._found = PayloadFindings(text)
         self._quotes = QuoteSearch()
         self._breaks = self._hopeless = 0
         self._is_endless = False

@@ -15,7 +15,7 @@ from inspector.formats.xml_syntax import QUOTED_NAME, XmlSyntax
 from inspector.formats.xml_table import XmlCall
 from inspector.model import Json, ToolCall
 from inspector.rules.markers import WRONG_OPENER
-from inspector.segmenter.ahead import Ahead, Run
+from inspector.segmenter.ahead import Ahead, Repeat
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class InvokeTags:
             self.syntax,
             self.label,
             rule=WRONG_OPENER,
-            ahead=Ahead(QUOTED_NAME, '">', Run(r"\s"), "<"),
+            ahead=Ahead(QUOTED_NAME, '">', Repeat(r"\s"), "<"),
         )
 
     @property

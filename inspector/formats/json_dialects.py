@@ -16,7 +16,7 @@ from inspector.formats.reasoning_tags import THINK_TAGS, ReasoningTag
 from inspector.formats.span_readings import ReasoningReader, read_definitions, read_result
 from inspector.formats.writing import is_json_call
 from inspector.model import Role, SpanKind, ToolCall
-from inspector.segmenter.ahead import Ahead, Run
+from inspector.segmenter.ahead import Ahead, Repeat
 from inspector.segmenter.events import FormatParser
 from inspector.segmenter.machine import Machine
 from inspector.segmenter.payload import JSON
@@ -26,7 +26,7 @@ from inspector.segmenter.table import HOME, Cut, State, Table, Transition
 TOOL_RESPONSE = Enclosed("<tool_response>", "</tool_response>")
 """What models write around a result that they invent, whatever their family's own template has."""
 
-_CALL_KEYS = Ahead(Run(r"\s"), ('"name"', '"arguments"'))
+_CALL_KEYS = Ahead(Repeat(r"\s"), ('"name"', '"arguments"'))
 
 
 @dataclass(frozen=True, slots=True)

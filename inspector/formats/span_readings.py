@@ -7,7 +7,7 @@ from functools import lru_cache
 import msgspec
 
 from inspector.diagnostics import Fault
-from inspector.formats.drafts import BareCall, Draft, DraftFinder
+from inspector.formats.drafts import BareCall, DraftedCall, DraftFinder
 from inspector.json_scanner import JsonKind, JsonNode, read_json
 from inspector.json_scanner.quoting import shown
 from inspector.model import Span, SpanKind, ToolDefinition, ToolResult
@@ -55,13 +55,13 @@ def _scratch_pad_parts(closed: SpanClosed) -> list[Span]:
     ]
 
 
-def _draft(draft: Draft, start: int) -> Span:
+def _draft(draft: DraftedCall, start: int) -> Span:
     return Span(
         SpanKind.TOOL_CALL, draft.range.moved(start), draft.inner.moved(start), draft.is_closed, label="tool_call"
     )
 
 
-def _inside_reasoning(text: str, draft: Draft, start: int) -> Fault:
+def _inside_reasoning(text: str, draft: DraftedCall, start: int) -> Fault:
     return Fault(
         CALL_INSIDE_REASONING,
         draft.opener.moved(start),

@@ -4,12 +4,12 @@ import re
 from dataclasses import dataclass, field
 
 from inspector.scanning import MOST_ROUNDS
-from inspector.segmenter.ahead import Ahead, Run
+from inspector.segmenter.ahead import Ahead, Repeat
 
-NAME = Run(r'[^<>"\n]', 1, 128)
+NAME = Repeat(r'[^<>"\n]', 1, 128)
 """A name within a tag, of a tool or a parameter."""
 
-QUOTED_NAME = Run(r'[^>"\n]', 1, 128)
+QUOTED_NAME = Repeat(r'[^>"\n]', 1, 128)
 """A name in quotes within a tag."""
 
 BARE_NAME = r"[^\s<>{}\"'`]+"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from inspector.importers.api_captures_answers import AnswerBounds, ObjectHead, head_of
-from inspector.importers.api_captures_arrival import ApiCaptureDecoder, ArrivingAnswer, api_decoder
+from inspector.importers.api_captures_arrival import ApiCaptureDecoder, ArrivingCapture, api_decoder
 from inspector.importers.identity import answer_ids
 from inspector.importers.lines import Line, read_lines, too_long
 from inspector.importers.packing import DamagedDataError
@@ -96,7 +96,7 @@ def _with_end(line: bytes) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class _Record:
+class _JsonRecord:
     """A record of a JSON file: `value` is None where it is no JSON, `fault` says why."""
 
     place: str
@@ -107,7 +107,7 @@ class _Record:
 
 def _from_rows(file: SourceFile) -> Iterator[CapturedAnswer | Skipped]:
     bounds = AnswerBounds(is_framed=False)
-    answer: ArrivingAnswer | None = None
+    answer: ArrivingCapture | None = None
     framing = Framing.WHOLE
     number = 0
     for record in _records(file):
@@ -125,7 +125,7 @@ def _from_rows(file: SourceFile) -> Iterator[CapturedAnswer | Skipped]:
         between = _BETWEEN[framing]
         if answer is None:
             between, framing = b"", _framing(head)
-            answer = ArrivingAnswer(new_decoder(framing, _READERS[(head and head.api) or CHAT]))
+            answer = ArrivingCapture(new_decoder(framing, _READERS[(head and head.api) or CHAT]))
         answer.take(between + _framed(record.raw, framing), head)
         if framing is Framing.WHOLE:
             bounds.end()
@@ -133,11 +133,11 @@ def _from_rows(file: SourceFile) -> Iterator[CapturedAnswer | Skipped]:
         yield answer.captured(number + 1)
 
 
-def _records(file: SourceFile) -> Iterator[_Record | Skipped]:
+def _records(file: SourceFile) -> Iterator[_JsonRecord | Skipped]:
     """The records; a line that is broken too, as it may be part of a stream."""
     if layout_of(file.head) != "line":
         for row in read_rows(file):
-            yield row if isinstance(row, Skipped) else _Record(row.record, row.raw, row.value)
+            yield row if isinstance(row, Skipped) else _JsonRecord(row.record, row.raw, row.value)
         return
     try:
         with file.open() as stream:
@@ -147,12 +147,12 @@ def _records(file: SourceFile) -> Iterator[_Record | Skipped]:
         yield Skipped("end of file", str(error))
 
 
-def _record(line: Line) -> _Record:
+def _record(line: Line) -> _JsonRecord:
     place = f"line {line.number}"
     try:
-        return _Record(place, line.raw, parse_json(line.raw))
+        return _JsonRecord(place, line.raw, parse_json(line.raw))
     except ValueError as error:
-        return _Record(place, line.raw, None, str(error))
+        return _JsonRecord(place, line.raw, None, str(error))
 
 
 def _framing(head: ObjectHead | None) -> Framing:
@@ -176,7 +176,7 @@ def _is_one_array(file: SourceFile) -> bool:
 
 
 def _from_array(file: SourceFile) -> Iterator[CapturedAnswer | Skipped]:
-    answer = ArrivingAnswer(api_decoder(GEMINI))
+    answer = ArrivingCapture(api_decoder(GEMINI))
     try:
         with file.open() as stream:
             while block := stream.read(_BLOCK):

@@ -36,7 +36,7 @@ def api_decoder(api: str, *, status: int | None = None) -> Decoder:
     return decoder_for(_PATHS.get(api, ""), status=status)
 
 
-class ArrivingAnswer:
+class ArrivingCapture:
     """An answer while its bytes come, which `decoder` reads; of more than `limit` bytes nothing is kept."""
 
     def __init__(self, decoder: Decoder, *, limit: int = MAX_ANSWER_BYTES) -> None:
@@ -85,7 +85,7 @@ class ApiCaptureDecoder:
         self._sse = SseDecoder()
         self._number = 0
         self._status: int | None = None
-        self._answer: ArrivingAnswer | None = None
+        self._answer: ArrivingCapture | None = None
         self._bounds = AnswerBounds(is_framed=True)
         self._is_whole = self._goes_on = False
 
@@ -135,14 +135,14 @@ class ApiCaptureDecoder:
         if self._answer is None:
             if not text.strip(_BLANK):
                 return
-            self._answer = ArrivingAnswer(api_decoder(head.api if head else "", status=self._status))
+            self._answer = ArrivingCapture(api_decoder(head.api if head else "", status=self._status))
         self._answer.take(text.encode("utf-8", "surrogateescape"), head)
 
     def _begin(self, status: int | None, found: list[CapturedAnswer], *, at_end: bool = False) -> None:
         """Hand out the answer so far, if it is one: what only forwards or announces (1xx, 3xx, a tunnel) is none."""
         known = self._status
         if self._answer is None and known is not None and (known >= 400 or (at_end and known < 300)):
-            self._answer = ArrivingAnswer(api_decoder("", status=known))
+            self._answer = ArrivingCapture(api_decoder("", status=known))
         if self._answer is not None and (known is None or 200 <= known < 300 or known >= 400):
             self._number += 1
             found.append(self._answer.captured(self._number))

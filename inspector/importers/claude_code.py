@@ -11,7 +11,7 @@ from pathlib import Path
 
 from inspector.importers.claude_code_turns import (
     SYNTHETIC_MODEL,
-    Answer,
+    PartialClaudeAnswer,
     error_of,
     user_turns,
     words_of,
@@ -61,7 +61,7 @@ class ClaudeCodeImporter:
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
         """The sessions in the order of their first rows; all of a file's are in memory, within a bound."""
         agent = _agent_beside(file.path)
-        sessions: dict[tuple[ExternalId, ...], _Session] = {}
+        sessions: dict[tuple[ExternalId, ...], _ClaudeCodeSession] = {}
         chains = _Sidechains()
         titles: list[tuple[str, str]] = []
         left = RECORD_MEMORY
@@ -79,7 +79,7 @@ class ClaudeCodeImporter:
                 titles.append((text_of(row.value, "leafUuid", "sessionId"), title))
                 continue
             ids = _ids(row.value, chains, place_of(file.path))
-            why = sessions.setdefault(ids, _Session(row)).take(row.value) if ids else ""
+            why = sessions.setdefault(ids, _ClaudeCodeSession(row)).take(row.value) if ids else ""
             if why:
                 yield Skipped(row.record, why)
         for ids, session in sessions.items():
@@ -142,12 +142,12 @@ def _ids(value: JsonObject, chains: _Sidechains, place: ExternalId) -> tuple[Ext
 
 
 @dataclass(slots=True)
-class _Session:
+class _ClaudeCodeSession:
     """The rows of one agent, in order."""
 
     first: Row
-    turns: list[Turn | Answer] = field(default_factory=list)
-    answers: dict[tuple[str, str], Answer] = field(default_factory=dict)
+    turns: list[Turn | PartialClaudeAnswer] = field(default_factory=list)
+    answers: dict[tuple[str, str], PartialClaudeAnswer] = field(default_factory=dict)
     uuids: set[str] = field(default_factory=set)
     prompted: set[str] = field(default_factory=set)
     warnings: dict[str, None] = field(default_factory=lambda: dict.fromkeys(_NOT_STORED))
@@ -174,14 +174,16 @@ class _Session:
             case "user":
                 return self._prompt(value, flags)
             case "system" if value.get("subtype") == "api_error":
-                self.turns.append(Answer(ended=instant(value.get("timestamp")), error=error_of(value, ""), flags=flags))
+                self.turns.append(
+                    PartialClaudeAnswer(ended=instant(value.get("timestamp")), error=error_of(value, ""), flags=flags)
+                )
             case "attachment":
                 self._attachment(value.get("attachment"), flags)
         return ""
 
     def trace(self, ids: tuple[ExternalId, ...], titles: list[tuple[str, str]], agent: str = "") -> Trace:
         """The session as a trace; `agent` is what a sub-agent is called."""
-        turns = tuple(turn.turn() if isinstance(turn, Answer) else turn for turn in self.turns)
+        turns = tuple(turn.turn() if isinstance(turn, PartialClaudeAnswer) else turn for turn in self.turns)
         models = [turn.generation.answered_model for turn in turns if turn.generation]
         ours = self.uuids | {ids[0].value} if len(ids) == 1 else self.uuids
         title = next((title for leaf, title in reversed(titles) if leaf in ours), "")
@@ -216,7 +218,7 @@ class _Session:
         key = text_of(message, "id"), text_of(value, "requestId")
         answer = self.answers.get(key)
         if answer is None:
-            answer = Answer(flags=flags)
+            answer = PartialClaudeAnswer(flags=flags)
             self.turns.append(answer)
             if key[0]:
                 self.answers[key] = answer

@@ -9,7 +9,7 @@ Rows with a `parent_tool_use_id` are a sub-agent's, a session of its own.
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from inspector.importers.claude_code_turns import SYNTHETIC_MODEL, Answer, error_of, user_turns, words_of
+from inspector.importers.claude_code_turns import SYNTHETIC_MODEL, PartialClaudeAnswer, error_of, user_turns, words_of
 from inspector.importers.identity import text_of
 from inspector.importers.rows import Row, read_rows
 from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
@@ -55,7 +55,7 @@ class ClaudeCodeOutputImporter:
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
         """The sessions in the order of their first rows; all of a file's are in memory, within a bound."""
-        sessions: dict[tuple[ExternalId, ...], _Session] = {}
+        sessions: dict[tuple[ExternalId, ...], _ClaudeOutputSession] = {}
         left = RECORD_MEMORY
         for row in read_rows(file):
             if isinstance(row, Skipped):
@@ -67,7 +67,7 @@ class ClaudeCodeOutputImporter:
                 break
             if text_of(row.value, "type") not in _TYPES:
                 continue
-            if why := sessions.setdefault(_ids(row.value), _Session(row)).take(row.value):
+            if why := sessions.setdefault(_ids(row.value), _ClaudeOutputSession(row)).take(row.value):
                 yield Skipped(row.record, why)
         for ids, session in sessions.items():
             if session.turns:
@@ -109,12 +109,12 @@ class _StreamedAnswer:
 
 
 @dataclass(slots=True)
-class _Session:
+class _ClaudeOutputSession:
     """The rows of one agent, in order."""
 
     first: Row
-    turns: list[Turn | Answer | _StreamedAnswer] = field(default_factory=list)
-    answers: dict[str, Answer] = field(default_factory=dict)
+    turns: list[Turn | PartialClaudeAnswer | _StreamedAnswer] = field(default_factory=list)
+    answers: dict[str, PartialClaudeAnswer] = field(default_factory=dict)
     streamed: dict[str, _StreamedAnswer] = field(default_factory=dict)
     open: _StreamedAnswer | None = None
     model: str = ""
@@ -165,7 +165,7 @@ class _Session:
                 self.version = text_of(value, "claude_code_version") or self.version
             case "api_retry":
                 failed: JsonObject = {"apiErrorStatus": value.get("error_status"), "error": value.get("error")}
-                self.turns.append(Answer(error=error_of(failed, "")))
+                self.turns.append(PartialClaudeAnswer(error=error_of(failed, "")))
 
     def _event(self, event: Json) -> str:
         if not isinstance(event, dict):
@@ -190,7 +190,7 @@ class _Session:
             return ""
         answer = self.answers.get(named)
         if answer is None:
-            answer = Answer()
+            answer = PartialClaudeAnswer()
             self.turns.append(answer)
             self.answers[named or self.first.record + str(len(self.turns))] = answer
         answer.take(message, value.get("timestamp"))
@@ -203,7 +203,7 @@ class _Session:
         how = text_of(value, "subtype")
         self.outcome = Outcome(how == "success" and value.get("is_error") is not True, how or None)
         if not self.turns and isinstance(value.get("result"), str):
-            answer = Answer()
+            answer = PartialClaudeAnswer()
             answer.take({"content": value["result"], "usage": value.get("usage")})
             self.turns.append(answer)
 

@@ -26,7 +26,7 @@ from inspector.model import (
     Usage,
 )
 from inspector.wire.anthropic_request import read_turns
-from inspector.wire.anthropic_shapes import UsageShape
+from inspector.wire.anthropic_shapes import AnthropicUsageShape
 from inspector.wire.finish_reasons import finish_meaning
 from inspector.wire.json_text import compact_json
 
@@ -38,7 +38,7 @@ SYNTHETIC_MODEL = "<synthetic>"
 
 
 @dataclass(slots=True)
-class Answer:
+class PartialClaudeAnswer:
     """One answer as far as its rows came.
 
     `blocks` are its content, each once; `was_cut` says that Claude Code kept less of a malformed input than there was.
@@ -109,7 +109,7 @@ def usage_of(usage: Json) -> Usage | None:
     if not isinstance(usage, dict) or not usage:
         return None
     try:
-        return msgspec.convert(usage, UsageShape).usage()
+        return msgspec.convert(usage, AnthropicUsageShape).usage()
     except (msgspec.ValidationError, ValueError):
         return None
 

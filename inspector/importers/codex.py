@@ -32,7 +32,7 @@ class CodexImporter:
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
         """The sessions in order; all rows of one are in memory at once, within `RECORD_MEMORY`."""
-        session: _Session | None = None
+        session: _CodexSession | None = None
         left = RECORD_MEMORY
         for row in read_rows(file):
             if isinstance(row, Skipped):
@@ -45,7 +45,7 @@ class CodexImporter:
             if left < 0:
                 yield Skipped(row.record, TOO_MANY_ROWS)
                 break
-            session = session or _Session(row, place_of(file.path))
+            session = session or _CodexSession(row, place_of(file.path))
             if why := session.take(row.value):
                 yield Skipped(row.record, why)
         yield from session.traces() if session else ()
@@ -59,7 +59,7 @@ def _is_bare_head(value: JsonObject) -> bool:
     return {"id", "timestamp"} <= value.keys() and "type" not in value
 
 
-def _begins_another(value: JsonObject, session: "_Session | None") -> bool:
+def _begins_another(value: JsonObject, session: "_CodexSession | None") -> bool:
     """Whether a row is the head of another session; a fork repeats its parent's."""
     meta = value.get("payload")
     if session is None or value.get("type") != "session_meta" or not isinstance(meta, dict):
@@ -67,7 +67,7 @@ def _begins_another(value: JsonObject, session: "_Session | None") -> bool:
     return bool(session.id) and text_of(meta, "id") != session.id and session.parent is None
 
 
-class _Session:
+class _CodexSession:
     """One rollout: its head, and its rows as they come."""
 
     def __init__(self, first: Row, place: ExternalId) -> None:

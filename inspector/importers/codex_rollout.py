@@ -52,7 +52,7 @@ _UNKNOWN_FORK = "where the copied history of a fork ends is not stored; its answ
 
 
 @dataclass(slots=True)
-class _Answer:
+class _CodexAnswer:
     """Items of one answer."""
 
     model: str
@@ -75,9 +75,9 @@ class Rollout:
     model: str = ""
     outcome: Outcome | None = None
     warnings: list[str] = field(default_factory=list)
-    _turns: list[Turn | _Answer] = field(default_factory=list)
-    _open: _Answer | None = None
-    _last: _Answer | None = None
+    _turns: list[Turn | _CodexAnswer] = field(default_factory=list)
+    _open: _CodexAnswer | None = None
+    _last: _CodexAnswer | None = None
     _counted: Json = None
     _counts_first: bool | None = None
     _usage_of_next: Usage = field(default_factory=Usage)
@@ -94,7 +94,7 @@ class Rollout:
         kind = text_of(item, "type") or "message"
         if kind in ANSWERS or (kind == "message" and item.get("role") == "assistant"):
             if self._open is None:
-                self._open = self._last = _Answer(self.model, usage=self._usage_of_next)
+                self._open = self._last = _CodexAnswer(self.model, usage=self._usage_of_next)
                 self._usage_of_next = Usage()
                 self._turns.append(self._open)
             self._open.items.append(_as_call(item) if kind == "local_shell_call" else item)

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from inspector.importers.source import JsonObject
-from inspector.importers.spans import ModelCall, SpanKind, TracedSpan
+from inspector.importers.spans import ModelCall, OperationKind, TracedSpan
 from inspector.model import BodyState, Generation, Json, Part, Role
 
 _JOINED = re.compile(r"(?:system|developer|user|human|assistant|tool): ")
@@ -41,7 +41,7 @@ def message_shown(text: str) -> JsonObject | None:
 def without_flattened(spans: Iterable[TracedSpan]) -> list[TracedSpan]:
     """The spans; one within another of a model loses what is but joined or Python's `None`: there the other counts."""
     listed = list(spans)
-    outer = {span.id: span.call for span in listed if span.kind is SpanKind.MODEL and span.call is not None}
+    outer = {span.id: span.call for span in listed if span.kind is OperationKind.MODEL and span.call is not None}
     return [
         replace(span, call=_without(span.call, outer[span.parent_id]))
         if span.call is not None and span.parent_id in outer and span.parent_id != span.id

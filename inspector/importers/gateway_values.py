@@ -18,7 +18,7 @@ _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#]*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class GatewayAnswer:
     """An answer's body as a gateway kept it: what `Exchange` wants to know of it; `pieces` is None where it is lost."""
 
     headers: Headers = ()
@@ -70,21 +70,21 @@ def address_of(text: str) -> tuple[str, str]:
     return (origin[0], text[origin.end() :] or "/") if origin else ("", text)
 
 
-def answer_of(value: Json, ended_s: float | None) -> Answer:
+def answer_of(value: Json, ended_s: float | None) -> GatewayAnswer:
     """A kept answer: JSON or its text, the text of an event stream, or the list of its chunks.
 
     A stream has no times: whoever logged it did not keep when its pieces came. None, `""`, `{}` and `[]` are no answer.
     """
     held = parsed(value)
     if not held:
-        return Answer()
+        return GatewayAnswer()
     if isinstance(held, str) and _EVENTS.match(held):
-        return Answer((("content-type", "text/event-stream"),), ((None, body_of(held)),))
+        return GatewayAnswer((("content-type", "text/event-stream"),), ((None, body_of(held)),))
     if isinstance(held, list) and all(isinstance(one, dict) for one in held):
         events = b"".join(b"data: " + body_of(one) + b"\n\n" for one in held)
-        return Answer((("content-type", "text/event-stream"),), ((None, events),))
+        return GatewayAnswer((("content-type", "text/event-stream"),), ((None, events),))
     kind = () if isinstance(held, str) else (("content-type", "application/json"),)
-    return Answer(kind, ((ended_s, body_of(held)),))
+    return GatewayAnswer(kind, ((ended_s, body_of(held)),))
 
 
 def body_of(value: Json) -> bytes:

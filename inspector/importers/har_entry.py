@@ -40,8 +40,8 @@ def read_entry(
         return None
     if url.lower().startswith(("ws:", "wss:")) or value.get("_webSocketMessages"):
         return OtherTraffic("WebSocket connections")
-    posted = _Body(_object(request.get("postData")), _headers(request.get("headers")), body_beside)
-    answered = _Body(_object(response.get("content")), _headers(response.get("headers")), body_beside)
+    posted = _HarBody(_object(request.get("postData")), _headers(request.get("headers")), body_beside)
+    answered = _HarBody(_object(response.get("content")), _headers(response.get("headers")), body_beside)
     events = tuple(_events(value.get("_eventSourceMessages")))
     status = _status(response.get("status"))
     is_rebuilt = bool(events) and not answered.raw
@@ -62,7 +62,7 @@ def read_entry(
     return SeenExchange(exchange, tuple(warning for warning, holds in said.items() if holds))
 
 
-class _Body:
+class _HarBody:
     """A body and the headers that fit it: that of its encoding is left out where it was unpacked already.
 
     `raw` is None where the HAR does not keep it.

@@ -65,7 +65,7 @@ class HarborAtifImporter:
             waiting: deque[tuple[JsonObject, str, ParentTrace | None]] = deque([(row.value, row.record, None)])
             while waiting:
                 value, record, parent = waiting.popleft()
-                trace = _trace(value, _Place(row, record, place_of(file.path)), parent, seen)
+                trace = _trace(value, _TrajectoryPlace(row, record, place_of(file.path)), parent, seen)
                 yield trace
                 if isinstance(trace, Trace):
                     up = ParentTrace(trace.external_ids[0], ParentWhy.SUBAGENT)
@@ -74,7 +74,7 @@ class HarborAtifImporter:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _TrajectoryPlace:
     """Where a trajectory stands."""
 
     row: Row
@@ -83,7 +83,7 @@ class _Place:
 
 
 def _trace(
-    value: JsonObject, place: _Place, parent: ParentTrace | None, seen: set[tuple[ExternalId, ...]]
+    value: JsonObject, place: _TrajectoryPlace, parent: ParentTrace | None, seen: set[tuple[ExternalId, ...]]
 ) -> Trace | Skipped:
     steps = _objects(value.get("steps"))
     if not steps:
@@ -112,7 +112,7 @@ def _trace(
     )
 
 
-def _ids(value: JsonObject, steps: list[JsonObject], place: _Place) -> tuple[ExternalId, ...]:
+def _ids(value: JsonObject, steps: list[JsonObject], place: _TrajectoryPlace) -> tuple[ExternalId, ...]:
     """The session's and the trajectory's ids, and the first step of its own where copied ones stand before it."""
     named = [ExternalId(key, text_of(value, key)) for key in ("session_id", "trajectory_id") if text_of(value, key)]
     own = next((step for step in steps if step.get("is_copied_context") is not True), steps[0])

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from inspector.importers.gateway_tables import read_entries, rows_shown
 from inspector.importers.gateway_values import (
-    Answer,
+    GatewayAnswer,
     address_of,
     answer_of,
     body_of,
@@ -128,7 +128,7 @@ def _ending(status: Json) -> tuple[int | None, ExchangeEnd, str]:
     return int(number) if number is not None and 100 <= number < 1000 else None, ExchangeEnd.COMPLETE, ""
 
 
-def _answer(body: Json, ended_s: float | None) -> Answer:
+def _answer(body: Json, ended_s: float | None) -> GatewayAnswer:
     """The answer's words; the stream's own text rather than what was put together from it."""
     held = parsed(body)
     if isinstance(held, dict):

@@ -50,7 +50,7 @@ MEMBERS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class ArchiveMember:
     """One member: its name, where its local header begins, and what is known of it; `size` -1 where it is not."""
 
     name: str
@@ -75,7 +75,7 @@ class Archive:
         self.is_cut = directory is None
         self.members = tuple(islice(self._scanned() if directory is None else _listed(directory), MEMBERS))
 
-    def read(self, member: Member) -> bytes:
+    def read(self, member: ArchiveMember) -> bytes:
         """A member's content; DamagedDataError, in words, for one that is broken, too long or of an unknown method."""
         if member.flags & _ENCRYPTED:
             raise DamagedDataError("it is encrypted")
@@ -113,7 +113,7 @@ class Archive:
         *_, size, offset = _END_64.unpack(found)
         return size, offset
 
-    def _scanned(self) -> Iterator[Member]:
+    def _scanned(self) -> Iterator[ArchiveMember]:
         """The members as they lie one behind the other, as far as the archive goes."""
         at = 0
         while (member := self._local(at)) is not None:
@@ -135,7 +135,7 @@ class Archive:
             wide = self._at(at + marked + 12, 4) not in _MAGICS and self._at(at + marked + 20, 4) in _MAGICS
             at += marked + (20 if wide else 12)
 
-    def _local(self, offset: int) -> Member | None:
+    def _local(self, offset: int) -> ArchiveMember | None:
         header = self._at(offset, _LOCAL.size)
         if len(header) < _LOCAL.size or not header.startswith(_LOCAL_MAGIC):
             return None
@@ -144,9 +144,9 @@ class Archive:
         if packed == _FULL:
             _, packed = _wide(rest[name_length:], size, packed, 0)[:2]
         unknown = flags & _SIZES_FOLLOW and not packed
-        return Member(decode(rest[:name_length]), offset, method, flags, crc, -1 if unknown else packed)
+        return ArchiveMember(decode(rest[:name_length]), offset, method, flags, crc, -1 if unknown else packed)
 
-    def _content(self, member: Member) -> int | None:
+    def _content(self, member: ArchiveMember) -> int | None:
         """Where a member's content begins."""
         header = self._at(member.offset, _LOCAL.size)
         if len(header) < _LOCAL.size or not header.startswith(_LOCAL_MAGIC):
@@ -154,7 +154,7 @@ class Archive:
         *_, name_length, extra_length = _LOCAL.unpack(header)
         return member.offset + _LOCAL.size + int(name_length) + int(extra_length)
 
-    def _unpacked(self, member: Member, start: int) -> tuple[bytes, int]:
+    def _unpacked(self, member: ArchiveMember, start: int) -> tuple[bytes, int]:
         """A member's content and where it ends in the archive."""
         limit = min(RECORD_BYTES, self._left)
         unpacking = _unpacking(member.method)
@@ -214,7 +214,7 @@ def _unpacking(method: int) -> _Unpacking:
     return zlib.decompressobj(-zlib.MAX_WBITS) if method == 8 else _Stored()
 
 
-def _listed(directory: bytes) -> Iterator[Member]:
+def _listed(directory: bytes) -> Iterator[ArchiveMember]:
     at = 0
     while directory.startswith(_CENTRAL_MAGIC, at) and len(directory) - at >= _CENTRAL.size:
         fields = _CENTRAL.unpack_from(directory, at)
@@ -226,7 +226,7 @@ def _listed(directory: bytes) -> Iterator[Member]:
         if _FULL in (packed, size, offset):
             size, packed, offset = _wide(directory[at : at + extra_length], size, packed, offset)
         at += extra_length + comment_length
-        yield Member(name, offset, method, flags, crc, packed)
+        yield ArchiveMember(name, offset, method, flags, crc, packed)
 
 
 def _wide(extra: bytes, size: int, packed: int, offset: int) -> tuple[int, int, int]:

@@ -9,7 +9,7 @@ is one document with all samples; it is read whole, to 64 MiB, and so is each sa
 import re
 from collections.abc import Iterator
 
-from inspector.importers.inspect_archive import Archive, Member
+from inspector.importers.inspect_archive import Archive, ArchiveMember
 from inspector.importers.inspect_requests import Pool
 from inspector.importers.inspect_sample import Evaluation, read_sample
 from inspector.importers.lines import too_long
@@ -115,16 +115,16 @@ def _samples(archive: Archive) -> Iterator[tuple[str, JsonObject | Skipped]]:
             yield member.name, found if isinstance(found, Skipped) else Skipped(member.name, "this is no object")
 
 
-def _content(archive: Archive, member: Member) -> "Json | Skipped":
+def _content(archive: Archive, member: ArchiveMember) -> "Json | Skipped":
     try:
         return parse_json(archive.read(member))
     except (DamagedDataError, ValueError) as error:
         return Skipped(member.name, str(error))
 
 
-def _chunks(archive: Archive) -> dict[str, list[tuple[int, Member]]]:
+def _chunks(archive: Archive) -> dict[str, list[tuple[int, ArchiveMember]]]:
     """The members that hold a part of a list each, by the list's folder, with the place of their first item."""
-    chunks: dict[str, list[tuple[int, Member]]] = {}
+    chunks: dict[str, list[tuple[int, ArchiveMember]]] = {}
     for member in archive.members:
         if chunk := _CHUNK.fullmatch(member.name):
             chunks.setdefault(chunk["list"], []).append((int(chunk["start"]), member))
@@ -132,7 +132,7 @@ def _chunks(archive: Archive) -> dict[str, list[tuple[int, Member]]]:
 
 
 def _whole(
-    archive: Archive, shell: JsonObject, folder: str, chunks: dict[str, list[tuple[int, Member]]]
+    archive: Archive, shell: JsonObject, folder: str, chunks: dict[str, list[tuple[int, ArchiveMember]]]
 ) -> JsonObject | Skipped:
     """A sample that is spread over members, as it is in one; attachments bear their places as names."""
     left = RECORD_BYTES

@@ -52,7 +52,7 @@ class Pool:
 
 
 @dataclass(frozen=True)  # no slots: what is asked for often is computed once
-class Request:
+class InspectRequest:
     """One `model` event."""
 
     event: JsonObject
@@ -142,7 +142,7 @@ class Request:
         return [one for one in _objects(_object(self.event.get("output")).get("choices")) if one.get("message")]
 
 
-def requests_of(sample: JsonObject, attachments: Attachments) -> Iterator[Request]:
+def requests_of(sample: JsonObject, attachments: Attachments) -> Iterator[InspectRequest]:
     """The sample's requests in order, those within other events too (older logs)."""
     events = sample.get("events")
     waiting = [iter(_objects(events if isinstance(events, list) else _object(sample.get("transcript")).get("events")))]
@@ -151,7 +151,7 @@ def requests_of(sample: JsonObject, attachments: Attachments) -> Iterator[Reques
         if event is None:
             waiting.pop()
         elif event.get("event") == "model" and event.get("pending") is not True:
-            yield Request(event, attachments)
+            yield InspectRequest(event, attachments)
         elif (within := _objects(event.get("events"))) and len(waiting) < _NESTED:
             waiting.append(iter(within))
 

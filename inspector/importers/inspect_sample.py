@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from inspector.importers.identity import instant, text_of
 from inspector.importers.inspect_messages import Attachments, read_inspect_message
 from inspector.importers.inspect_requests import Pool, requests_of
-from inspector.importers.inspect_tracks import Track, Tracks
+from inspector.importers.inspect_tracks import InspectConversation, InspectConversations
 from inspector.importers.source import JsonObject, Skipped
 from inspector.model import (
     BodyState,
@@ -58,7 +58,7 @@ def read_sample(sample: JsonObject, evaluation: Evaluation, record: str) -> Iter
     """The trace of a sample, then those beside it; one without messages is skipped."""
     attachments = Attachments(sample.get("attachments") or _of(sample, "transcript").get("content"))
     listed = sample.get("messages")
-    tracks = Tracks(listed if isinstance(listed, list) else [], Pool(sample), attachments)
+    tracks = InspectConversations(listed if isinstance(listed, list) else [], Pool(sample), attachments)
     for request in requests_of(sample, attachments):
         tracks.take(request)
     found = [track for track in (tracks.own, *tracks.others) if track.messages or track.failed]
@@ -86,7 +86,7 @@ def read_sample(sample: JsonObject, evaluation: Evaluation, record: str) -> Iter
         )
 
 
-def _trace(sample: JsonObject, evaluation: Evaluation, track: Track, attachments: Attachments) -> Trace:
+def _trace(sample: JsonObject, evaluation: Evaluation, track: InspectConversation, attachments: Attachments) -> Trace:
     model = text_of(evaluation.spec, "model")
     turns = tuple(_turns(track, attachments, model))
     requests = track.requests()
@@ -106,7 +106,9 @@ def _trace(sample: JsonObject, evaluation: Evaluation, track: Track, attachments
     )
 
 
-def _warnings(sample: JsonObject, track: Track, turns: tuple[Turn, ...], attachments: Attachments) -> Iterator[str]:
+def _warnings(
+    sample: JsonObject, track: InspectConversation, turns: tuple[Turn, ...], attachments: Attachments
+) -> Iterator[str]:
     yield _NO_CHUNKS
     exact = {named for request in track.requests() for named in request.arguments}
     if any(call.id not in exact for turn in turns for call in turn.calls):
@@ -123,14 +125,14 @@ def _warnings(sample: JsonObject, track: Track, turns: tuple[Turn, ...], attachm
         yield _CONDENSED
 
 
-def _turns(track: Track, attachments: Attachments, model: str) -> Iterator[Turn]:
+def _turns(track: InspectConversation, attachments: Attachments, model: str) -> Iterator[Turn]:
     for at, message in enumerate(track.messages):
         yield from (request.turn() for request in track.failed.get(at, ()))
         yield _turn(track, at, message, attachments, model)
     yield from (request.turn() for request in track.failed.get(len(track.messages), ()))
 
 
-def _turn(track: Track, at: int, message: Json, attachments: Attachments, model: str) -> Turn:
+def _turn(track: InspectConversation, at: int, message: Json, attachments: Attachments, model: str) -> Turn:
     request = track.answers.get(at)
     if request is not None:
         return request.turn()

@@ -8,7 +8,7 @@ all that was said there.
 from dataclasses import dataclass, field
 
 from inspector.importers.inspect_messages import Attachments
-from inspector.importers.inspect_requests import Pool, Request
+from inspector.importers.inspect_requests import InspectRequest, Pool
 from inspector.model import Json
 
 _SENT = 2_000_000
@@ -16,36 +16,36 @@ _KEPT = 200_000
 
 
 @dataclass(slots=True)
-class Track:
+class InspectConversation:
     """A conversation: its messages, and the requests that answered; `failed` stand behind the message of that number.
 
     `is_fork` says that it begins as the sample's own conversation does.
     """
 
     messages: list[Json] = field(default_factory=list)
-    answers: dict[int, Request] = field(default_factory=dict)
-    failed: dict[int, list[Request]] = field(default_factory=dict)
+    answers: dict[int, InspectRequest] = field(default_factory=dict)
+    failed: dict[int, list[InspectRequest]] = field(default_factory=dict)
     is_fork: bool = False
 
-    def requests(self) -> list[Request]:
+    def requests(self) -> list[InspectRequest]:
         """All its requests."""
         return [*self.answers.values(), *(one for several in self.failed.values() for one in several)]
 
 
-class Tracks:
+class InspectConversations:
     """The conversations of one sample: `own`, and `others` in the order in which they began.
 
     Of the others two million messages are compared and 200,000 kept; `left_out` counts the requests beyond.
     """
 
     def __init__(self, messages: list[Json], pool: Pool, attachments: Attachments) -> None:
-        self.own = Track(list(messages))
-        self.others: list[Track] = []
+        self.own = InspectConversation(list(messages))
+        self.others: list[InspectConversation] = []
         self.left_out = 0
         self._pool = pool
         self._attachments = attachments
         self._expected: dict[str, list[int]] = {}
-        self._ends: dict[int, Track] = {}
+        self._ends: dict[int, InspectConversation] = {}
         self._own_places: dict[int, int] = {}
         self._sent, self._kept = _SENT, _KEPT
         self._known: dict[int, str] = {}
@@ -62,7 +62,7 @@ class Tracks:
         for places in self._expected.values():
             places.reverse()
 
-    def take(self, request: Request) -> None:
+    def take(self, request: InspectRequest) -> None:
         """Put a request where it belongs."""
         key = self._attachments.key_of(request.answer) if request.answer is not None else ""
         if key and (places := self._expected.get(key)):
@@ -82,7 +82,7 @@ class Tracks:
             return
         self._put(request, sent, chains, key, is_fork=place is not None)
 
-    def _put(self, request: Request, sent: list[Json], chains: list[int], key: str, *, is_fork: bool) -> None:
+    def _put(self, request: InspectRequest, sent: list[Json], chains: list[int], key: str, *, is_fork: bool) -> None:
         shared = next((at for at in range(len(sent), 0, -1) if chains[at] in self._ends), 0)
         track = self._ends.pop(chains[shared], None) if shared else None
         more = len(sent) - shared + 1
@@ -91,7 +91,7 @@ class Tracks:
             return
         self._kept -= more
         if track is None:
-            track = Track(is_fork=is_fork)
+            track = InspectConversation(is_fork=is_fork)
             self.others.append(track)
             shared = 0
         track.messages += sent[shared:]

@@ -15,7 +15,7 @@ from inspector.importers.framework_results import read_given
 from inspector.importers.identity import text_of
 from inspector.importers.source import JsonObject
 from inspector.importers.span_sessions import utc_instant
-from inspector.importers.spans import ModelCall, SpanKind, ToolRun, TracedSpan
+from inspector.importers.spans import ModelCall, OperationKind, ToolRun, TracedSpan
 from inspector.model import (
     BodyState,
     FinishReason,
@@ -85,10 +85,10 @@ def read_observation(row: JsonObject, known: KnownMessages) -> TracedSpan:
         utc_instant(member(row, "endTime")),
         span_trace=word(row, "traceId"),
     )
-    if kind is SpanKind.MODEL:
+    if kind is OperationKind.MODEL:
         call = _model_call(row, attributes, known)
         return replace(span, call=call, warnings=(NOT_STORED, *([REWRITTEN] if call.is_rewritten else [])))
-    return replace(span, run=_tool_run(row, attributes)) if kind is SpanKind.TOOL else span
+    return replace(span, run=_tool_run(row, attributes)) if kind is OperationKind.TOOL else span
 
 
 def _snake_case(name: str) -> str:
@@ -104,15 +104,15 @@ def _attributes(row: JsonObject) -> JsonObject:
     return {**metadata, **inner} if isinstance(inner, dict) else metadata
 
 
-def _kind(row: JsonObject, attributes: JsonObject) -> SpanKind:
+def _kind(row: JsonObject, attributes: JsonObject) -> OperationKind:
     named, words = word(row, "type"), {text_of(attributes, key) for key in _OPERATIONS}
     if named == "TOOL" or (named in ("SPAN", "CHAIN", "") and (words & _TOOL_WORDS or _is_tool_message(row))):
-        return SpanKind.TOOL
+        return OperationKind.TOOL
     if named == "AGENT" or (named in ("SPAN", "CHAIN") and words & _AGENT_WORDS):
-        return SpanKind.AGENT
+        return OperationKind.AGENT
     if named == "GENERATION":
-        return SpanKind.OTHER if words & _OTHER_WORDS else SpanKind.MODEL
-    return SpanKind.MODEL if named in ("SPAN", "") and words & _MODEL_WORDS else SpanKind.OTHER
+        return OperationKind.OTHER if words & _OTHER_WORDS else OperationKind.MODEL
+    return OperationKind.MODEL if named in ("SPAN", "") and words & _MODEL_WORDS else OperationKind.OTHER
 
 
 def _is_tool_message(row: JsonObject) -> bool:

@@ -12,7 +12,7 @@ from inspector.importers.framework_results import read_given
 from inspector.importers.identity import text_of
 from inspector.importers.source import JsonObject
 from inspector.importers.span_sessions import utc_instant
-from inspector.importers.spans import ModelCall, SpanKind, ToolRun, TracedSpan
+from inspector.importers.spans import ModelCall, OperationKind, ToolRun, TracedSpan
 from inspector.model import (
     BodyState,
     Chunks,
@@ -33,13 +33,13 @@ REWRITTEN = "the source keeps the arguments of some calls parsed, whose text was
 SESSION_KEYS = ("session_id", "thread_id", "conversation_id")
 """The members of a run's metadata that name its conversation: a run's own `session_id` is its project."""
 
-_KINDS = {"llm": SpanKind.MODEL, "tool": SpanKind.TOOL}
+_KINDS = {"llm": OperationKind.MODEL, "tool": OperationKind.TOOL}
 _NO_SETTINGS = frozenset({"model", "model_name", "tools", "functions", "_type", "messages", "stop"})
 
 
 def read_run(run: JsonObject, known: KnownMessages) -> TracedSpan:
     """A run as a span; `known` are the messages of its session. Never raises."""
-    kind = _KINDS.get(text_of(run, "run_type"), SpanKind.OTHER)
+    kind = _KINDS.get(text_of(run, "run_type"), OperationKind.OTHER)
     span = TracedSpan(
         text_of(run, "id"),
         text_of(run, "parent_run_id"),
@@ -49,10 +49,10 @@ def read_run(run: JsonObject, known: KnownMessages) -> TracedSpan:
         utc_instant(run.get("end_time")),
         span_trace=trace_of(run),
     )
-    if kind is SpanKind.MODEL:
+    if kind is OperationKind.MODEL:
         call = _model_call(run, known)
         return replace(span, call=call, warnings=(NOT_STORED, *([REWRITTEN] if call.is_rewritten else [])))
-    return replace(span, run=_tool_run(run)) if kind is SpanKind.TOOL else span
+    return replace(span, run=_tool_run(run)) if kind is OperationKind.TOOL else span
 
 
 def trace_of(run: JsonObject) -> str:

@@ -25,7 +25,7 @@ _ANY_WORDS = frozenset({"messages", "input", "prompt", "contents"})
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class LiteLLMRequest:
     """A request: the path that its shape belongs to, its body, whether it asked for a stream, and what to warn of."""
 
     target: str
@@ -34,7 +34,7 @@ class Asked:
     warnings: tuple[str, ...] = ()
 
 
-def request_in(row: JsonObject, answer: Json, call_type: str) -> Asked | str:
+def request_in(row: JsonObject, answer: Json, call_type: str) -> LiteLLMRequest | str:
     """What the row's client asked; why nobody knows, as words."""
     kind = _kind(answer, call_type)
     body = _as_sent(row)
@@ -49,7 +49,7 @@ def request_in(row: JsonObject, answer: Json, call_type: str) -> Asked | str:
     warnings: tuple[str, ...] = ()
     if kind == "chat" and (call_type.endswith("anthropic_messages") or "messages" not in body):
         body, warnings = as_chat(body), (_AS_CHAT,) if call_type.endswith("anthropic_messages") else ()
-    return Asked(_TARGETS[kind], body_of(body), body.get("stream") is True, warnings)
+    return LiteLLMRequest(_TARGETS[kind], body_of(body), body.get("stream") is True, warnings)
 
 
 def _as_sent(row: JsonObject) -> JsonObject | None:

@@ -5,7 +5,7 @@ import re
 from inspector.importers.gateway_values import answer_of, number_of, object_of, parsed
 from inspector.importers.gateways import LoggedRequest
 from inspector.importers.identity import instant, text_of
-from inspector.importers.litellm_requests import Asked, request_in
+from inspector.importers.litellm_requests import LiteLLMRequest, request_in
 from inspector.importers.source import JsonObject, Skipped
 from inspector.model import Json
 from inspector.sessions.exchange import Exchange, ExchangeEnd, Headers, RequestHead, header_of
@@ -41,7 +41,7 @@ def logged_request(row: JsonObject, record: str) -> LoggedRequest | Skipped:
     return LoggedRequest(exchange, _doubtful(row), (ASSEMBLED, *asked.warnings, *cut))
 
 
-def _exchange(row: JsonObject, record: str, asked: Asked, answer: Json) -> Exchange:
+def _exchange(row: JsonObject, record: str, asked: LiteLLMRequest, answer: Json) -> Exchange:
     metadata = object_of(row.get("metadata"))
     started, first, ended = (_moment(row.get(key)) for key in ("startTime", "completionStartTime", "endTime"))
     streams = asked.streams or row.get("stream") is True

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from inspector.importers.exchanges import OtherTraffic, ProxyFile, ProxyRecord, SeenExchange
 from inspector.importers.mitmproxy_cutting import FlowCutter
-from inspector.importers.mitmproxy_flow import NEWEST_VERSION, OLDEST_VERSION, Flow, read_flow
+from inspector.importers.mitmproxy_flow import NEWEST_VERSION, OLDEST_VERSION, MitmproxyFlow, read_flow
 from inspector.importers.packing import DamagedDataError
 from inspector.importers.source import Sample, Skipped, SourceFile
 from inspector.model import Trace
@@ -55,7 +55,7 @@ def _records(file: SourceFile, proxy: ProxyFile) -> Iterator[ProxyRecord]:
     too_old = newest = 0
     for number, raw in _cut(file):
         flow = raw if isinstance(raw, Skipped) else read_flow(raw, number)
-        if not isinstance(flow, Flow):
+        if not isinstance(flow, MitmproxyFlow):
             yield flow
         elif flow.content is None:
             too_old += 1

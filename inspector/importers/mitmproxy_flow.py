@@ -18,20 +18,20 @@ _PORTS = {"http": 80, "https": 443}
 
 
 @dataclass(frozen=True, slots=True)
-class Flow:
+class MitmproxyFlow:
     """A flow that could be read; `content` is None where its format is too old."""
 
     version: int
     content: Exchange | OtherTraffic | None
 
 
-def read_flow(raw: bytes, number: int) -> Flow | Skipped:
+def read_flow(raw: bytes, number: int) -> MitmproxyFlow | Skipped:
     """The flow that these bytes are, a dictionary in full; never raises."""
     record = f"flow {number}"
     try:
         members = value_at(raw, 0, len(raw)).members()
         version = _version(members.get("version"))
-        return Flow(version, _content(members, record) if version >= OLDEST_VERSION else None)
+        return MitmproxyFlow(version, _content(members, record) if version >= OLDEST_VERSION else None)
     except KeyError as error:
         return Skipped(record, f"the flow has no `{error.args[0]}`")
     except MalformedValueError as error:

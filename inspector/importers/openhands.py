@@ -70,7 +70,7 @@ class OpenHandsImporter:
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
         """The conversation; a file's events are in memory at once, within `RECORD_MEMORY`."""
-        session: _Session | None = None
+        session: _OpenHandsSession | None = None
         left = RECORD_MEMORY
         for row in read_rows(file):
             if isinstance(row, Skipped):
@@ -80,10 +80,10 @@ class OpenHandsImporter:
                 if left < 0:
                     yield Skipped(row.record, TOO_MANY_ROWS)
                     break
-                session = session or _Session(row)
+                session = session or _OpenHandsSession(row)
                 session.take(row.value)
             elif events := _events(row.value):
-                yield from _Session(row).after(events).traces(row_ids(row))
+                yield from _OpenHandsSession(row).after(events).traces(row_ids(row))
             else:
                 yield Skipped(row.record, "this is no event: it has neither an `action` nor an `observation`")
         if session:
@@ -105,7 +105,7 @@ def _events(row: JsonObject) -> list[JsonObject]:
 
 
 @dataclass(slots=True)
-class _Session:
+class _OpenHandsSession:
     """The events of one conversation, in order."""
 
     first: Row
@@ -118,7 +118,7 @@ class _Session:
     responses: set[str] = field(default_factory=set)
     asked: set[str] = field(default_factory=set)
 
-    def after(self, events: Iterable[JsonObject]) -> "_Session":
+    def after(self, events: Iterable[JsonObject]) -> "_OpenHandsSession":
         """The same, having taken these events."""
         for event in events:
             self.take(event)

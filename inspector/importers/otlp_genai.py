@@ -10,35 +10,35 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from inspector.importers.otlp_genai_events import read_events
-from inspector.importers.otlp_messages import Message, Said
+from inspector.importers.otlp_messages import Message, RequestMessages
 from inspector.importers.otlp_span import OtlpSpan, lenient_json, objects
-from inspector.importers.otlp_told import Told
+from inspector.importers.otlp_told import SpanFacts
 from inspector.importers.source import JsonObject
-from inspector.importers.spans import SpanKind, ToolRun
+from inspector.importers.spans import OperationKind, ToolRun
 from inspector.model import Json, Usage
 from inspector.wire.json_text import compact_json
 from inspector.wire.openai_messages import read_tools
 
 _KINDS = {
-    "chat": SpanKind.MODEL,
-    "text_completion": SpanKind.MODEL,
-    "generate_content": SpanKind.MODEL,
-    "responses": SpanKind.MODEL,
-    "message": SpanKind.MODEL,
-    "execute_tool": SpanKind.TOOL,
-    "invoke_agent": SpanKind.AGENT,
-    "invoke_workflow": SpanKind.AGENT,
+    "chat": OperationKind.MODEL,
+    "text_completion": OperationKind.MODEL,
+    "generate_content": OperationKind.MODEL,
+    "responses": OperationKind.MODEL,
+    "message": OperationKind.MODEL,
+    "execute_tool": OperationKind.TOOL,
+    "invoke_agent": OperationKind.AGENT,
+    "invoke_workflow": OperationKind.AGENT,
 }
 _decode_texts = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _REQUEST = "gen_ai.request."
 _NO_PARAMETERS = frozenset({"model", "id"})
 
 
-def read_genai(span: OtlpSpan) -> Told:
+def read_genai(span: OtlpSpan) -> SpanFacts:
     """What the attributes and events of this convention say; all defaults where there are none."""
     operation = span.text("gen_ai.operation.name")
-    told = Told(
-        kind=_KINDS.get(operation, SpanKind.OTHER) if operation else None,
+    told = SpanFacts(
+        kind=_KINDS.get(operation, OperationKind.OTHER) if operation else None,
         requested_model=span.text("gen_ai.request.model"),
         answered_model=span.text("gen_ai.response.model"),
         response_id=span.text("gen_ai.response.id"),
@@ -55,14 +55,14 @@ def read_genai(span: OtlpSpan) -> Told:
     return told
 
 
-def _read_messages(span: OtlpSpan, told: Told) -> None:
+def _read_messages(span: OtlpSpan, told: SpanFacts) -> None:
     told_system = lenient_json(span.attributes.get("gen_ai.system_instructions"))
     parts: list[Json] = [{"type": "text", "content": told_system}] if isinstance(told_system, str) else []
     parts = [*parts, *objects(told_system)]
     system: list[Json] = [{"role": "system", "parts": parts}] if parts else []
     asked = _listed(span.attributes.get("gen_ai.input.messages"), "user")
     if asked or system:
-        told.asked = Said([*system, *asked], in_openai_shape)
+        told.asked = RequestMessages([*system, *asked], in_openai_shape)
     answers = span.attributes.get("gen_ai.output.messages")
     read = lenient_json(answers)
     if isinstance(read, str) and read:

@@ -8,9 +8,9 @@ record, or as JSON in one attribute.
 
 from collections.abc import Iterator
 
-from inspector.importers.otlp_messages import Said
+from inspector.importers.otlp_messages import RequestMessages
 from inspector.importers.otlp_span import OtlpEvent, OtlpSpan, lenient_json, objects
-from inspector.importers.otlp_told import Told
+from inspector.importers.otlp_told import SpanFacts
 from inspector.importers.source import JsonObject
 from inspector.model import Json
 
@@ -21,7 +21,7 @@ _FIRST_TOKENS = frozenset({_CHUNK, "gen_ai.choice.chunk", "llm.content.completio
 _PROMPT, _COMPLETION = "gen_ai.content.prompt", "gen_ai.content.completion"
 
 
-def read_events(span: OtlpSpan, told: Told) -> None:
+def read_events(span: OtlpSpan, told: SpanFacts) -> None:
     """Add what the events of a span say."""
     asked: list[Json] = []
     for event in (*span.events, *_listed(span)):
@@ -38,7 +38,7 @@ def read_events(span: OtlpSpan, told: Told) -> None:
         elif event.name == _COMPLETION:
             told.answers += _texts(body.get("gen_ai.completion"), "assistant")
     if asked := asked or _texts(span.attributes.get("gen_ai.prompt"), "user"):
-        told.asked = Said(asked)
+        told.asked = RequestMessages(asked)
     if not told.answers:
         told.answers += _texts(span.attributes.get("gen_ai.completion"), "assistant")
 
@@ -77,7 +77,7 @@ def _message(body: JsonObject, role: str) -> Json:
     return kept
 
 
-def _read_choice(body: JsonObject, told: Told) -> None:
+def _read_choice(body: JsonObject, told: SpanFacts) -> None:
     held = lenient_json(body.get("message"))
     message = held if isinstance(held, dict) else {"content": body.get("content", "") if held is None else held}
     calls = body.get("tool_calls")

@@ -12,7 +12,7 @@ from inspector.importers.langfuse_observations import read_observation
 from inspector.importers.otlp_span import ERROR, OtlpSpan, unquoted
 from inspector.importers.source import JsonObject
 from inspector.importers.span_doubles import filled_span
-from inspector.importers.spans import SpanKind, TracedSpan
+from inspector.importers.spans import OperationKind, TracedSpan
 from inspector.model import Generation, Json, Turn
 
 _PREFIX = "langfuse.observation."
@@ -44,9 +44,9 @@ def with_langfuse(read: TracedSpan, span: OtlpSpan, known: KnownMessages) -> Tra
         call=said.call and replace(said.call, answer=_timed(said, span)),
         warnings=read.warnings if read.kind is said.kind else said.warnings,
     )
-    if read.kind is SpanKind.MODEL and said.kind is SpanKind.MODEL:
+    if read.kind is OperationKind.MODEL and said.kind is OperationKind.MODEL:
         return filled_span(read, said)
-    if read.kind is SpanKind.OTHER or (read.kind is said.kind is SpanKind.TOOL and read.run is None):
+    if read.kind is OperationKind.OTHER or (read.kind is said.kind is OperationKind.TOOL and read.run is None):
         return said
     return read
 

@@ -24,7 +24,7 @@ Shape: TypeAlias = Callable[[Json], list[Json]]
 
 
 @dataclass(slots=True)
-class Said:
+class RequestMessages:
     """The messages of a request as a convention has them, and their shape."""
 
     messages: Sequence[Message] = ()
@@ -40,7 +40,7 @@ class Messages:
     def __init__(self) -> None:
         self._known: dict[bytes, tuple[Turn, ...]] = {}
 
-    def read(self, said: Said) -> tuple[Turn, ...]:
+    def read(self, said: RequestMessages) -> tuple[Turn, ...]:
         """The turns of all messages; never raises."""
         return tuple(chain.from_iterable(self._turns(message, said.shape) for message in said.messages))
 

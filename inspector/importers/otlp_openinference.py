@@ -5,48 +5,48 @@ Source: Arize-ai/openinference, spec/semantic_conventions.md.
 
 from collections.abc import Iterator
 
-from inspector.importers.otlp_messages import Said
+from inspector.importers.otlp_messages import RequestMessages
 from inspector.importers.otlp_span import OtlpSpan, lenient_json, objects, unfolded, unquoted
-from inspector.importers.otlp_told import Told
+from inspector.importers.otlp_told import SpanFacts
 from inspector.importers.source import JsonObject
-from inspector.importers.spans import SpanKind, ToolRun
+from inspector.importers.spans import OperationKind, ToolRun
 from inspector.model import Json, Usage
 from inspector.wire.json_text import compact_json
 from inspector.wire.openai_messages import read_tools
 
-_KINDS = {"LLM": SpanKind.MODEL, "TOOL": SpanKind.TOOL, "AGENT": SpanKind.AGENT}
+_KINDS = {"LLM": OperationKind.MODEL, "TOOL": OperationKind.TOOL, "AGENT": OperationKind.AGENT}
 _FIRST_TOKEN = "First Token Stream Event"
 _COUNT = "llm.token_count."
 _NO_PARAMETERS = frozenset({"model", "messages", "tools", "input", "prompt"})
 
 
-def read_openinference(span: OtlpSpan) -> Told:
+def read_openinference(span: OtlpSpan) -> SpanFacts:
     """What the attributes of this convention say; all defaults where there are none."""
     word = span.text("openinference.span.kind").upper()
-    kind = _KINDS.get(word, SpanKind.OTHER) if word else None
-    told = Told(kind=kind)
-    if kind is SpanKind.MODEL:
+    kind = _KINDS.get(word, OperationKind.OTHER) if word else None
+    told = SpanFacts(kind=kind)
+    if kind is OperationKind.MODEL:
         _read_call(span, told)
-    elif kind is SpanKind.TOOL:
+    elif kind is OperationKind.TOOL:
         told.run = _run(span)
-    elif kind is SpanKind.AGENT:
+    elif kind is OperationKind.AGENT:
         told.agent = span.text("agent.name", "graph.node.name") or span.name
     return told
 
 
-def _read_call(span: OtlpSpan, told: Told) -> None:
+def _read_call(span: OtlpSpan, told: SpanFacts) -> None:
     if listed := span.rows("llm.input_messages"):
-        told.asked = Said(listed, from_openinference)
+        told.asked = RequestMessages(listed, from_openinference)
     told.answers = [said for one in span.rows("llm.output_messages") for said in from_openinference(one)]
     asked, answer = span.attributes.get("input.value"), span.attributes.get("output.value")
     told.raw_request = lenient_json(asked)
     told.raw_answer = answer if isinstance(answer, str) else ""
     if not told.asked and not told.answers:
         if prompts := _prompts(span):
-            told.asked = Said(prompts)
+            told.asked = RequestMessages(prompts)
         told.answers = _texts(span.tree("llm.choices"), "completion", "assistant")
     if not told.asked and isinstance(told.raw_request, str) and told.raw_request:
-        told.asked = Said([{"role": "user", "content": told.raw_request}])
+        told.asked = RequestMessages([{"role": "user", "content": told.raw_request}])
     if not told.answers and isinstance(lenient_json(answer), str) and answer:
         told.answers = [{"role": "assistant", "content": answer}]
     parameters = lenient_json(span.attributes.get("llm.invocation_parameters"))

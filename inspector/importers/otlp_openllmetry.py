@@ -6,38 +6,38 @@ packages/opentelemetry-semantic-conventions-ai and the instrumentations.
 
 from collections.abc import Iterator
 
-from inspector.importers.otlp_messages import Said
+from inspector.importers.otlp_messages import RequestMessages
 from inspector.importers.otlp_span import OtlpSpan, lenient_json, objects, unfolded, unquoted
-from inspector.importers.otlp_told import Told
+from inspector.importers.otlp_told import SpanFacts
 from inspector.importers.source import JsonObject
-from inspector.importers.spans import SpanKind, ToolRun
+from inspector.importers.spans import OperationKind, ToolRun
 from inspector.model import Json, Usage
 from inspector.wire.json_text import compact_json
 from inspector.wire.openai_messages import read_tools
 
 _KINDS = {
-    "workflow": SpanKind.AGENT,
-    "agent": SpanKind.AGENT,
-    "tool": SpanKind.TOOL,
-    "task": SpanKind.OTHER,
+    "workflow": OperationKind.AGENT,
+    "agent": OperationKind.AGENT,
+    "tool": OperationKind.TOOL,
+    "task": OperationKind.OTHER,
 }
 _OWN = ("traceloop.", "llm.request.", "llm.prompts", "llm.completions", "gen_ai.prompt.", "gen_ai.completion.")
-_REQUESTS = {"chat": SpanKind.MODEL, "completion": SpanKind.MODEL}
+_REQUESTS = {"chat": OperationKind.MODEL, "completion": OperationKind.MODEL}
 
 
-def read_openllmetry(span: OtlpSpan) -> Told:
+def read_openllmetry(span: OtlpSpan) -> SpanFacts:
     """What the attributes of this convention say; all defaults where there are none."""
     if not any(key.startswith(_OWN) for key in span.attributes):
-        return Told()
+        return SpanFacts()
     asked = span.rows("gen_ai.prompt") or span.rows("llm.prompts")
     listed = span.rows("gen_ai.completion") or span.rows("llm.completions")
     answers = [dict(_message(one, "assistant")) for one in objects(unfolded(listed))]
     request_type = span.text("llm.request.type")
-    requested = _REQUESTS.get(request_type, SpanKind.OTHER) if request_type else None
+    requested = _REQUESTS.get(request_type, OperationKind.OTHER) if request_type else None
     work = _KINDS.get(span.text("traceloop.span.kind"))
-    return Told(
-        kind=requested or (SpanKind.MODEL if asked or answers else work),
-        asked=Said(asked, from_prompt) if asked else Said(),
+    return SpanFacts(
+        kind=requested or (OperationKind.MODEL if asked or answers else work),
+        asked=RequestMessages(asked, from_prompt) if asked else RequestMessages(),
         answers=[*answers],
         tools=read_tools([*_functions(span)]),
         usage=Usage(
@@ -50,8 +50,8 @@ def read_openllmetry(span: OtlpSpan) -> Told:
         answered_model=span.text("llm.response.model"),
         finish_reason=next((word for one in answers if isinstance(word := one.get("finish_reason"), str)), "")
         or span.text("llm.response.finish_reason", "llm.response.stop_reason"),
-        agent=span.text("traceloop.entity.name", "traceloop.workflow.name") if work is SpanKind.AGENT else "",
-        run=_run(span) if work is SpanKind.TOOL else None,
+        agent=span.text("traceloop.entity.name", "traceloop.workflow.name") if work is OperationKind.AGENT else "",
+        run=_run(span) if work is OperationKind.TOOL else None,
     )
 
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 from inspector.importers.framework_messages import KnownMessages
 from inspector.importers.otlp_genai import read_genai
 from inspector.importers.otlp_langfuse import with_langfuse
-from inspector.importers.otlp_messages import Messages, Said
+from inspector.importers.otlp_messages import Messages, RequestMessages
 from inspector.importers.otlp_openinference import read_openinference
 from inspector.importers.otlp_openllmetry import read_openllmetry
 from inspector.importers.otlp_span import ERROR, OtlpSpan, objects
-from inspector.importers.otlp_told import Told, filled_usage, together
+from inspector.importers.otlp_told import SpanFacts, filled_usage, together
 from inspector.importers.several_answers import one_answer
-from inspector.importers.spans import ModelCall, SpanKind, TracedSpan
+from inspector.importers.spans import ModelCall, OperationKind, TracedSpan
 from inspector.model import (
     BodyState,
     ErrorPhase,
@@ -58,28 +58,28 @@ def _read(span: OtlpSpan, messages: Messages) -> TracedSpan:
         span.id,
         span.parent_id,
         kind,
-        (told.agent or span.name) if kind is SpanKind.AGENT else span.name,
+        (told.agent or span.name) if kind is OperationKind.AGENT else span.name,
         span.started,
         span.ended,
         span_trace=span.trace_id,
     )
-    if kind is SpanKind.MODEL:
+    if kind is OperationKind.MODEL:
         call = _call(span, told, messages)
         return replace(read, call=call, warnings=tuple(_warnings(span, told, call)))
-    if kind is SpanKind.TOOL and told.run is not None:
+    if kind is OperationKind.TOOL and told.run is not None:
         failure = _error(span, has_words=True)
         result = told.run.result if told.run.result is not None or failure is None else failure.message
         return replace(read, run=replace(told.run, result=result, failed=True if failure else None))
     return read
 
 
-def _guessed_kind(span: OtlpSpan) -> SpanKind:
+def _guessed_kind(span: OtlpSpan) -> OperationKind:
     """What goes on during a span that names a model and no operation, as the first drafts of conventions had it."""
     names_model = span.text("gen_ai.request.model") and "embed" not in span.name.lower()
-    return SpanKind.MODEL if names_model else SpanKind.OTHER
+    return OperationKind.MODEL if names_model else OperationKind.OTHER
 
 
-def _call(span: OtlpSpan, told: Told, messages: Messages) -> ModelCall:
+def _call(span: OtlpSpan, told: SpanFacts, messages: Messages) -> ModelCall:
     request = _request(told, messages)
     answer = _answer(told.answers, messages)
     raw = _raw_answer(told, answer)
@@ -104,7 +104,7 @@ def _call(span: OtlpSpan, told: Told, messages: Messages) -> ModelCall:
     return ModelCall(request, turn, response_id, is_rewritten)
 
 
-def _request(told: Told, messages: Messages) -> DecodedRequest:
+def _request(told: SpanFacts, messages: Messages) -> DecodedRequest:
     raw = read_request("", told.raw_request) if _is_request(told.raw_request) else None
     known = raw or DecodedRequest("", "", ())
     turns = messages.read(told.asked)
@@ -128,11 +128,11 @@ def _is_request(value: Json) -> bool:
 
 def _answer(answers: list[Json], messages: Messages) -> Turn:
     """All output messages as one answer."""
-    said = messages.read(Said(answers))
+    said = messages.read(RequestMessages(answers))
     return one_answer(said) if said else Turn(Role.ASSISTANT, (Part("text", ""),))
 
 
-def _raw_answer(told: Told, answer: Turn) -> DecodedTurn | None:
+def _raw_answer(told: SpanFacts, answer: Turn) -> DecodedTurn | None:
     """The answer out of its body as the API sent it, if that is kept and says the same."""
     if not told.raw_answer.lstrip().startswith("{"):
         return None
@@ -158,7 +158,7 @@ def _has_values(message: dict[str, Json]) -> bool:
     return any(isinstance(one, dict) and isinstance(one.get("arguments"), dict | list) for one in functions)
 
 
-def _ended(generation: Generation, span: OtlpSpan, told: Told, answer: Turn) -> Generation:
+def _ended(generation: Generation, span: OtlpSpan, told: SpanFacts, answer: Turn) -> Generation:
     error = _error(span, has_words=not says_nothing(answer))
     if error is not None:
         is_abort = error.phase is ErrorPhase.CLIENT_ABORT
@@ -197,7 +197,7 @@ def _phase(code: str, status: int | None, *, has_words: bool) -> ErrorPhase:
     return ErrorPhase.IN_STREAM if has_words else ErrorPhase.TRANSPORT
 
 
-def _warnings(span: OtlpSpan, told: Told, call: ModelCall) -> Iterator[str]:
+def _warnings(span: OtlpSpan, told: SpanFacts, call: ModelCall) -> Iterator[str]:
     if call.is_rewritten:
         yield _REWRITTEN
     generation = call.answer.generation

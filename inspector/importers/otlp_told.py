@@ -3,16 +3,16 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 
-from inspector.importers.otlp_messages import Said
+from inspector.importers.otlp_messages import RequestMessages
 from inspector.importers.source import JsonObject
-from inspector.importers.spans import SpanKind, ToolRun
+from inspector.importers.spans import OperationKind, ToolRun
 from inspector.model import Json, ToolDefinition, Usage
 
 _USAGE = tuple(one.name for one in fields(Usage))
 
 
 @dataclass(slots=True)
-class Told:
+class SpanFacts:
     """What one convention tells of one span; what it does not tell has its default.
 
     `answers` are messages in OpenAI's shape, the choices of one answer; texts where they are no JSON any more.
@@ -20,8 +20,8 @@ class Told:
     `first_token_s` is seconds since 1970-01-01 UTC.
     """
 
-    kind: SpanKind | None = None
-    asked: Said = field(default_factory=Said)
+    kind: OperationKind | None = None
+    asked: RequestMessages = field(default_factory=RequestMessages)
     answers: list[Json] = field(default_factory=list)
     raw_request: Json = None
     raw_answer: str = ""
@@ -40,14 +40,14 @@ class Told:
     is_cut: bool = False
 
 
-def together(tellings: Iterable[Told]) -> Told:
+def together(tellings: Iterable[SpanFacts]) -> SpanFacts:
     """What several conventions tell of one span: for each fact the first that tells it."""
     first, *others = tellings
-    nothing = Told()
+    nothing = SpanFacts()
     for other in others:
-        for one in fields(Told):
+        for one in fields(SpanFacts):
             told = getattr(first, one.name)
-            if told == getattr(nothing, one.name) or (told is SpanKind.OTHER and other.kind):
+            if told == getattr(nothing, one.name) or (told is OperationKind.OTHER and other.kind):
                 setattr(first, one.name, getattr(other, one.name))
         first.usage = filled_usage(first.usage, other.usage)
     return first

@@ -26,7 +26,7 @@ HELD_BYTES = RECORD_BYTES
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class OutputPiece:
     """A text that came out, its time in seconds since 1970-01-01 UTC and its token ids where they are known."""
 
     text: str
@@ -49,14 +49,14 @@ class ServedCompletion:
     model: str = ""
     received_s: float | None = None
     ended_s: float | None = None
-    pieces: list[Piece] | None = None
+    pieces: list[OutputPiece] | None = None
     streamed: bool = False
     finish: str = ""
     usage: JsonObject = field(default_factory=dict)
     is_over: bool = False
     is_cut: bool = False
 
-    def add(self, piece: Piece) -> None:
+    def add(self, piece: OutputPiece) -> None:
         """Note a piece that came out."""
         if self.pieces is None:
             self.pieces = []

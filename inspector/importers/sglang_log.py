@@ -14,7 +14,7 @@ from inspector.importers.identity import instant, text_of
 from inspector.importers.lines import read_lines
 from inspector.importers.packing import DamagedDataError
 from inspector.importers.rows import parse_json
-from inspector.importers.served_completions import HELD_BYTES, Piece, ServedCompletion, traces_served
+from inspector.importers.served_completions import HELD_BYTES, OutputPiece, ServedCompletion, traces_served
 from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
 from inspector.model import BodyState, Json, Trace, Turn
 
@@ -143,7 +143,7 @@ def _finished(row: JsonObject, received: ServedCompletion | None, record: str) -
         settings=again.settings or (received.settings if received else {}),
         received_s=began,
         ended_s=ended,
-        pieces=[Piece(text)] if isinstance(text, str) else None,
+        pieces=[OutputPiece(text)] if isinstance(text, str) else None,
         finish=text_of(reason, "type") if isinstance(reason, dict) else reason if isinstance(reason, str) else "",
         usage={
             **{key: count for key, count in counts.items() if isinstance(count, int)},

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import fields, replace
 from functools import reduce
 
-from inspector.importers.spans import ModelCall, SpanKind, TracedSpan, end_of, moment_of
+from inspector.importers.spans import ModelCall, OperationKind, TracedSpan, end_of, moment_of
 from inspector.model import Generation, Turn, Usage
 from inspector.sessions.fingerprints import message_digest, says_nothing
 
@@ -25,7 +25,7 @@ _PHASE = re.compile(
     rf"(?P<stem>.*?)[\s._:/-]*(?<![A-Za-z])(?P<phase>{'|'.join(sorted(_PHASES, key=len, reverse=True))})",
     re.IGNORECASE | re.DOTALL,
 )
-_BORDERS = frozenset({SpanKind.TOOL, SpanKind.AGENT})
+_BORDERS = frozenset({OperationKind.TOOL, OperationKind.AGENT})
 
 
 def without_doubles(spans: Sequence[TracedSpan]) -> list[TracedSpan]:
@@ -93,14 +93,14 @@ def _nearest_outer(spans: Sequence[TracedSpan]) -> dict[str, str]:
         for one in reversed(way):
             above[one] = found
             found = _as_outer(by_id[one], above)
-    return {span.id: above[span.id] for span in spans if span.kind is SpanKind.MODEL and above[span.id]}
+    return {span.id: above[span.id] for span in spans if span.kind is OperationKind.MODEL and above[span.id]}
 
 
 def _as_outer(span: TracedSpan | None, above: dict[str, str]) -> str:
     """What lies around the children of a span."""
     if span is None or span.kind in _BORDERS:
         return ""
-    return span.id if span.kind is SpanKind.MODEL else above.get(span.id, "")
+    return span.id if span.kind is OperationKind.MODEL else above.get(span.id, "")
 
 
 def _put_same_responses(spans: Sequence[TracedSpan], same: _Same) -> None:

@@ -10,7 +10,7 @@ from inspector.sessions.fingerprints import arguments_by_value
 
 
 @dataclass(slots=True, eq=False)
-class _Open:
+class _UnansweredCall:
     """A call that no turn answers: in which trace, behind which turn."""
 
     at: tuple[int, int]
@@ -61,9 +61,9 @@ class _OpenCalls:
 
     def __init__(self, traces: Sequence[Sequence[Turn]]) -> None:
         self._answered: set[str] = set()
-        self._by_id: dict[str, _Open] = {}
-        self._by_words: dict[tuple[str, str], deque[_Open]] = {}
-        self._by_name: dict[str, deque[_Open]] = {}
+        self._by_id: dict[str, _UnansweredCall] = {}
+        self._by_words: dict[tuple[str, str], deque[_UnansweredCall]] = {}
+        self._by_name: dict[str, deque[_UnansweredCall]] = {}
         self._closed: dict[tuple[str, str], int] = {}
         for number, turns in enumerate(traces):
             self._read(number, turns)
@@ -80,7 +80,7 @@ class _OpenCalls:
             return True
         return False
 
-    def take(self, run: ToolRun) -> _Open | None:
+    def take(self, run: ToolRun) -> _UnansweredCall | None:
         """The call that a run is of, which is taken then; None where no call is open."""
         if run.call_id and (one := self._by_id.get(run.call_id)) is not None:
             found = None if one.is_taken else one
@@ -90,7 +90,7 @@ class _OpenCalls:
         return _first(self._by_words.get(words)) or _first(self._by_name.get(run.name))
 
     def _read(self, number: int, turns: Sequence[Turn]) -> None:
-        waiting: list[_Open] = []
+        waiting: list[_UnansweredCall] = []
         for at, turn in enumerate(turns):
             if turn.role is Role.TOOL and turn.result is not None:
                 self._answer(waiting, turn.result)
@@ -98,11 +98,12 @@ class _OpenCalls:
                 self._leave(waiting)
                 texts = {part.name: part.text for part in turn.parts}
                 waiting = [
-                    _Open((number, at), call, arguments_by_value(texts.get(call.part, ""))) for call in turn.calls
+                    _UnansweredCall((number, at), call, arguments_by_value(texts.get(call.part, "")))
+                    for call in turn.calls
                 ]
         self._leave(waiting)
 
-    def _answer(self, waiting: list[_Open], result: ResultHeader) -> None:
+    def _answer(self, waiting: list[_UnansweredCall], result: ResultHeader) -> None:
         """The result of one of the calls that wait: by its id, or the first where it has none."""
         if result.call_id:
             self._answered.add(result.call_id)
@@ -113,7 +114,7 @@ class _OpenCalls:
                 self._closed[words] = self._closed.get(words, 0) + 1
                 return
 
-    def _leave(self, waiting: list[_Open]) -> None:
+    def _leave(self, waiting: list[_UnansweredCall]) -> None:
         for one in waiting:
             if one.is_taken:
                 continue
@@ -124,7 +125,7 @@ class _OpenCalls:
             self._by_name.setdefault(name, deque()).append(one)
 
 
-def _first(waiting: deque[_Open] | None) -> _Open | None:
+def _first(waiting: deque[_UnansweredCall] | None) -> _UnansweredCall | None:
     while waiting:
         one = waiting.popleft()
         if not one.is_taken:

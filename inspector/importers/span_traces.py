@@ -11,7 +11,7 @@ from itertools import chain
 
 from inspector.importers.span_doubles import without_doubles
 from inspector.importers.span_results import results_of
-from inspector.importers.spans import ModelCall, SpanKind, TracedSpan, end_of, moment_of
+from inspector.importers.spans import ModelCall, OperationKind, TracedSpan, end_of, moment_of
 from inspector.model import ExternalId, Generation, ParentTrace, ParentWhy, Provenance, RecognisedBy, Trace, Turn
 from inspector.sessions.book import Placement, SessionBook
 from inspector.sessions.exchange import RequestHead
@@ -47,7 +47,7 @@ def traces_of_spans(
         yield trace if _is_child(trace.parent, one, begun) else replace(trace, parent=None)
 
 
-def _is_child(parent: ParentTrace | None, one: "_Growing", begun: dict[str, "_Growing"]) -> bool:
+def _is_child(parent: ParentTrace | None, one: "_GrowingSpanTrace", begun: dict[str, "_GrowingSpanTrace"]) -> bool:
     """Whether a trace's parent is one: a sub-agent is at work within one of the store's traces of its parent."""
     if parent is None or parent.why is not ParentWhy.SUBAGENT:
         return True
@@ -87,11 +87,11 @@ class _Agents:
     def _inside(self, id_: str) -> str:
         """The agent around the children of a span."""
         span = self._spans.get(id_)
-        return id_ if span is not None and span.kind is SpanKind.AGENT else self._around.get(id_, "")
+        return id_ if span is not None and span.kind is OperationKind.AGENT else self._around.get(id_, "")
 
 
 @dataclass(slots=True)
-class _Growing:
+class _GrowingSpanTrace:
     """A trace whose turns come in; None stands for an answer on its way."""
 
     facts: Trace
@@ -138,8 +138,8 @@ def _with_results(said: Sequence[Turn], behind: dict[int, list[Turn]]) -> Iterat
     yield from waiting
 
 
-def _placed(asking: Sequence[TracedSpan], agents: _Agents) -> list[_Growing]:
-    placing = _Placing(agents)
+def _placed(asking: Sequence[TracedSpan], agents: _Agents) -> list[_GrowingSpanTrace]:
+    placing = _RequestPlacing(agents)
     moments = [(moment_of(span), at, False) for at, span in enumerate(asking)]
     moments += [(end_of(span), at, True) for at, span in enumerate(asking)]
     for _, at, has_ended in sorted(moments):
@@ -153,25 +153,25 @@ def _placed(asking: Sequence[TracedSpan], agents: _Agents) -> list[_Growing]:
 
 
 @dataclass(slots=True)
-class _Asked:
+class _PendingRequest:
     """A request whose answer comes later."""
 
-    growing: _Growing
+    growing: _GrowingSpanTrace
     turn: int
     placement: Placement | None
 
 
-class _Placing:
+class _RequestPlacing:
     """Places the requests of one session, and takes their answers."""
 
     def __init__(self, agents: _Agents) -> None:
         self._agents = agents
         self._own_id = ExternalId(_SPAN_ID, "")
         self._book = SessionBook(name_trace=lambda: self._own_id)
-        self._by_key: dict[str, _Growing] = {}
-        self._last: dict[str, _Growing] = {}
-        self._asked: dict[str, _Asked] = {}
-        self.growing: list[_Growing] = []
+        self._by_key: dict[str, _GrowingSpanTrace] = {}
+        self._last: dict[str, _GrowingSpanTrace] = {}
+        self._asked: dict[str, _PendingRequest] = {}
+        self.growing: list[_GrowingSpanTrace] = []
 
     def ask(self, span: TracedSpan, call: ModelCall) -> None:
         """A request begins."""
@@ -185,7 +185,7 @@ class _Placing:
         growing.span_traces.add(span.span_trace)
         growing.turns += (*(placement.turns if placement else ()), None)
         self._last[agent] = growing
-        self._asked[span.id] = _Asked(growing, len(growing.turns) - 1, placement)
+        self._asked[span.id] = _PendingRequest(growing, len(growing.turns) - 1, placement)
 
     def answer(self, span: TracedSpan, call: ModelCall) -> None:
         """A request ended."""
@@ -209,7 +209,7 @@ class _Placing:
             self._book.answered(placement, DecodedTurn(turn, (), call.response_id))
         asked.growing.turns[asked.turn] = turn
 
-    def _place(self, span: TracedSpan, call: ModelCall) -> tuple[_Growing, Placement]:
+    def _place(self, span: TracedSpan, call: ModelCall) -> tuple[_GrowingSpanTrace, Placement]:
         self._own_id = ExternalId(_SPAN_ID, span.id)
         headers = (("x-session-id", "1"), ("traceparent", f"00-{span.span_trace}-{'1' * 16}-00"))
         head = RequestHead("POST", "", headers, at_s=None if span.started is None else span.started.at_s)
@@ -218,11 +218,11 @@ class _Placing:
             self._by_key[placement.key] = self._grow(span, placement.begins)
         return self._by_key[placement.key], placement
 
-    def _begun(self, span: TracedSpan, call: ModelCall) -> _Growing:
+    def _begun(self, span: TracedSpan, call: ModelCall) -> _GrowingSpanTrace:
         """A trace that begins with a request of which nothing is known."""
         return self._grow(span, Trace((), model=call.request.model, started=span.started))
 
-    def _grow(self, span: TracedSpan, facts: Trace) -> _Growing:
-        growing = _Growing(facts, span, self._agents.name_around(span))
+    def _grow(self, span: TracedSpan, facts: Trace) -> _GrowingSpanTrace:
+        growing = _GrowingSpanTrace(facts, span, self._agents.name_around(span))
         self.growing.append(growing)
         return growing

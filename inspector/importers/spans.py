@@ -7,7 +7,7 @@ from inspector.model import Instant, Turn
 from inspector.wire.request import DecodedRequest
 
 
-class SpanKind(StrEnum):
+class OperationKind(StrEnum):
     """What went on during a span, as far as a trace is concerned."""
 
     MODEL = "model"
@@ -52,7 +52,7 @@ class TracedSpan:
 
     id: str
     parent_id: str
-    kind: SpanKind
+    kind: OperationKind
     name: str = ""
     started: Instant | None = None
     ended: Instant | None = None

@@ -15,7 +15,7 @@ from dataclasses import replace
 from inspector.importers.identity import instant
 from inspector.importers.lines import read_lines
 from inspector.importers.packing import DamagedDataError
-from inspector.importers.served_completions import HELD_BYTES, Piece, ServedCompletion, traces_served
+from inspector.importers.served_completions import HELD_BYTES, OutputPiece, ServedCompletion, traces_served
 from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
 from inspector.model import CallHeader, Part, Role, Trace, Turn
 from inspector.text import decode
@@ -136,16 +136,16 @@ class _Log:
         self._size += len(text) + 200
         if found["kind"] == "delta":
             one.streamed = True
-            one.add(Piece(text, one.ended_s, token_ids))
+            one.add(OutputPiece(text, one.ended_s, token_ids))
         elif found["kind"] == "complete":
             one.is_over = True
             if count := _PLACEHOLDER.fullmatch(text):
                 one.usage["completion_tokens"] = int(count["tokens"][:18])
             elif one.pieces is None:
-                one.add(Piece(text))
+                one.add(OutputPiece(text))
         else:
             one.is_over = True
-            one.add(Piece(text))
+            one.add(OutputPiece(text))
             if token_ids:
                 one.usage["completion_tokens"] = len(token_ids)
 

@@ -4,21 +4,21 @@ import re
 
 from inspector.json_scanner import bracket_wording as say
 from inspector.json_scanner.cursor import Frame, Next
-from inspector.json_scanner.machine import Machine
+from inspector.json_scanner.machine import JsonMachine
 from inspector.json_scanner.values import JsonKind, JsonNode
 from inspector.text import Range
 
 _NAME_LATER = re.compile(r"""["']name["']\s*:""")
 
 
-def balance(machine: Machine, at: int, openers: str, closers: str) -> int:
+def balance(machine: JsonMachine, at: int, openers: str, closers: str) -> int:
     """How many more closing than opening brackets the text holds from `at` on, strings not told apart."""
     text, end = machine.cursor.text, machine.cursor.end
     closing = sum(text.count(bracket, at, end) for bracket in closers)
     return closing - sum(text.count(bracket, at, end) for bracket in openers)
 
 
-def mismatched(machine: Machine) -> None:
+def mismatched(machine: JsonMachine) -> None:
     """A closing bracket that the innermost open one does not wait for."""
     cursor, frame = machine.cursor, machine.frame
     at, got = cursor.at, cursor.peek()
@@ -34,12 +34,12 @@ def mismatched(machine: Machine) -> None:
         cursor.at += 1
 
 
-def _waiting_for(machine: Machine, closer: str) -> int:
+def _waiting_for(machine: JsonMachine, closer: str) -> int:
     frames = machine.cursor.frames
     return next((index for index in range(len(frames) - 1, -1, -1) if frames[index].closer == closer), -1)
 
 
-def _close_as_if_right(machine: Machine, at: int) -> None:
+def _close_as_if_right(machine: JsonMachine, at: int) -> None:
     frame = machine.frame
     if frame.comma >= 0 and frame.next is not Next.COMMA:
         machine.report(say.trailing_comma(frame.comma, frame.closes_with))
@@ -47,7 +47,7 @@ def _close_as_if_right(machine: Machine, at: int) -> None:
     machine.close_unwritten(at + 1)
 
 
-def _close_down_to(machine: Machine, depth: int, at: int) -> None:
+def _close_down_to(machine: JsonMachine, depth: int, at: int) -> None:
     """Close the brackets above `depth`, whose closers are missing before `at`; the closer itself is read next."""
     frames = machine.cursor.frames
     inner = frames[depth + 1 :]
@@ -62,7 +62,7 @@ def _close_down_to(machine: Machine, depth: int, at: int) -> None:
         machine.close_unwritten(insert_at)
 
 
-def colon_after_value(machine: Machine) -> None:
+def colon_after_value(machine: JsonMachine) -> None:
     """A colon where a comma or a closing bracket was expected: it tells that a string before it was a key."""
     frame, cursor = machine.frame, machine.cursor
     last = frame.items[-1] if frame.items else None
@@ -85,7 +85,7 @@ def _becomes_object(frame: Frame, text: str) -> None:
     frame.fault = say.object_in_square_brackets(frame.start, key.range.of(text))
 
 
-def _ended_before_key(machine: Machine) -> None:
+def _ended_before_key(machine: JsonMachine) -> None:
     """In `[1, 2, "b": 3` the array ended before its last string; in a call, `"name"` ends the arguments too."""
     cursor, frame = machine.cursor, machine.frame
     key = frame.items.pop()
@@ -104,7 +104,7 @@ def _ended_before_key(machine: Machine) -> None:
     outer.key, outer.key_range, outer.next = str(key.scalar), key.range, Next.COLON
 
 
-def _is_call_name(machine: Machine, key: str) -> bool:
+def _is_call_name(machine: JsonMachine, key: str) -> bool:
     cursor = machine.cursor
     root = cursor.frames[0]
     if not machine.call or key != "name" or root.opener != "{" or cursor.found.full:
@@ -114,7 +114,7 @@ def _is_call_name(machine: Machine, key: str) -> bool:
     )
 
 
-def lacks_opening_bracket(machine: Machine) -> bool:
+def lacks_opening_bracket(machine: JsonMachine) -> bool:
     """Whether the member before the cursor's comma begins an array whose `[` is missing.
 
     So it is when the rest of the text closes more square brackets than are open.
@@ -126,7 +126,7 @@ def lacks_opening_bracket(machine: Machine) -> bool:
     return balance(machine, cursor.at, "[", "]") > open_arrays
 
 
-def gather_into_array(machine: Machine) -> Frame:
+def gather_into_array(machine: JsonMachine) -> Frame:
     """Open the array whose `[` is missing before the innermost object's last value, and give it that value."""
     frame = machine.frame
     member = frame.members.pop()
@@ -135,7 +135,7 @@ def gather_into_array(machine: Machine) -> Frame:
     return open_missing_array(machine, member.value.range.start, comma, member.value)
 
 
-def open_missing_array(machine: Machine, start: int, comma: int, first: JsonNode) -> Frame:
+def open_missing_array(machine: JsonMachine, start: int, comma: int, first: JsonNode) -> Frame:
     """Open an array whose `[` is missing at `start`; the comma behind its first value was read already."""
     fault = say.missing_opener(machine.cursor.text, start, "[")
     array = machine.open("[", start, fault=fault)
@@ -144,7 +144,7 @@ def open_missing_array(machine: Machine, start: int, comma: int, first: JsonNode
     return array
 
 
-def bracket_for_key(machine: Machine) -> None:
+def bracket_for_key(machine: JsonMachine) -> None:
     """An opening bracket where a key was expected."""
     frame, cursor = machine.frame, machine.cursor
     at, got = cursor.at, cursor.peek()
@@ -161,7 +161,7 @@ def bracket_for_key(machine: Machine) -> None:
         frame.key, frame.key_range, frame.next = "", Range(at, at), Next.VALUE
 
 
-def _root_ended_before(machine: Machine) -> None:
+def _root_ended_before(machine: JsonMachine) -> None:
     """In `{"name": "f", "arguments": {}, {"name": ...` the root lacks its closer before the comma."""
     frame, cursor = machine.frame, machine.cursor
     opener = Range(frame.start, frame.start + 1)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 
 from inspector.diagnostics import Edit, Fault
-from inspector.json_scanner.findings import Findings
+from inspector.json_scanner.findings import PayloadFindings
 from inspector.json_scanner.values import JsonNode, Member
 from inspector.scanning import QuoteSearch
 from inspector.text import Range
@@ -13,7 +13,7 @@ from inspector.text import Range
 _BLANK = re.compile(r"[ \t\n\r]*+")
 
 
-class Place(Enum):
+class ValueContext(Enum):
     """What a value or key at the cursor belongs to; it decides which characters may follow it."""
 
     KEY = auto()
@@ -67,15 +67,15 @@ class Frame:
         return "}" if self.opener == "{" else "]"
 
     @property
-    def place(self) -> Place:
+    def place(self) -> ValueContext:
         """What a value in this bracket is."""
         if self.opener == "{":
-            return Place.MEMBER
-        return Place.TUPLE if self.closer == ")" else Place.ITEM
+            return ValueContext.MEMBER
+        return ValueContext.TUPLE if self.closer == ")" else ValueContext.ITEM
 
 
 @dataclass(slots=True)
-class Cut:
+class Truncation:
     """A string, number or word that the end of the text cuts: what must go or come to make it whole."""
 
     what: str
@@ -91,9 +91,9 @@ class Cursor:
     text: str
     at: int
     end: int
-    found: Findings
+    found: PayloadFindings
     frames: list[Frame] = field(default_factory=list)
-    cut: Cut | None = None
+    cut: Truncation | None = None
     no_triple: set[str] = field(default_factory=set)
     quotes: QuoteSearch = field(default_factory=QuoteSearch)
     endless: dict[re.Pattern[str], int] = field(default_factory=dict)
@@ -112,9 +112,9 @@ class Cursor:
         """The brackets that the open ones wait for, innermost first."""
         return "".join(frame.closer for frame in reversed(self.frames))
 
-    def place(self) -> Place:
+    def place(self) -> ValueContext:
         """What the next value belongs to."""
         if not self.frames:
-            return Place.ROOT
+            return ValueContext.ROOT
         frame = self.frames[-1]
-        return Place.KEY if frame.next is Next.KEY else frame.place
+        return ValueContext.KEY if frame.next is Next.KEY else frame.place

@@ -2,8 +2,8 @@
 
 from inspector.diagnostics import Edit, Fix
 from inspector.json_scanner import bracket_wording as say
-from inspector.json_scanner.cursor import Cut, Frame, Next
-from inspector.json_scanner.machine import Machine
+from inspector.json_scanner.cursor import Frame, Next, Truncation
+from inspector.json_scanner.machine import JsonMachine
 from inspector.json_scanner.quoting import shown
 from inspector.json_scanner.slipped_name import move_name_out
 from inspector.json_scanner.values import JsonKind, JsonNode
@@ -12,7 +12,7 @@ from inspector.text import Range
 _ARGUMENTS = ("arguments", "parameters")
 
 
-def close_all(machine: Machine) -> None:
+def close_all(machine: JsonMachine) -> None:
     """The text has ended: close every open bracket, and say what was open."""
     cursor = machine.cursor
     if machine.call and not cursor.cut and move_name_out(machine):
@@ -33,7 +33,7 @@ def close_all(machine: Machine) -> None:
         machine.close_unwritten(end)
 
 
-def report_cut_scalar(machine: Machine) -> None:
+def report_cut_scalar(machine: JsonMachine) -> None:
     """The text has ended within a string that stands in no bracket."""
     cursor = machine.cursor
     cut = cursor.cut
@@ -48,7 +48,7 @@ def report_cut_scalar(machine: Machine) -> None:
     machine.report(say.truncated(last, what, cut.tail, openers=(), fix=fix))
 
 
-def _last_character(machine: Machine) -> Range:
+def _last_character(machine: JsonMachine) -> Range:
     cursor = machine.cursor
     end = cursor.end
     while end > machine.frame.start + 1 and cursor.text[end - 1].isspace():
@@ -56,7 +56,7 @@ def _last_character(machine: Machine) -> Range:
     return Range(end - 1, end)
 
 
-def _what_was_open(machine: Machine) -> str:
+def _what_was_open(machine: JsonMachine) -> str:
     frame, cut, text = machine.frame, machine.cursor.cut, machine.cursor.text
     key = shown(frame.key_range.of(text))
     if cut and cut.what != "key":
@@ -79,7 +79,7 @@ def _what_was_open(machine: Machine) -> str:
     return f"although the bracket that opens {opener} is not closed"
 
 
-def _edits_for_unfinished(machine: Machine, frame: Frame) -> list[Edit]:
+def _edits_for_unfinished(machine: JsonMachine, frame: Frame) -> list[Edit]:
     """What must go (a key without its value, a comma) before the brackets can be closed."""
     cursor, cut = machine.cursor, machine.cursor.cut
     edits: list[Edit] = []
@@ -96,7 +96,7 @@ def _edits_for_unfinished(machine: Machine, frame: Frame) -> list[Edit]:
     return [*edits, *(cut.edits if cut else [])]
 
 
-def _what_was_lost(machine: Machine) -> str:
+def _what_was_lost(machine: JsonMachine) -> str:
     """Why closing the brackets would be no honest repair; empty where it is one.
 
     A call whose name is missing or cut, or whose arguments have not begun, is never closed (FAULTS.md, point 10).
@@ -119,11 +119,11 @@ def _what_was_lost(machine: Machine) -> str:
     )
 
 
-def _is_whole(node: JsonNode, cut: Cut | None) -> bool:
+def _is_whole(node: JsonNode, cut: Truncation | None) -> bool:
     return not (cut and cut.range.start == node.range.start)
 
 
-def _has_arguments(root: Frame, frames: list[Frame], cut: Cut | None) -> bool:
+def _has_arguments(root: Frame, frames: list[Frame], cut: Truncation | None) -> bool:
     for member in root.members:
         if member.key in _ARGUMENTS and _is_whole(member.value, cut):
             return True

@@ -9,9 +9,9 @@ from inspector.json_scanner import bracket_wording as say
 from inspector.json_scanner.arithmetic import result_of
 from inspector.json_scanner.brackets import balance, open_missing_array
 from inspector.json_scanner.cursor import Cursor, Frame, Next
-from inspector.json_scanner.findings import Findings
+from inspector.json_scanner.findings import PayloadFindings
 from inspector.json_scanner.gaps import skip_gap
-from inspector.json_scanner.machine import Machine, doubled_keys
+from inspector.json_scanner.machine import JsonMachine, doubled_keys
 from inspector.json_scanner.reader import read_on, read_value
 from inspector.json_scanner.strict import NUMBER, read_strict
 from inspector.json_scanner.values import JsonKind, JsonNode, JsonReading
@@ -45,7 +45,7 @@ def read_json(
     place = within if within is not None else Range(0, len(text))
     node, doubled = read_strict(text, place.start, place.end)
     if node:
-        findings = Findings(text)
+        findings = PayloadFindings(text)
         for each in doubled:
             for fault in doubled_keys(text, each):
                 findings.add(fault)
@@ -57,7 +57,7 @@ def read_json(
 def _read_tolerantly(
     text: str, place: Range, *, call: bool, several_arrays: bool
 ) -> tuple[tuple[JsonNode, ...], tuple[Fault, ...]]:
-    document = _Document(Machine(Cursor(text, place.start, place.end, Findings(text)), call), several_arrays)
+    document = _Document(JsonMachine(Cursor(text, place.start, place.end, PayloadFindings(text)), call), several_arrays)
     document.read()
     return tuple(document.nodes), document.cursor.found.finished()
 
@@ -100,7 +100,7 @@ def _edited(text: str, place: Range, edits: Sequence[Edit]) -> str | None:
 class _Document:
     """The values of a payload, one behind the other, and the fence around them."""
 
-    machine: Machine
+    machine: JsonMachine
     several_arrays: bool
     nodes: list[JsonNode] = field(default_factory=list)
     fence: Range | None = None

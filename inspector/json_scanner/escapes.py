@@ -22,7 +22,7 @@ _NAMES = {"\n": "line feed", "\r": "carriage return", "\t": "tab"}
 
 
 @dataclass(slots=True)
-class Content:
+class StringContent:
     """The content of one string: its value, the faults in it, and the edits that its quotes' kind asks for."""
 
     value: str
@@ -35,15 +35,15 @@ def decode_string(raw: str) -> str:
     return read_content(raw, 0, len(raw)).value
 
 
-def read_content(text: str, start: int, end: int, *, apostrophes: bool = False) -> Content:
+def read_content(text: str, start: int, end: int, *, apostrophes: bool = False) -> StringContent:
     r"""The content from `start` to `end`. Its value is what it would be once all faults and edits are mended.
 
     `edits` escape raw double quotes; with `apostrophes` (a single-quoted string) they also free `\'` of its backslash,
     which in any other string is a fault.
     """
     if not _NEEDS_LOOK.search(text, start, end):
-        return Content(text[start:end])
-    found = Content("")
+        return StringContent(text[start:end])
+    found = StringContent("")
     fixed: list[str] = []
     controls: list[Edit] = []
     in_paths = _doubled_in_paths(text, start, end, found)
@@ -71,7 +71,7 @@ def read_content(text: str, start: int, end: int, *, apostrophes: bool = False) 
     return found
 
 
-def _doubled_in_paths(text: str, start: int, end: int, found: Content) -> dict[int, str]:
+def _doubled_in_paths(text: str, start: int, end: int, found: StringContent) -> dict[int, str]:
     r"""What to write before the escapes of Windows paths whose backslashes nobody escaped, by the escapes' places.
 
     `D:\temp\data` is such a path: JSON has no `\d`, so that `\t` is no tab either. The fault of each path goes to
@@ -119,7 +119,7 @@ def _escaped(characters: str) -> str:
     return "".join(_SHORT.get(character) or f"\\u{ord(character):04x}" for character in characters)
 
 
-def _mended(text: str, match: re.Match[str], found: Content, stop: int, *, apostrophes: bool) -> str:
+def _mended(text: str, match: re.Match[str], found: StringContent, stop: int, *, apostrophes: bool) -> str:
     """What stands for a backslash that begins no JSON escape; the repair goes to `found`."""
     start, end = match.span()
     backslash = Range(start, start + 1)

@@ -44,7 +44,7 @@ class _Dialect:
 
 
 @dataclass(slots=True)
-class Findings:
+class PayloadFindings:
     """The faults of one payload as they are found; `full` says that looking closely is no longer worth it."""
 
     text: str

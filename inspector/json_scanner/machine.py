@@ -11,7 +11,7 @@ from inspector.text import Range
 
 
 @dataclass(slots=True)
-class Machine:
+class JsonMachine:
     """The brackets open around the cursor; `result` is the value that was read once the last of them has closed.
 
     `call` says that the value is a tool call, whose root holds a name and arguments and nothing else.

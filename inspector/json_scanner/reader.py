@@ -11,11 +11,11 @@ import re
 
 from inspector.json_scanner import bracket_wording as say
 from inspector.json_scanner import brackets, strings, words
-from inspector.json_scanner.cursor import Next, Place
+from inspector.json_scanner.cursor import Next, ValueContext
 from inspector.json_scanner.cut import close_all, report_cut_scalar
 from inspector.json_scanner.gaps import skip_gap
 from inspector.json_scanner.keys import read_bare_key
-from inspector.json_scanner.machine import Machine
+from inspector.json_scanner.machine import JsonMachine
 from inspector.json_scanner.runs import run_end
 from inspector.json_scanner.values import MAX_DEPTH, JsonKind, JsonNode
 from inspector.text import Range
@@ -30,7 +30,7 @@ _NO_TUPLE = re.compile(r"\((?:[-+*/.\d\s()]{1,200}\)|[^(),]{0,200}\)\s*+[-+*/%])
 _DEEP = re.compile(r'"|[\[{]++|[\]}]++')
 
 
-def read_value(machine: Machine) -> JsonNode | None:
+def read_value(machine: JsonMachine) -> JsonNode | None:
     """The value at the cursor, which moves behind it; None, and the cursor stays, if none begins there."""
     machine.result = None
     _value(machine)
@@ -39,7 +39,7 @@ def read_value(machine: Machine) -> JsonNode | None:
     return read_on(machine)
 
 
-def read_on(machine: Machine) -> JsonNode | None:
+def read_on(machine: JsonMachine) -> JsonNode | None:
     """The outermost value, once all that is open has been read to its end."""
     while machine.cursor.frames:
         if machine.cursor.found.hopeless:
@@ -48,7 +48,7 @@ def read_on(machine: Machine) -> JsonNode | None:
     return machine.result
 
 
-def _step(machine: Machine) -> None:
+def _step(machine: JsonMachine) -> None:
     cursor, frame = machine.cursor, machine.frame
     skip_gap(cursor, before_value=frame.next is Next.VALUE)
     character = cursor.peek()
@@ -66,14 +66,14 @@ def _step(machine: Machine) -> None:
             _comma(machine, character)
 
 
-def _closer(machine: Machine, character: str) -> None:
+def _closer(machine: JsonMachine, character: str) -> None:
     if character == machine.frame.closer:
         machine.close(machine.cursor.at)
     else:
         brackets.mismatched(machine)
 
 
-def _key(machine: Machine, character: str) -> None:
+def _key(machine: JsonMachine, character: str) -> None:
     cursor, frame = machine.cursor, machine.frame
     at = cursor.at
     if character in _CLOSERS:
@@ -87,7 +87,7 @@ def _key(machine: Machine, character: str) -> None:
     elif character in "{[(":
         brackets.bracket_for_key(machine)
     elif strings.opens_string(cursor):
-        token = strings.read_string(cursor, Place.KEY)
+        token = strings.read_string(cursor, ValueContext.KEY)
         if token:
             frame.key, frame.key_range = token.value, token.range
             frame.next = Next.KEY if cursor.cut else Next.COLON
@@ -95,7 +95,7 @@ def _key(machine: Machine, character: str) -> None:
         _bare_key(machine)
 
 
-def _bare_key(machine: Machine) -> None:
+def _bare_key(machine: JsonMachine) -> None:
     cursor, frame = machine.cursor, machine.frame
     token = read_bare_key(cursor)
     if token:
@@ -105,7 +105,7 @@ def _bare_key(machine: Machine) -> None:
         brackets.gather_into_array(machine)
         return
     start = cursor.at
-    end = max(run_end(cursor, start, Place.KEY), start + 1)
+    end = max(run_end(cursor, start, ValueContext.KEY), start + 1)
     cursor.at = end
     if end == cursor.end:
         machine.report(say.unexpected(cursor.text, Range(start, end), "a quoted key"))
@@ -114,7 +114,7 @@ def _bare_key(machine: Machine) -> None:
     frame.next = Next.COMMA
 
 
-def _colon(machine: Machine, character: str) -> None:
+def _colon(machine: JsonMachine, character: str) -> None:
     cursor, frame = machine.cursor, machine.frame
     at = cursor.at
     sign = _COLON.match(cursor.text, at, cursor.end)
@@ -132,11 +132,11 @@ def _colon(machine: Machine, character: str) -> None:
         frame.next = Next.VALUE
 
 
-def _key_stands_here(machine: Machine) -> bool:
+def _key_stands_here(machine: JsonMachine) -> bool:
     return bool(_KEY_FOLLOWS.match(machine.cursor.text, machine.cursor.at, machine.cursor.end))
 
 
-def _without_value(machine: Machine) -> None:
+def _without_value(machine: JsonMachine) -> None:
     """A key without its value; unless it is an element of an array whose `[` is missing."""
     cursor, frame = machine.cursor, machine.frame
     if frame.next is Next.COLON and cursor.peek() in ",]" and brackets.lacks_opening_bracket(machine):
@@ -148,7 +148,7 @@ def _without_value(machine: Machine) -> None:
     machine.attach(JsonNode(JsonKind.OTHER, Range(cursor.at, cursor.at)))
 
 
-def _value_or_sign(machine: Machine, character: str) -> None:
+def _value_or_sign(machine: JsonMachine, character: str) -> None:
     """What stands where a value is awaited: mostly that, or a sign that shows it is missing."""
     cursor, frame = machine.cursor, machine.frame
     in_object = frame.opener == "{"
@@ -170,7 +170,7 @@ def _value_or_sign(machine: Machine, character: str) -> None:
         _nothing_read(machine, frame.next is Next.VALUE and frame is machine.frame)
 
 
-def _nothing_read(machine: Machine, stuck: bool) -> None:  # noqa: FBT001  # the outcome, not an option
+def _nothing_read(machine: JsonMachine, stuck: bool) -> None:  # noqa: FBT001  # the outcome, not an option
     if not stuck:
         return
     cursor = machine.cursor
@@ -178,7 +178,7 @@ def _nothing_read(machine: Machine, stuck: bool) -> None:  # noqa: FBT001  # the
     cursor.at += 1
 
 
-def _comma(machine: Machine, character: str) -> None:
+def _comma(machine: JsonMachine, character: str) -> None:
     cursor, frame = machine.cursor, machine.frame
     at = cursor.at
     if _SEMICOLON_AT_END.match(cursor.text, at, cursor.end):
@@ -201,7 +201,7 @@ def _comma(machine: Machine, character: str) -> None:
         _unexpected_after_value(machine)
 
 
-def _begins_next(machine: Machine, character: str) -> bool:
+def _begins_next(machine: JsonMachine, character: str) -> bool:
     cursor, frame = machine.cursor, machine.frame
     if frame.opener == "{":
         return _key_stands_here(machine)
@@ -210,7 +210,7 @@ def _begins_next(machine: Machine, character: str) -> bool:
     return cursor.text[cursor.at - 1].isspace() and (character.isalnum() or character == "-")
 
 
-def _unexpected_after_value(machine: Machine) -> None:
+def _unexpected_after_value(machine: JsonMachine) -> None:
     cursor, frame = machine.cursor, machine.frame
     start = cursor.at
     end = max(run_end(cursor, start, frame.place), start + 1)
@@ -222,7 +222,7 @@ def _unexpected_after_value(machine: Machine) -> None:
         machine.report(say.unexpected(cursor.text, Range(start, end), expected))
 
 
-def _value(machine: Machine) -> None:
+def _value(machine: JsonMachine) -> None:
     """The value at the cursor: a whole one is attached, a bracket is opened."""
     cursor = machine.cursor
     character, place, start = cursor.peek(), cursor.place(), cursor.at
@@ -231,7 +231,7 @@ def _value(machine: Machine) -> None:
         node = words.read_triple(cursor)
     elif strings.opens_string(cursor):
         node = _string(machine, place)
-    elif character == "{" and place is not Place.ROOT and words.opens_placeholder(cursor):
+    elif character == "{" and place is not ValueContext.ROOT and words.opens_placeholder(cursor):
         node = words.read_placeholder(cursor)
     elif character in "{[" or (character == "(" and not _NO_TUPLE.match(cursor.text, start, cursor.end)):
         node = _open(machine, character)
@@ -241,7 +241,7 @@ def _value(machine: Machine) -> None:
         machine.attach(node)
 
 
-def _string(machine: Machine, place: Place) -> JsonNode | None:
+def _string(machine: JsonMachine, place: ValueContext) -> JsonNode | None:
     cursor = machine.cursor
     start = cursor.at
     token = strings.read_string(cursor, place)
@@ -250,7 +250,7 @@ def _string(machine: Machine, place: Place) -> JsonNode | None:
     return JsonNode(JsonKind.STRING, token.range, token.value)
 
 
-def _open(machine: Machine, character: str) -> JsonNode | None:
+def _open(machine: JsonMachine, character: str) -> JsonNode | None:
     cursor = machine.cursor
     start = cursor.at
     if len(cursor.frames) >= MAX_DEPTH:
@@ -268,7 +268,7 @@ def _open(machine: Machine, character: str) -> JsonNode | None:
     return None
 
 
-def _deep_end(machine: Machine, start: int) -> int:
+def _deep_end(machine: JsonMachine, start: int) -> int:
     """Where the bracket at `start` closes, by counting brackets outside strings; else the end of the text."""
     cursor, depth, at = machine.cursor, 0, start
     while match := _DEEP.search(cursor.text, at, cursor.end):

@@ -2,7 +2,7 @@
 
 import re
 
-from inspector.json_scanner.cursor import Cursor, Place
+from inspector.json_scanner.cursor import Cursor, ValueContext
 
 _PLAIN = re.compile(r"""[^,{}\[\]()"'`\n/#;<>]+""")
 _PLACEHOLDER = re.compile(r"<[^<>\n\"]{1,80}>")
@@ -17,7 +17,7 @@ _AFTER_QUOTE = re.compile(r"\s*+(?:[,}\]:]|\Z)")
 _LONGEST_PROSE = 200
 
 
-def run_end(cursor: Cursor, start: int, place: Place) -> int:
+def run_end(cursor: Cursor, start: int, place: ValueContext) -> int:
     """The end of the run of characters that begins at `start` and is no JSON value.
 
     Brackets within it are matched by kind and strings skipped; outside of them it ends at a comma, a closing bracket,
@@ -39,7 +39,7 @@ def run_end(cursor: Cursor, start: int, place: Place) -> int:
     return at
 
 
-def _step(cursor: Cursor, start: int, at: int, place: Place, awaited: list[str]) -> int:
+def _step(cursor: Cursor, start: int, at: int, place: ValueContext, awaited: list[str]) -> int:
     """How many characters belong to the run from `at`; none where it ends."""
     text, character = cursor.text, cursor.text[at]
     if character in "\"'`":
@@ -57,13 +57,13 @@ def _step(cursor: Cursor, start: int, at: int, place: Place, awaited: list[str])
     return _outside(cursor, start, at, place)
 
 
-def _closer(character: str, place: Place, awaited: list[str]) -> int:
+def _closer(character: str, place: ValueContext, awaited: list[str]) -> int:
     if awaited:
         return 1 if awaited.pop() == character else 0
-    return int(character == ")" and place is not Place.TUPLE)
+    return int(character == ")" and place is not ValueContext.TUPLE)
 
 
-def _outside(cursor: Cursor, start: int, at: int, place: Place) -> int:
+def _outside(cursor: Cursor, start: int, at: int, place: ValueContext) -> int:
     """A comma, line end, slash, hash, semicolon or angle outside all brackets."""
     text, character = cursor.text, cursor.text[at]
     if character == "<":
@@ -72,7 +72,7 @@ def _outside(cursor: Cursor, start: int, at: int, place: Place) -> int:
     if character == ">":
         return 1
     if character == ",":
-        prose = place is Place.MEMBER and at - start < _LONGEST_PROSE and _PROSE.fullmatch(text, start, at)
+        prose = place is ValueContext.MEMBER and at - start < _LONGEST_PROSE and _PROSE.fullmatch(text, start, at)
         return int(bool(prose) and not _MEMBER_BEGINS.match(text, at + 1, cursor.end))
     if character == "\n":
         return int(_last_character(text, start, at) in _OPERATORS)

@@ -6,12 +6,12 @@ name, and the object at just that depth ends with a `name`, the missing brackets
 
 from inspector.json_scanner.bracket_wording import missing_before_name
 from inspector.json_scanner.cursor import Next
-from inspector.json_scanner.machine import Machine
+from inspector.json_scanner.machine import JsonMachine
 from inspector.json_scanner.values import JsonKind, JsonNode, Member
 from inspector.text import Range
 
 
-def move_name_out(machine: Machine) -> bool:
+def move_name_out(machine: JsonMachine) -> bool:
     """Whether the missing brackets were found to belong before `, "name"`; then the reading is complete."""
     frames = machine.cursor.frames
     root, last = frames[0], frames[-1]
@@ -40,7 +40,7 @@ def _ends_with_name(node: JsonNode) -> bool:
     return last.key == "name" and last.value.kind is JsonKind.STRING
 
 
-def _report(machine: Machine, end: int, closers: str, name: Member) -> None:
+def _report(machine: JsonMachine, end: int, closers: str, name: Member) -> None:
     text, frames = machine.cursor.text, machine.cursor.frames
     comma = text.find(",", end, name.key_range.start)
     place = Range(comma if comma >= 0 else name.key_range.start, name.key_range.end)
@@ -48,7 +48,7 @@ def _report(machine: Machine, end: int, closers: str, name: Member) -> None:
     machine.report(missing_before_name(place, edit, closers, frames[0].key_range.of(text)))
 
 
-def _replace_last(machine: Machine, node: JsonNode) -> None:
+def _replace_last(machine: JsonMachine, node: JsonNode) -> None:
     frame = machine.frame
     if frame.opener == "{":
         last = frame.members[-1]

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from inspector.json_scanner.cursor import Cursor, Place
+from inspector.json_scanner.cursor import Cursor, ValueContext
 from inspector.scanning import closing_quote
 from inspector.text import Range
 
@@ -16,28 +16,32 @@ _COMMENT = r"//|/\*|\#"
 _NAME_AND_COLON = rf"""["'“‘][^"'”’\n]{{0,100}}["'”’]{_B}:|[A-Za-z_$][\w$.-]{{0,63}}["']?{_B}[:=]"""
 # What may stand behind a string in each place, if the string ended where its quote says.
 _FOLLOWS = {
-    Place.KEY: re.compile(rf"{_B}(?:[:=,}}\]]|\Z|{_COMMENT})"),
-    Place.MEMBER: re.compile(
+    ValueContext.KEY: re.compile(rf"{_B}(?:[:=,}}\]]|\Z|{_COMMENT})"),
+    ValueContext.MEMBER: re.compile(
         rf"""{_B}(?:[}}\];]|\Z|{_COMMENT}|,{_B}(?:["'“‘}}{{\[\],/\#\\\d]|\Z|{_NAME_AND_COLON}))|\s*+["'][^"'\\\n]{{0,100}}["']{_B}:"""
         rf"|\s+[A-Za-z_$][\w$]{{0,63}}{_B}:"
     ),
-    Place.ITEM: re.compile(rf"""{_B}(?:[,\]}}:;]|\Z|{_COMMENT}|["'“‘{{\[])|\s++(?:-?\d|true\b|false\b|null\b)"""),
-    Place.TUPLE: re.compile(rf"""{_B}(?:[,\])}}:;]|\Z|{_COMMENT}|["'“‘{{\[])|\s++(?:-?\d|true\b|false\b|null\b)"""),
-    Place.ROOT: re.compile(""),
+    ValueContext.ITEM: re.compile(
+        rf"""{_B}(?:[,\]}}:;]|\Z|{_COMMENT}|["'“‘{{\[])|\s++(?:-?\d|true\b|false\b|null\b)"""
+    ),
+    ValueContext.TUPLE: re.compile(
+        rf"""{_B}(?:[,\])}}:;]|\Z|{_COMMENT}|["'“‘{{\[])|\s++(?:-?\d|true\b|false\b|null\b)"""
+    ),
+    ValueContext.ROOT: re.compile(""),
 }
 # The same, told apart more strictly: an end found while looking for the quote that was meant.
 _CLOSES = {
-    Place.KEY: re.compile(rf"{_B}:"),
-    Place.MEMBER: re.compile(rf"{_B}(?:[}}\]]{_B}(?:[,}}\]]|\Z)|\Z|,{_B}(?:{_NAME_AND_COLON}|}}|\Z))"),
-    Place.ITEM: re.compile(rf"""{_B}(?:\]|\Z|,{_B}(?:["'“\[{{\d\-]|true\b|false\b|null\b|\]|\Z))"""),
+    ValueContext.KEY: re.compile(rf"{_B}:"),
+    ValueContext.MEMBER: re.compile(rf"{_B}(?:[}}\]]{_B}(?:[,}}\]]|\Z)|\Z|,{_B}(?:{_NAME_AND_COLON}|}}|\Z))"),
+    ValueContext.ITEM: re.compile(rf"""{_B}(?:\]|\Z|,{_B}(?:["'“\[{{\d\-]|true\b|false\b|null\b|\]|\Z))"""),
 }
-_CLOSES[Place.TUPLE] = re.compile(rf"""{_B}(?:\)|\Z|,{_B}(?:["'“\[{{\d\-]|\)|\Z))""")
+_CLOSES[ValueContext.TUPLE] = re.compile(rf"""{_B}(?:\)|\Z|,{_B}(?:["'“\[{{\d\-]|\)|\Z))""")
 _AS_OPENER = {
-    Place.MEMBER: re.compile(rf'"[^"\\\n]{{0,100}}"{_B}:'),
-    Place.ITEM: re.compile(rf'"[^"\n]{{0,100}}"{_B}(?:\]|,{_B}["\[{{\d\]])'),
+    ValueContext.MEMBER: re.compile(rf'"[^"\\\n]{{0,100}}"{_B}:'),
+    ValueContext.ITEM: re.compile(rf'"[^"\n]{{0,100}}"{_B}(?:\]|,{_B}["\[{{\d\]])'),
 }
 _MEMBER_AS_OPENER = re.compile(
-    rf"""{_AS_OPENER[Place.MEMBER].pattern}{_B}(?:["'{{\[\d-]|[tT]rue\b|[fF]alse\b|null\b|None\b)"""
+    rf"""{_AS_OPENER[ValueContext.MEMBER].pattern}{_B}(?:["'{{\[\d-]|[tT]rue\b|[fF]alse\b|null\b|None\b)"""
 )
 _OPERATOR = re.compile(r"""\s*+(?:\+\s*+["'\w(]|%\s*+[\w(]|\*\s*+\d|\.[a-z]{1,20}\()""")
 _TAIL = re.compile(r'(\\"|[“”])?([\s}\]]*(?:,|\n)\s*)\Z')
@@ -78,7 +82,7 @@ class Mend(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Extent:
+class StringExtent:
     """Where a string lies, and its content; `closed` says that a quote ends it."""
 
     start: int
@@ -92,29 +96,29 @@ class Extent:
         return self.end > self.content.end
 
 
-def find_end(cursor: Cursor, start: int, place: Place) -> Extent:
+def find_end(cursor: Cursor, start: int, place: ValueContext) -> StringExtent:
     """The extent of the string that begins with the quote at `start`."""
     quote = cursor.text[start]
     last = _last_quote(cursor, start, place)
     if last < 0:
         return _unterminated(cursor, start, place)
-    plain = Extent(start, Range(start + 1, last), last + 1)
-    if cursor.found.full or place is Place.ROOT:
+    plain = StringExtent(start, Range(start + 1, last), last + 1)
+    if cursor.found.full or place is ValueContext.ROOT:
         return plain
     if quote == '"':
         return _double(cursor, plain, place)
-    if quote == "'" and place is not Place.KEY:
+    if quote == "'" and place is not ValueContext.KEY:
         return _single(cursor, plain)
     return plain
 
 
-def _last_quote(cursor: Cursor, start: int, place: Place) -> int:
+def _last_quote(cursor: Cursor, start: int, place: ValueContext) -> int:
     """Where the quote stands that closes the string from `start`; -1 where none does."""
     quote = cursor.text[start]
     if quote == '"':
         return cursor.quotes.find(cursor.text, quote, start + 1, cursor.end)
     if quote == "'":
-        closers, ends = _SINGLE_IN_TUPLE if place is Place.TUPLE else _SINGLE
+        closers, ends = _SINGLE_IN_TUPLE if place is ValueContext.TUPLE else _SINGLE
     else:
         closers, ends = _CURLY_DOUBLE if quote in _DOUBLES else _CURLY_SINGLE
     if start < cursor.endless.get(ends, cursor.end):
@@ -125,30 +129,30 @@ def _last_quote(cursor: Cursor, start: int, place: Place) -> int:
     return -1
 
 
-def _double(cursor: Cursor, plain: Extent, place: Place) -> Extent:
+def _double(cursor: Cursor, plain: StringExtent, place: ValueContext) -> StringExtent:
     text, end = cursor.text, plain.end
     if text[end : end + 1] == '"' and _closing(place).match(text, end + 1, cursor.end):
-        return Extent(plain.start, plain.content, end + 1, Mend.EXTRA_LAST)
+        return StringExtent(plain.start, plain.content, end + 1, Mend.EXTRA_LAST)
     if _FOLLOWS[place].match(text, end, cursor.end) or _OPERATOR.match(text, end, cursor.end):
         return plain
-    if place is Place.KEY:
+    if place is ValueContext.KEY:
         return _missing_in_key(cursor, plain.start) or _doubled(cursor, plain, place) or _inner(cursor, plain, place)
     return _missing(cursor, plain, place) or _doubled(cursor, plain, place) or _inner(cursor, plain, place)
 
 
-def _closing(place: Place) -> re.Pattern[str]:
+def _closing(place: ValueContext) -> re.Pattern[str]:
     return _CLOSES[place]
 
 
-def _missing_in_key(cursor: Cursor, start: int) -> Extent | None:
+def _missing_in_key(cursor: Cursor, start: int) -> StringExtent | None:
     """The key in `"a: 1, "b": 2`: its closing quote belongs before the first colon."""
     match = _KEY_AND_COLON.match(cursor.text, start, cursor.end)
     if not match:
         return None
-    return Extent(start, Range(*match.span(1)), match.end(1), Mend.CLOSE)
+    return StringExtent(start, Range(*match.span(1)), match.end(1), Mend.CLOSE)
 
 
-def _missing(cursor: Cursor, plain: Extent, place: Place) -> Extent | None:
+def _missing(cursor: Cursor, plain: StringExtent, place: ValueContext) -> StringExtent | None:
     """The value in `"one, "b": 2`: what seemed its closing quote opens the next string."""
     opener = plain.end - 1
     pattern = _AS_OPENER.get(place)
@@ -160,31 +164,31 @@ def _missing(cursor: Cursor, plain: Extent, place: Place) -> Extent | None:
     return extent
 
 
-def _ended_before(cursor: Cursor, start: int, stop: int, pattern: re.Pattern[str]) -> Extent | None:
+def _ended_before(cursor: Cursor, start: int, stop: int, pattern: re.Pattern[str]) -> StringExtent | None:
     """The string from `start` that lacks its closing quote, where `pattern` tells content from what follows it."""
     text = cursor.text
     match = pattern.search(text, max(start + 1, stop - _LOOK_BACK), stop)
     if not match:
         return None
     if match[1]:
-        return Extent(start, Range(start + 1, match.end(1) - 1), match.end(1), Mend.NONE)
+        return StringExtent(start, Range(start + 1, match.end(1) - 1), match.end(1), Mend.NONE)
     end = match.start(2)
     closers = "".join(character for character in match[2] if character in "}]")
     if closers and not cursor.awaited().startswith(closers):
         end = match.start(2) + max(match[2].rfind("}"), match[2].rfind("]")) + 1
-    return Extent(start, Range(start + 1, end), end, Mend.CLOSE)
+    return StringExtent(start, Range(start + 1, end), end, Mend.CLOSE)
 
 
-def _doubled(cursor: Cursor, plain: Extent, place: Place) -> Extent | None:
+def _doubled(cursor: Cursor, plain: StringExtent, place: ValueContext) -> StringExtent | None:
     if len(plain.content):
         return None
     last = cursor.quotes.find(cursor.text, '"', plain.end, cursor.end)
     if last < 0 or not _FOLLOWS[place].match(cursor.text, last + 1, cursor.end):
         return None
-    return Extent(plain.start, Range(plain.end, last), last + 1, Mend.EXTRA_FIRST)
+    return StringExtent(plain.start, Range(plain.end, last), last + 1, Mend.EXTRA_FIRST)
 
 
-def _inner(cursor: Cursor, plain: Extent, place: Place) -> Extent:
+def _inner(cursor: Cursor, plain: StringExtent, place: ValueContext) -> StringExtent:
     """The string whose quotes within are not escaped; the string as it seemed if no end is plausible."""
     text, at = cursor.text, plain.end
     stop = min(cursor.end, at + _FARTHEST)
@@ -194,11 +198,11 @@ def _inner(cursor: Cursor, plain: Extent, place: Place) -> Extent:
             return plain
         at = last + 1
         if _closing(place).match(text, at, cursor.end):
-            return Extent(plain.start, Range(plain.content.start, at - 1), at, Mend.ESCAPE)
+            return StringExtent(plain.start, Range(plain.content.start, at - 1), at, Mend.ESCAPE)
     return plain
 
 
-def _single(cursor: Cursor, plain: Extent) -> Extent:
+def _single(cursor: Cursor, plain: StringExtent) -> StringExtent:
     """In `'one, 'b': 2` the quote before the colon ends the next key, and the one before it began that key."""
     text = cursor.text
     after = text[plain.end : plain.end + 1]
@@ -208,17 +212,17 @@ def _single(cursor: Cursor, plain: Extent) -> Extent:
     match = _SINGLE_TAIL.search(text, max(plain.content.start, opener - _LOOK_BACK), opener)
     if not match:
         return plain
-    return Extent(plain.start, Range(plain.content.start, match.start()), match.start(), Mend.CLOSE)
+    return StringExtent(plain.start, Range(plain.content.start, match.start()), match.start(), Mend.CLOSE)
 
 
-def _unterminated(cursor: Cursor, start: int, place: Place) -> Extent:
+def _unterminated(cursor: Cursor, start: int, place: ValueContext) -> StringExtent:
     """No closing quote up to the end: either only the quote is missing, or the text was cut."""
     text, end = cursor.text, cursor.end
-    cut = Extent(start, Range(start + 1, end), end, Mend.CUT)
+    cut = StringExtent(start, Range(start + 1, end), end, Mend.CUT)
     last = _LAST_TAIL.search(text, max(start + 1, end - 2 * _LOOK_BACK), end)
     if not last:
         return cut
-    if place is Place.KEY:
+    if place is ValueContext.KEY:
         return _missing_in_key(cursor, start) or cut
     closers = "".join(last[2].split())
     if not closers.endswith(cursor.awaited()) or not cursor.frames:

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from inspector.diagnostics import Edit
 from inspector.json_scanner import string_ends as ends
 from inspector.json_scanner import wording
-from inspector.json_scanner.cursor import Cursor, Cut, Place
+from inspector.json_scanner.cursor import Cursor, Truncation, ValueContext
 from inspector.json_scanner.escapes import read_content
 from inspector.json_scanner.strict import is_strict_content
-from inspector.json_scanner.string_ends import Extent, Mend
+from inspector.json_scanner.string_ends import Mend, StringExtent
 from inspector.scanning import end_of_repeats, repeated
 from inspector.text import Range
 
@@ -35,13 +35,13 @@ def opens_string(cursor: Cursor) -> bool:
     return bool(_OPENING.match(cursor.text, cursor.at, cursor.end))
 
 
-def read_string(cursor: Cursor, place: Place) -> StringToken | None:
+def read_string(cursor: Cursor, place: ValueContext) -> StringToken | None:
     """The string at the cursor, which moves behind it; None, without moving, if the string begins an expression."""
     text, start = cursor.text, cursor.at
     if text[start] == "\\":
         return _read_escaped(cursor)
     extent = ends.find_end(cursor, start, place)
-    if place is not Place.KEY and _OPERATOR.match(text, extent.end, cursor.end):
+    if place is not ValueContext.KEY and _OPERATOR.match(text, extent.end, cursor.end):
         return None
     cursor.at = extent.end
     if extent.mend is Mend.CUT:
@@ -49,7 +49,7 @@ def read_string(cursor: Cursor, place: Place) -> StringToken | None:
     return _read_whole(cursor, extent)
 
 
-def _read_whole(cursor: Cursor, extent: Extent) -> StringToken:
+def _read_whole(cursor: Cursor, extent: StringExtent) -> StringToken:
     text, token = cursor.text, Range(extent.start, extent.end)
     opening = text[extent.content.start - 1]
     content = read_content(text, extent.content.start, extent.content.end, apostrophes=opening == "'")
@@ -67,7 +67,7 @@ def _read_whole(cursor: Cursor, extent: Extent) -> StringToken:
     return StringToken(content.value, token)
 
 
-def _requoted(text: str, extent: Extent, inner: list[Edit]) -> list[Edit]:
+def _requoted(text: str, extent: StringExtent, inner: list[Edit]) -> list[Edit]:
     """The edits that put plain double quotes where other quotes stand."""
     before = extent.content.start - 1
     edits = [Edit(Range(before, before + 1), '"')] if text[before] != '"' else []
@@ -78,18 +78,18 @@ def _requoted(text: str, extent: Extent, inner: list[Edit]) -> list[Edit]:
     return edits
 
 
-def _read_cut(cursor: Cursor, extent: Extent, place: Place) -> StringToken:
+def _read_cut(cursor: Cursor, extent: StringExtent, place: ValueContext) -> StringToken:
     text = cursor.text
-    if place is Place.KEY:
+    if place is ValueContext.KEY:
         token = Range(extent.start, extent.end)
-        cursor.cut = Cut("key", token, [Edit(token, "")])
+        cursor.cut = Truncation("key", token, [Edit(token, "")])
         return StringToken("", token)
     tail = _TRAILING_ESCAPE.search(text, max(extent.content.start, cursor.end - 6), cursor.end)
     edits = []
     if tail and _backslashes_before(text, tail.start(), extent.content.start) % 2 == 0:
         edits = [Edit(Range(tail.start(), cursor.end), "")]
         extent = replace(extent, content=Range(extent.content.start, tail.start()), end=tail.start())
-    cursor.cut = Cut("string", Range(extent.start, cursor.end), edits, '"')
+    cursor.cut = Truncation("string", Range(extent.start, cursor.end), edits, '"')
     inner = replace(extent, mend=Mend.NONE)
     if text[extent.start] == '"' and '"' in extent.content.of(text):
         inner = replace(extent, mend=Mend.ESCAPE)
@@ -109,7 +109,7 @@ def _read_escaped(cursor: Cursor) -> StringToken:
     inner = Range(start + 2, end_of_repeats(_ESCAPED_CONTENT, text, start + 2, cursor.end))
     if not text.startswith('\\"', inner.end, cursor.end):
         cursor.at = cursor.end
-        cursor.cut = Cut("escaped", Range(start, cursor.end))
+        cursor.cut = Truncation("escaped", Range(start, cursor.end))
         return StringToken(text[start + 2 : cursor.end], Range(start, cursor.end))
     cursor.at = inner.end + 2
     plain = _ONE_LEVEL.sub(r"\1", inner.of(text))

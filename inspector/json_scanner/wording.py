@@ -2,7 +2,7 @@
 
 from inspector.diagnostics import Edit, Fault, Fix
 from inspector.json_scanner.quoting import counted, shown
-from inspector.json_scanner.string_ends import Extent, Mend
+from inspector.json_scanner.string_ends import Mend, StringExtent
 from inspector.rules.json_syntax import (
     EXPRESSION_AS_VALUE,
     INVALID_ESCAPE,
@@ -32,7 +32,7 @@ def inserted(at: int, text: str, *, safe: bool) -> Fix:
     return Fix((Edit(Range(at, at), text),), safe)
 
 
-def quote_fault(text: str, extent: Extent, inner: list[Edit]) -> Fault:
+def quote_fault(text: str, extent: StringExtent, inner: list[Edit]) -> Fault:
     """A string with a quote too few or too many; `inner` are the edits that escape the quotes within."""
     start, end = extent.start, extent.end
     what = shown(text, start, end)

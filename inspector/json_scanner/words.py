@@ -6,7 +6,7 @@ from json import dumps
 from inspector.diagnostics import Edit
 from inspector.json_scanner import wording
 from inspector.json_scanner.arithmetic import is_date_or_phone, result_of
-from inspector.json_scanner.cursor import Cursor, Cut, Place
+from inspector.json_scanner.cursor import Cursor, Truncation, ValueContext
 from inspector.json_scanner.escapes import read_content
 from inspector.json_scanner.runs import run_end
 from inspector.json_scanner.strict import LITERALS, NUMBER, number_value
@@ -85,9 +85,9 @@ def read_placeholder(cursor: Cursor) -> JsonNode:
     return _expression(cursor, Range(start, end))
 
 
-def read_word(cursor: Cursor, place: Place) -> JsonNode | None:
+def read_word(cursor: Cursor, place: ValueContext) -> JsonNode | None:
     """The number, literal, word or expression at the cursor, which moves behind it; None if there is none."""
-    thousands = _THOUSANDS.match(cursor.text, cursor.at, cursor.end) if place is Place.MEMBER else None
+    thousands = _THOUSANDS.match(cursor.text, cursor.at, cursor.end) if place is ValueContext.MEMBER else None
     if thousands:
         cursor.at = thousands.end()
         return _foreign_number(cursor, thousands[0], Range(*thousands.span()))
@@ -98,7 +98,7 @@ def read_word(cursor: Cursor, place: Place) -> JsonNode | None:
     return read_run(cursor, cursor.at, place)
 
 
-def read_run(cursor: Cursor, start: int, place: Place) -> JsonNode | None:
+def read_run(cursor: Cursor, start: int, place: ValueContext) -> JsonNode | None:
     """All of the word or expression that begins at `start`."""
     end = run_end(cursor, start, place)
     if end == start:
@@ -107,16 +107,16 @@ def read_run(cursor: Cursor, start: int, place: Place) -> JsonNode | None:
     return _missing_opening_quote(cursor, start, place) or _understood(cursor, Range(start, end))
 
 
-def _stands_alone(cursor: Cursor, end: int, place: Place) -> bool:
+def _stands_alone(cursor: Cursor, end: int, place: ValueContext) -> bool:
     if _ENDS.match(cursor.text, end, cursor.end):
         return True
-    return place in (Place.ITEM, Place.TUPLE) and bool(_ENDS_ITEM.match(cursor.text, end, cursor.end))
+    return place in (ValueContext.ITEM, ValueContext.TUPLE) and bool(_ENDS_ITEM.match(cursor.text, end, cursor.end))
 
 
-def _missing_opening_quote(cursor: Cursor, start: int, place: Place) -> JsonNode | None:
+def _missing_opening_quote(cursor: Cursor, start: int, place: ValueContext) -> JsonNode | None:
     r"""The string in `"city": Oslo", "days": 3`, which lacks the quote before it."""
     text, end = cursor.text, cursor.at
-    if place is Place.ROOT or end >= cursor.end or text[end] not in "\"'" or text[end - 1] in "\"'":
+    if place is ValueContext.ROOT or end >= cursor.end or text[end] not in "\"'" or text[end - 1] in "\"'":
         return None
     quote = text[end]
     cursor.at = end + 1
@@ -157,19 +157,19 @@ def _cut(cursor: Cursor, raw: str, place: Range) -> JsonNode | None:
     """A number or literal that the end of the text cuts, completed as far as that is certain."""
     for literal, (kind, scalar) in LITERALS.items():
         if literal.startswith(raw):
-            cursor.cut = Cut("word", place, [], literal[len(raw) :])
+            cursor.cut = Truncation("word", place, [], literal[len(raw) :])
             return JsonNode(kind, place, scalar)
     if _NUMBER.fullmatch(raw):
-        cursor.cut = Cut("number", place)
+        cursor.cut = Truncation("number", place)
         return None
     match = _CUT_NUMBER.fullmatch(raw)
     if not match:
         return None
     if not match[1]:
-        cursor.cut = Cut("nothing", place, [Edit(place, "")])
+        cursor.cut = Truncation("nothing", place, [Edit(place, "")])
         return JsonNode(JsonKind.OTHER, place)
     whole = len(match[1])
-    cursor.cut = Cut("number", place, [Edit(Range(place.start + whole, place.end), "")])
+    cursor.cut = Truncation("number", place, [Edit(Range(place.start + whole, place.end), "")])
     return JsonNode(JsonKind.NUMBER, place, number_value(match[1]))
 
 

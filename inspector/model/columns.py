@@ -253,7 +253,7 @@ class Uneven(Column[_Entry]):
         return self._window(number)[index - self._starts[number]]
 
 
-class Stretch(Column[_Entry]):
+class ColumnSlice(Column[_Entry]):
     """The entries in `[start, end)` of a column, which must lie within it."""
 
     __slots__ = ("_column", "_end", "_start")

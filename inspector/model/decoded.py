@@ -26,7 +26,7 @@ class Literal(msgspec.Struct, frozen=True):
         return Range(self.start, self.start + len(self.raw))
 
 
-class _Stretch(NamedTuple):
+class _OffsetRun(NamedTuple):
     """Characters from `at` on in the decoded text, from `raw` on in the raw one.
 
     A `solid` stretch, an escape, stands for its characters only as a whole.
@@ -50,7 +50,7 @@ class Decoded:
     def __init__(self, literals: Sequence[Literal]) -> None:
         self.literals = tuple(literals)
         self.text = "".join([one.text for one in literals])
-        self._stretches: list[_Stretch] | None = None
+        self._stretches: list[_OffsetRun] | None = None
         self._texts_at: list[int] = []
 
     def __eq__(self, other: object) -> bool:
@@ -100,12 +100,12 @@ class Decoded:
         stretch = self._stretch(offset - 1)
         return stretch.raw_end if stretch.solid else min(stretch.raw + offset - stretch.at, stretch.raw_end)
 
-    def _stretch(self, offset: int) -> _Stretch:
+    def _stretch(self, offset: int) -> _OffsetRun:
         stretches = self._index()
         index = max(bisect_right(stretches, offset, key=_at) - 1, 0)
-        return stretches[index] if stretches else _Stretch(0, self.literals[0].start, self.range.end, solid=True)
+        return stretches[index] if stretches else _OffsetRun(0, self.literals[0].start, self.range.end, solid=True)
 
-    def _index(self) -> list[_Stretch]:
+    def _index(self) -> list[_OffsetRun]:
         if self._stretches is None:
             self._stretches, at = [], 0
             for literal in self.literals:
@@ -115,26 +115,26 @@ class Decoded:
         return self._stretches
 
 
-def _at(stretch: _Stretch) -> int:
+def _at(stretch: _OffsetRun) -> int:
     return stretch.at
 
 
-def _stretches(literal: Literal, at: int) -> list[_Stretch]:
+def _stretches(literal: Literal, at: int) -> list[_OffsetRun]:
     raw, begin = literal.raw, literal.start
     whole = literal.range.end
     if "\\" not in raw and len(raw) == len(literal.text):
-        return [_Stretch(at, begin, whole, solid=False)] if raw else []
-    found: list[_Stretch] = []
+        return [_OffsetRun(at, begin, whole, solid=False)] if raw else []
+    found: list[_OffsetRun] = []
     first, place = at, 0
     for match in _ESCAPE.finditer(raw):
         if match.start() > place:
-            found.append(_Stretch(at, begin + place, begin + match.start(), solid=False))
+            found.append(_OffsetRun(at, begin + place, begin + match.start(), solid=False))
             at += match.start() - place
-        found.append(_Stretch(at, begin + match.start(), begin + match.end(), solid=True))
+        found.append(_OffsetRun(at, begin + match.start(), begin + match.end(), solid=True))
         at, place = at + 1, match.end()
     if place < len(raw):
-        found.append(_Stretch(at, begin + place, whole, solid=False))
+        found.append(_OffsetRun(at, begin + place, whole, solid=False))
         at += len(raw) - place
     if at - first != len(literal.text):
-        return [_Stretch(first, begin, whole, solid=True)] if literal.text else []
+        return [_OffsetRun(first, begin, whole, solid=True)] if literal.text else []
     return found

@@ -1,5 +1,5 @@
-"""The pytest plug-in: a fixture `weaklink` for tests of agents. It loads in every run of its users, so it is light."""
+"""What the fixture `weaklink` of the pytest plug-in gives a test; the plug-in itself is `weaklink.pytest_plugin`."""
 
-from inspector.pytest_plugin.fixture import Weaklink, weaklink
+from inspector.pytest_plugin.fixture import Weaklink
 
-__all__ = ["Weaklink", "weaklink"]
+__all__ = ["Weaklink"]

@@ -1,10 +1,8 @@
-"""The fixture `weaklink` and what a test may ask of it; all that does the work loads when it is first asked."""
+"""The value of the fixture `weaklink`: assertions about traces. What does the work loads when a test first uses it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-
-import pytest
 
 from inspector.errors import WeaklinkError
 
@@ -80,9 +78,3 @@ class Weaklink:
         from inspector.pytest_plugin.given import inspected  # noqa: PLC0415  # the inspector loads when it is asked
 
         return tuple(one.inspection for one in inspected(trace, format, tools))
-
-
-@pytest.fixture(scope="session")
-def weaklink() -> Weaklink:
-    """Says of a trace, a log, a raw text or a list of messages whether the chain of tool calls held."""
-    return Weaklink()

@@ -26,7 +26,7 @@ class Ending(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class PatternRun:
     """A run of what `pattern` matches; where it stops at the end of the text, it may go on.
 
     `soft` are characters at which the pattern stops only because of what follows them.
@@ -81,12 +81,12 @@ def _stops(quote: str) -> re.Pattern[str]:
 
 
 @cache
-def until(closer: str) -> Run:
+def until(closer: str) -> PatternRun:
     """A value that the literal `closer` ends, or the line's end."""
-    return Run(re.compile(rf"(?:(?!{re.escape(closer)})[^\r\n<>])*"), closer[0])
+    return PatternRun(re.compile(rf"(?:(?!{re.escape(closer)})[^\r\n<>])*"), closer[0])
 
 
-BARE = Run(
+BARE = PatternRun(
     re.compile(
         r"""(?:[^\s"'`\\<>&,;|)\]}]"""
         r"""|[,;|)\]}](?![\s,;|)\]}"'`\\<>]|\Z|[\w.-]{1,40}[=:])"""
@@ -99,13 +99,13 @@ BARE = Run(
 """A value without quotes: it ends at blank space and quotes, and at punctuation that more of the text's structure
 follows, so that `Tr0ub4dor&3xtra` is one value and `a&user=b` are two."""
 
-LINE = Run(re.compile(r"""[^\r\n"'`\\<>]*"""))
+LINE = PatternRun(re.compile(r"""[^\r\n"'`\\<>]*"""))
 """The rest of a line of a header, within the quotes of a command or a JSON text."""
 
-ELEMENT = Run(re.compile(r"(?:[^<&\\]|&(?!lt;)|\\(?!\\{0,56}u003c))*", re.IGNORECASE), "&\\")
+ELEMENT = PatternRun(re.compile(r"(?:[^<&\\]|&(?!lt;)|\\(?!\\{0,56}u003c))*", re.IGNORECASE), "&\\")
 """The text of an XML element, also where the markup is escaped for HTML or JSON."""
 
-PEM = Run(
+PEM = PatternRun(
     re.compile(r"(?:[A-Za-z0-9+/=\s:,.%;#]|&(?=#)|\\{1,63}(?=[nrtu/])|-(?!-))*"),
     "&\\-",
 )

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from inspector.redaction.endings import AHEAD, Ending
-from inspector.redaction.introductions import DETECTORS, LONGEST_INTRODUCTION, Detector, Place
+from inspector.redaction.introductions import DETECTORS, LONGEST_INTRODUCTION, Detector, FoundIntroduction
 from inspector.redaction.keys import KeyPlaces, has_long_run, has_prefix, runs_of
 from inspector.redaction.verdicts import Secret, Undecided, Verdict
 
@@ -193,7 +193,7 @@ class _Places:
     def judge(self, free_at: int, *, is_final: bool) -> Verdict:
         """What begins at the place."""
         assert self._found is not None
-        return self._detector.judge(Place(self._text, self._found, free_at, is_final))
+        return self._detector.judge(FoundIntroduction(self._text, self._found, free_at, is_final))
 
 
 def _scan(text: str, at: int, *, free_at: int, is_final: bool) -> _Scan:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from inspector.redaction.endings import AHEAD, BARE, ELEMENT, LINE, PEM, Ending, Quoted, Run, until
+from inspector.redaction.endings import AHEAD, BARE, ELEMENT, LINE, PEM, Ending, PatternRun, Quoted, until
 from inspector.redaction.keys import begins_word
 from inspector.redaction.verdicts import Secret, Undecided, Verdict
 from inspector.redaction.words import (
@@ -31,7 +31,7 @@ _LONGEST_ADDRESS = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class FoundIntroduction:
     """An introduction that was found in a text; `free_at` is where the last secret ended before it, -1 for none."""
 
     text: str
@@ -52,7 +52,7 @@ class Detector:
     name: str
     signs: tuple[str, ...]
     pattern: re.Pattern[str]
-    judge: Callable[["Place"], Verdict]
+    judge: Callable[["FoundIntroduction"], Verdict]
 
 
 _BACKSLASHES = r"\\{1,64}"
@@ -97,7 +97,7 @@ _ESCAPED_LETTER = re.compile(r"u[0-9a-fA-F]{4}|[nrtbf]")
 _ESCAPED_CODE = re.compile(r"(?:25)*[0-9A-Fa-f]{2}")
 
 
-def _judge_named(place: Place) -> Verdict:
+def _judge_named(place: FoundIntroduction) -> Verdict:
     text, found, is_final = place.text, place.found, place.is_final
     name_at = _name_start(place)
     sureness = _sureness(place, name_at)
@@ -109,7 +109,7 @@ def _judge_named(place: Place) -> Verdict:
     return _judge_value(place, name_at, sureness)
 
 
-def _judge_tagged(place: Place) -> Verdict:
+def _judge_tagged(place: FoundIntroduction) -> Verdict:
     text, found = place.text, place.found
     name_at = _name_start(place)
     sureness = _sureness(place, name_at)
@@ -118,7 +118,7 @@ def _judge_tagged(place: Place) -> Verdict:
     return _judge_element(text, found.end(), sureness, is_final=place.is_final)
 
 
-def _sureness(place: Place, name_at: int) -> Sureness | None:
+def _sureness(place: FoundIntroduction, name_at: int) -> Sureness | None:
     """What the name that begins at `name_at` says of its value."""
     text, found = place.text, place.found
     sign, at = found["sign"], found.start()
@@ -134,7 +134,7 @@ def _ends_line(found: re.Match[str]) -> bool:
     return found["gap"] is not None and "\n" in found["gap"] and found["quote"] is None
 
 
-def _judge_value(place: Place, name_at: int, sureness: Sureness) -> Verdict:
+def _judge_value(place: FoundIntroduction, name_at: int, sureness: Sureness) -> Verdict:
     """What follows a name that is no tag and no header: the value of a member, a variable or an option."""
     text, found, is_final = place.text, place.found, place.is_final
     sign, start, gap = found["sign"], found.end(), found["gap"] or "="
@@ -150,7 +150,7 @@ def _judge_value(place: Place, name_at: int, sureness: Sureness) -> Verdict:
     return _judge_bare(text, start, sureness, name=sign, gap=gap, is_final=is_final)
 
 
-def _name_start(place: Place) -> int:
+def _name_start(place: FoundIntroduction) -> int:
     """Where the name begins whose last word was found: an escape or a secret before it is no part of it."""
     text, at = place.text, place.found.start()
     found = _NAME_END.search(text, max(at - _LONGEST_NAME, 0), at)
@@ -275,7 +275,7 @@ def _judge_header(
 _AUTHORITY = re.compile(r"""[^\s/"'`<>?#\\]{0,400}""")
 
 
-def _judge_address(place: Place) -> Verdict:
+def _judge_address(place: FoundIntroduction) -> Verdict:
     """A password before the host, or a token that stands alone there."""
     text, found, is_final = place.text, place.found, place.is_final
     start = found.end()
@@ -291,11 +291,11 @@ def _judge_address(place: Place) -> Verdict:
     return Secret(start, at) if len(user) >= 16 and looks_random(user) else None
 
 
-_BASE64_RUN = Run(re.compile(r"[A-Za-z0-9+/=_.~%-]*"))
-_HOOK_RUN = Run(re.compile(r"(?:[A-Za-z0-9+_@=-]|\\{0,64}/)*"), "\\")
+_BASE64_RUN = PatternRun(re.compile(r"[A-Za-z0-9+/=_.~%-]*"))
+_HOOK_RUN = PatternRun(re.compile(r"(?:[A-Za-z0-9+_@=-]|\\{0,64}/)*"), "\\")
 
 
-def _judge_run(text: str, start: int, run: Run, at_least: int, *, is_final: bool) -> Verdict:
+def _judge_run(text: str, start: int, run: PatternRun, at_least: int, *, is_final: bool) -> Verdict:
     """A run of at least so many characters that looks random."""
     limit = min(start + _PEEK + AHEAD, len(text))
     end = run.end(text, start, limit, is_final=is_final)
@@ -306,12 +306,12 @@ def _judge_run(text: str, start: int, run: Run, at_least: int, *, is_final: bool
     return Secret.of(text, start, run, is_final=is_final) if is_secret else None
 
 
-def _judge_bearer(place: Place) -> Verdict:
+def _judge_bearer(place: FoundIntroduction) -> Verdict:
     text, found, is_final = place.text, place.found, place.is_final
     return _judge_run(text, found.end(), _BASE64_RUN, 12, is_final=is_final) if place.begins else None
 
 
-def _judge_basic(place: Place) -> Verdict:
+def _judge_basic(place: FoundIntroduction) -> Verdict:
     text, found, is_final = place.text, place.found, place.is_final
     before = text[max(found.start() - 2, 0) : found.start()].rstrip()
     if not before.endswith((":", "=", '"', "'")):
@@ -319,24 +319,24 @@ def _judge_basic(place: Place) -> Verdict:
     return _judge_run(text, found.end(), _BASE64_RUN, 8, is_final=is_final)
 
 
-def _judge_hook(place: Place) -> Verdict:
+def _judge_hook(place: FoundIntroduction) -> Verdict:
     text, found, is_final = place.text, place.found, place.is_final
     return _judge_run(text, found.end(), _HOOK_RUN, 20, is_final=is_final)
 
 
-def _judge_telegram(place: Place) -> Verdict:
+def _judge_telegram(place: FoundIntroduction) -> Verdict:
     text, found, is_final = place.text, place.found, place.is_final
     if not (place.begins or text[max(found.start() - 3, 0) : found.start()].lower() == "bot"):
         return None
-    return _judge_run(text, found.end(), Run(re.compile(r"[A-Za-z0-9_-]*")), 30, is_final=is_final)
+    return _judge_run(text, found.end(), PatternRun(re.compile(r"[A-Za-z0-9_-]*")), 30, is_final=is_final)
 
 
-def _judge_azure(place: Place) -> Verdict:
+def _judge_azure(place: FoundIntroduction) -> Verdict:
     text, found, is_final = place.text, place.found, place.is_final
-    return _judge_run(text, found.end(), Run(re.compile(r"[A-Za-z0-9_.~-]*")), 28, is_final=is_final)
+    return _judge_run(text, found.end(), PatternRun(re.compile(r"[A-Za-z0-9_.~-]*")), 28, is_final=is_final)
 
 
-def _judge_pem(place: Place) -> Verdict:
+def _judge_pem(place: FoundIntroduction) -> Verdict:
     text, found, is_final = place.text, place.found, place.is_final
     start = found.end()
     limit = min(start + _PEEK + AHEAD, len(text))
@@ -348,7 +348,7 @@ def _judge_pem(place: Place) -> Verdict:
     return Secret.of(text, start, PEM, is_final=is_final) if is_secret else None
 
 
-def _judge_option(place: Place) -> Verdict:
+def _judge_option(place: FoundIntroduction) -> Verdict:
     """A password as an option of a command that is known."""
     text, found, is_final = place.text, place.found, place.is_final
     start, opened = found.end(), found["open"]

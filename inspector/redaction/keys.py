@@ -8,7 +8,7 @@ terminal. Within a long run of key characters a dash begins no word, since such 
 import re
 from functools import cache
 
-from inspector.redaction.endings import Run
+from inspector.redaction.endings import PatternRun
 from inspector.redaction.shapes import KEYS, SHORTEST_KEY, Key
 from inspector.redaction.verdicts import Secret, Undecided, Verdict
 from inspector.redaction.words import has_random_segment, looks_random
@@ -122,7 +122,7 @@ def _judge_token(text: str, start: int, *, is_final: bool) -> Verdict:
     second = _TOKEN_PART.match(text, end + 1, end + 33).end()  # type: ignore[union-attr]  # the same
     if second - end < 12:
         return Undecided(start) if second == len(text) and not is_final else None
-    return Secret.of(text, start, Run(_TOKEN_REST), is_final=is_final)
+    return Secret.of(text, start, PatternRun(_TOKEN_REST), is_final=is_final)
 
 
 def _judge_discord(text: str, at: int, *, is_final: bool) -> Verdict:
@@ -133,13 +133,13 @@ def _judge_discord(text: str, at: int, *, is_final: bool) -> Verdict:
     start = found.end()
     body = _TOKEN_REST.match(text, start, start + 34)[0]  # type: ignore[index]  # the same
     if len(body) == 34 and body[6] == "." and "." not in body[:6] + body[7:] and looks_random(body):
-        return Secret.of(text, start, Run(_TOKEN_REST), is_final=is_final)
+        return Secret.of(text, start, PatternRun(_TOKEN_REST), is_final=is_final)
     return Undecided(start) if start + len(body) == len(text) and len(body) < 34 and not is_final else None
 
 
 @cache
-def _run(characters: str) -> Run:
-    return Run(re.compile(f"[{characters}]*"))
+def _run(characters: str) -> PatternRun:
+    return PatternRun(re.compile(f"[{characters}]*"))
 
 
 @cache

@@ -222,7 +222,7 @@ class TurnRedactor:
     def __init__(self, redactor: Redactor, kept: KeptWords | None) -> None:
         self._redactor = redactor
         self._kept = kept
-        self._parts: dict[str, _Growing] = {}
+        self._parts: dict[str, _RedactedPart] = {}
         self._waiting: list[Chunk] = []
 
     def feed(self, chunks: Sequence[Chunk]) -> tuple[Chunk, ...]:
@@ -234,7 +234,9 @@ class TurnRedactor:
         for name, pieces in arrived.items():
             part = self._parts.get(name)
             if part is None:
-                part = self._parts[name] = _Growing(self._redactor.new_stream(self._kept), self._redactor.url(name))
+                part = self._parts[name] = _RedactedPart(
+                    self._redactor.new_stream(self._kept), self._redactor.url(name)
+                )
             text = "".join(pieces)
             certain = part.stream.feed(text)
             part.ready += certain
@@ -270,7 +272,7 @@ class TurnRedactor:
         return tuple(released)
 
 
-class _Growing:
+class _RedactedPart:
     """One part: its redacted name, its stream, and what came out of it that no chunk has taken yet."""
 
     __slots__ = ("name", "ready", "stream", "taken")

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class Repeat:
     """From `least` to `most` characters of a class such as `[a-z]`."""
 
     of: str
@@ -32,7 +32,7 @@ class OneOf:
         object.__setattr__(self, "ways", ways)
 
 
-Piece: TypeAlias = str | Run | tuple[str, ...] | Unless | OneOf
+Piece: TypeAlias = str | Repeat | tuple[str, ...] | Unless | OneOf
 """Literal text, a run of characters, one of several literal texts, or what may not follow."""
 
 
@@ -73,7 +73,7 @@ def _whole(piece: Piece) -> str:
     match piece:
         case str():
             return re.escape(piece)
-        case Run():
+        case Repeat():
             return f"({piece.of}{{{piece.least},{piece.most}}})"
         case tuple():
             return "(" + "|".join(map(re.escape, piece)) + ")"
@@ -87,7 +87,7 @@ def _longest(piece: Piece) -> int:
     match piece:
         case str():
             return len(piece)
-        case Run():
+        case Repeat():
             return piece.most
         case tuple():
             return max(map(len, piece))
@@ -105,7 +105,7 @@ def _cut_short(pieces: tuple[Piece, ...]) -> str:
     match first:
         case str():
             return _cut_literal(first, _cut_short(rest))
-        case Run():
+        case Repeat():
             return rf"{first.of}{{0,{first.most}}}(?:\Z|{_cut_short(rest)})"
         case tuple():
             return "(?:" + "|".join(_cut_literal(literal, _cut_short(rest)) for literal in first) + ")"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from inspector.model import Json, Role, Turn
 from inspector.sessions.exchange import RequestHead
-from inspector.sessions.finding import Asked
+from inspector.sessions.finding import SessionQuery
 from inspector.sessions.fingerprints import Fingerprint, RunningDigest, count_system, fingerprint_of
 from inspector.sessions.raw_prompts import is_raw, raw_prompt, split_prompt
 from inspector.sessions.signs import SessionSigns, read_signs
@@ -21,7 +21,7 @@ class ReadRequest:
     text; `prompt` is that text where no template tells its turns, and `text` its digest, None for any other request.
     """
 
-    asked: Asked
+    asked: SessionQuery
     signs: SessionSigns
     turns: tuple[Turn, ...]
     begins: bytes
@@ -52,7 +52,7 @@ def understood(tracks: Tracks, head: RequestHead, request: DecodedRequest, body:
     if begins:
         prints = fingerprint_of(turns, body=body, begins=begins, raw=raw)
     by_id, first = signs.key is not None, _text_of(turns)
-    asked = Asked(
+    asked = SessionQuery(
         scope,
         by_id,
         head.client,

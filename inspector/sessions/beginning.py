@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from inspector.model import ExternalId, Instant, ParentTrace, Provenance, Role, Trace, Turn
 from inspector.sessions.exchange import RequestHead
-from inspector.sessions.finding import Place
+from inspector.sessions.finding import SessionPlace
 from inspector.sessions.signs import SessionSigns
 from inspector.wire.request import DecodedRequest
 
@@ -12,7 +12,7 @@ _NAME_LENGTH = 80
 
 
 def facts_of(
-    head: RequestHead, request: DecodedRequest, signs: SessionSigns, own_id: ExternalId, place: Place
+    head: RequestHead, request: DecodedRequest, signs: SessionSigns, own_id: ExternalId, place: SessionPlace
 ) -> Trace:
     """What is known of a trace when its first request comes; it has no turns yet."""
     ids = (own_id, *signs.ids)

@@ -9,7 +9,7 @@ from inspector.sessions.asking import ReadRequest, understood
 from inspector.sessions.beginning import facts_of
 from inspector.sessions.copied import marked_answers, marked_history, with_resent
 from inspector.sessions.exchange import RequestHead
-from inspector.sessions.finding import Place, Relation, find_place
+from inspector.sessions.finding import Relation, SessionPlace, find_place
 from inspector.sessions.fingerprints import (
     RunningDigest,
     count_system,
@@ -43,7 +43,7 @@ class Placement:
 
 
 @dataclass(frozen=True, slots=True)
-class _Open:
+class _OpenRequest:
     """A request whose answer is on its way."""
 
     track: Track
@@ -71,7 +71,7 @@ class SessionBook:
     def __init__(self, *, name_trace: Callable[[], ExternalId] = new_recording_id, max_sessions: int = 10_000) -> None:
         self._name_trace = name_trace
         self._tracks = Tracks(max_sessions)
-        self._open: dict[str, _Open] = {}
+        self._open: dict[str, _OpenRequest] = {}
 
     def __len__(self) -> int:
         return len(self._tracks)
@@ -145,7 +145,7 @@ class SessionBook:
             if any(call.id for call in turn.calls):
                 self._tracks.mark_window(track, b"", message)  # unmistakable, whatever became of what it answers
 
-    def _tell_joined(self, waiting: _Open, message: bytes) -> None:
+    def _tell_joined(self, waiting: _OpenRequest, message: bytes) -> None:
         """A client may send the answer back as one message with the beginning that it wrote itself."""
         track, chain = waiting.track, linked(waiting.before, message)
         self._tracks.mark_answer(track, chain, "")
@@ -161,13 +161,13 @@ class SessionBook:
         """Forget the traces that nothing happened to since; the keys of these, and of those crowded out: they ended."""
         return self._tracks.forget_idle(before_s)
 
-    def _repeat(self, read: ReadRequest, place: Place) -> Placement:
+    def _repeat(self, read: ReadRequest, place: SessionPlace) -> Placement:
         track = _track(place)
         track.attempts += 1
         track.request_keys.add(read.asked.request_key)
         return Placement(track.key, None, (), track.attempts, track.request_id, self._await(read, track, turns=0))
 
-    def _go_on(self, read: ReadRequest, place: Place) -> Placement:
+    def _go_on(self, read: ReadRequest, place: SessionPlace) -> Placement:
         track, prints, turns = _track(place), read.asked.prints, read.turns
         before = count_system(turns)
         if place.cut:
@@ -187,7 +187,7 @@ class SessionBook:
         added = with_resent(marked_answers(new), resent)
         return Placement(track.key, None, added, request_id=self._name(read, track, len(added)))
 
-    def _begin(self, head: RequestHead, request: DecodedRequest, read: ReadRequest, place: Place) -> Placement:
+    def _begin(self, head: RequestHead, request: DecodedRequest, read: ReadRequest, place: SessionPlace) -> Placement:
         own_id = self._name_trace()
         track = Track(own_id.value, own_id, read.asked.scope, head.client, read.asked.prints.system_words)
         track.group = track.key
@@ -226,12 +226,12 @@ class SessionBook:
         track.in_flight += 1
         self._tracks.touch(track, read.asked.at_s)
         name = f"{track.key}/{track.turns}"
-        self._open[name] = _Open(
+        self._open[name] = _OpenRequest(
             track, prints.chain[-1], prints.messages[-1], read.raw, read.text, prints.chain[-2], read.prefill
         )
         return name
 
 
-def _track(place: Place) -> Track:
+def _track(place: SessionPlace) -> Track:
     assert place.track is not None, "only a trace that begins has none"
     return place.track

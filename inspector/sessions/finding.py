@@ -33,7 +33,7 @@ class Relation(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SessionQuery:
     """A request in the words of this search: where to search, what to compare, and when it came.
 
     `first_words` is the text of the first message. `by_id` says that the scope is an id that the client gave.
@@ -56,7 +56,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SessionPlace:
     """Where a request belongs.
 
     `known` counts its messages that the trace has, `edited` says that some of those may have other words than in the
@@ -74,7 +74,7 @@ class Place:
     why: ParentWhy | None = None
 
 
-def find_place(tracks: Tracks, asked: Asked, arrived: Callable[[Track], Set[bytes]]) -> Place:
+def find_place(tracks: Tracks, asked: SessionQuery, arrived: Callable[[Track], Set[bytes]]) -> SessionPlace:
     """Where the request belongs; see the head of this module.
 
     `arrived` gives the digests of what came so far of the answers that a track waits for.
@@ -90,20 +90,20 @@ def find_place(tracks: Tracks, asked: Asked, arrived: Callable[[Track], Set[byte
         return _of_same_id(asked, others)
     elsewhere = tracks.answered(asked.client, asked.prints.chain[1:])
     if elsewhere is not None:
-        return Place(Relation.BEGINS, elsewhere, why=ParentWhy.RESUME)
-    return Place(Relation.BEGINS)
+        return SessionPlace(Relation.BEGINS, elsewhere, why=ParentWhy.RESUME)
+    return SessionPlace(Relation.BEGINS)
 
 
 def _of_chain(
-    tracks: Tracks, asked: Asked, at: int, point: Point, arrived: Callable[[Track], Set[bytes]]
-) -> Place | None:
+    tracks: Tracks, asked: SessionQuery, at: int, point: Point, arrived: Callable[[Track], Set[bytes]]
+) -> SessionPlace | None:
     """The trace whose end this request goes on from, or whose last request it is; None where it leaves it earlier."""
     prints = asked.prints
     here = prints.chain[at]
     ends = _likeliest_last(asked, tracks.ends(asked.scope, here))
     answered = [track for track in ends if here in track.answers and asked.continued in (None, track)]
     if answered:
-        return Place(Relation.CONTINUES, answered[-1], at)
+        return SessionPlace(Relation.CONTINUES, answered[-1], at)
     asking = [track for track in ends if track.request == here]
     if at == len(prints.messages):
         same = [track for track in asking if track.continues == asked.continues]
@@ -113,12 +113,16 @@ def _of_chain(
         arriving = (track for track in asking if track.in_flight and len(asking) > 1)
         said = next((track for track in arriving if prints.messages[at] in arrived(track)), None)
         track = said or max(asking, key=_may_have_said_otherwise)
-        return Place(Relation.CONTINUES, track, at + 1, edited=True)
+        return SessionPlace(Relation.CONTINUES, track, at + 1, edited=True)
     unanswered = [track for track in asking if not (track.complete or track.in_flight)]
-    return Place(Relation.CONTINUES, unanswered[-1], at) if unanswered else _waiting_sibling(tracks, asked, point.track)
+    return (
+        SessionPlace(Relation.CONTINUES, unanswered[-1], at)
+        if unanswered
+        else _waiting_sibling(tracks, asked, point.track)
+    )
 
 
-def _again(tracks: Tracks, asked: Asked, at: int, point: Point, same: list[Track]) -> Place | None:
+def _again(tracks: Tracks, asked: SessionQuery, at: int, point: Point, same: list[Track]) -> SessionPlace | None:
     """The same messages once more: a retry, a sibling's request, or the same words on another day.
 
     Signs of a retry are the request's key, the client's count of repetitions, and an earlier attempt that failed, the
@@ -130,23 +134,23 @@ def _again(tracks: Tracks, asked: Asked, at: int, point: Point, same: list[Track
     alike = [track for track in same if point.own or _same_speaker(asked, track)]
     recent = [track for track in alike if point.own or _is_recent(asked, track)]
     if (counted := _counted_retry(asked, same)) is not None:
-        return Place(Relation.REPEATS, counted, at)
+        return SessionPlace(Relation.REPEATS, counted, at)
     failed = [track for track in recent if not (track.in_flight or track.complete)]
     if failed and asked.retry_count is None:
-        return Place(Relation.REPEATS, failed[0], at)
+        return SessionPlace(Relation.REPEATS, failed[0], at)
     if (waiting := _waiting_sibling(tracks, asked, point.track)) is not None:
         return waiting
     prompted = [track for track in same if point.own or track.system == asked.prints.system]
     if any(track.in_flight for track in prompted):
-        return Place(Relation.BEGINS, prompted[0], at, own=point.own, why=ParentWhy.SIBLING)
+        return SessionPlace(Relation.BEGINS, prompted[0], at, own=point.own, why=ParentWhy.SIBLING)
     if failed:
-        return Place(Relation.REPEATS, failed[0], at)
+        return SessionPlace(Relation.REPEATS, failed[0], at)
     if any(track.has_siblings for track in recent):
-        return Place(Relation.BEGINS, recent[0], at, own=point.own, why=ParentWhy.SIBLING)
-    return Place(Relation.REPEATS, recent[-1], at) if recent else None
+        return SessionPlace(Relation.BEGINS, recent[0], at, own=point.own, why=ParentWhy.SIBLING)
+    return SessionPlace(Relation.REPEATS, recent[-1], at) if recent else None
 
 
-def _counted_retry(asked: Asked, same: list[Track]) -> Track | None:
+def _counted_retry(asked: SessionQuery, same: list[Track]) -> Track | None:
     """The trace whose request is sent again, as the client says; None where it does not say so.
 
     A client that counts has made as many attempts before; of several traces, one whose last attempt failed comes first,
@@ -169,7 +173,7 @@ def _counted_retry(asked: Asked, same: list[Track]) -> Track | None:
     )
 
 
-def _waiting_sibling(tracks: Tracks, asked: Asked, other: Track) -> Place | None:
+def _waiting_sibling(tracks: Tracks, asked: SessionQuery, other: Track) -> SessionPlace | None:
     """The trace that ends with the last answer of this request, which a sibling of `other` got word for word too.
 
     Or the trace that holds the response that the request names, where another with the same words has gone on.
@@ -178,11 +182,11 @@ def _waiting_sibling(tracks: Tracks, asked: Asked, other: Track) -> Place | None
     here = asked.prints.chain[at]
     for track in reversed(_likeliest_last(asked, tracks.ends(asked.scope, here))):
         if here in track.answers and (track is asked.continued or (not asked.continued and track.group == other.group)):
-            return Place(Relation.CONTINUES, track, at)
+            return SessionPlace(Relation.CONTINUES, track, at)
     return None
 
 
-def _likeliest_last(asked: Asked, tracks: tuple[Track, ...]) -> list[Track]:
+def _likeliest_last(asked: SessionQuery, tracks: tuple[Track, ...]) -> list[Track]:
     """In the order in which they came where they are, those of the same spans, prompt and client at the end."""
     return sorted(
         tracks,
@@ -199,23 +203,23 @@ def _may_have_said_otherwise(track: Track) -> int:
     return 2 if track.in_flight else 1 if not track.complete else 0
 
 
-def _same_speaker(asked: Asked, track: Track) -> bool:
+def _same_speaker(asked: SessionQuery, track: Track) -> bool:
     """Spans of another trace ask for themselves, and so does another system prompt, if it differs only in a number."""
     return asked.prints.system == track.system and _same_spans(asked, track)
 
 
-def _same_spans(asked: Asked, track: Track) -> bool:
+def _same_spans(asked: SessionQuery, track: Track) -> bool:
     return not (asked.span_trace and track.span_trace and asked.span_trace != track.span_trace)
 
 
-def _is_recent(asked: Asked, track: Track) -> bool:
+def _is_recent(asked: SessionQuery, track: Track) -> bool:
     """Whether the same words are the same request, and not those of another day."""
     if track.in_flight or asked.at_s is None or track.last_s is None:
         return True
     return asked.at_s - track.last_s <= RETRY_WITHIN_S
 
 
-def _of_last_messages(tracks: Tracks, asked: Asked) -> Place | None:
+def _of_last_messages(tracks: Tracks, asked: SessionQuery) -> SessionPlace | None:
     """The trace whose last two messages stand in the request, though what lies before them was cut or written anew.
 
     An answer with calls that have ids may stand for both.
@@ -231,28 +235,28 @@ def _of_last_messages(tracks: Tracks, asked: Asked) -> Place | None:
             continue
         track = _likeliest_last(asked, ending)[-1]
         if messages[0] in track.known or (asked.by_id and len(messages) > track.size):
-            return Place(Relation.CONTINUES, track, at + 1, edited=True)
+            return SessionPlace(Relation.CONTINUES, track, at + 1, edited=True)
         if asked.by_id:
-            return Place(Relation.BEGINS, track, why=ParentWhy.RESUME)  # a summary stands before what was kept
+            return SessionPlace(Relation.BEGINS, track, why=ParentWhy.RESUME)  # a summary stands before what was kept
     return None
 
 
-def _has_prompt_of(asked: Asked, track: Track) -> bool:
+def _has_prompt_of(asked: SessionQuery, track: Track) -> bool:
     """Whether it is the same agent at work: two of one session may begin with the same words of the user."""
     return asked.prints.system_words == track.system_words
 
 
-def _branch(asked: Asked, at: int, point: Point) -> Place:
+def _branch(asked: SessionQuery, at: int, point: Point) -> SessionPlace:
     """It leaves a trace before its end: with answers that are not in it, or with other words."""
     strange = not point.own and Role.ASSISTANT in asked.prints.roles[at:]
     why = ParentWhy.RESUME if strange else ParentWhy.FORK
-    return Place(Relation.BEGINS, asked.continued or point.track, at, own=point.own, why=why)
+    return SessionPlace(Relation.BEGINS, asked.continued or point.track, at, own=point.own, why=why)
 
 
-def _of_same_id(asked: Asked, others: tuple[Track, ...]) -> Place:
+def _of_same_id(asked: SessionQuery, others: tuple[Track, ...]) -> SessionPlace:
     """The session begins anew under its id: its history replaced, or somebody else at work within it."""
     system = asked.prints.system_words
     alike = next((track for track in reversed(others) if track.system_words == system and not track.in_flight), None)
     if alike is not None and (asked.prints.last_answer or _SUMMARY.search(asked.first_words[:_SUMMARY_WITHIN])):
-        return Place(Relation.BEGINS, alike, why=ParentWhy.RESUME)
-    return Place(Relation.BEGINS, others[0], why=ParentWhy.SUBAGENT)
+        return SessionPlace(Relation.BEGINS, alike, why=ParentWhy.RESUME)
+    return SessionPlace(Relation.BEGINS, others[0], why=ParentWhy.SUBAGENT)

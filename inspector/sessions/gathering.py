@@ -56,13 +56,13 @@ def traces_of(exchanges: Iterable[Exchange], *, max_sessions: int = 10_000) -> I
             ends_s[same] = ended_s
             waiting.append(_Waiting(shelf.put(exchange), record, at_s, ended_s))
         gathering = _Gathering(max_sessions)
-        answering: dict[int, _Asked] = {}
+        answering: dict[int, _PlacedRequest] = {}
         for at, has_ended in _in_order(waiting):
             if has_ended:
                 gathering.answer(answering.pop(at))
                 continue
             asked = _read(shelf.take(waiting[at].place), waiting[at].record)
-            assert isinstance(asked, _Asked), "it was one when it was put aside"
+            assert isinstance(asked, _PlacedRequest), "it was one when it was put aside"
             answering[at] = asked
             gathering.ask(asked)
     yield from gathering.traces()
@@ -78,7 +78,7 @@ class _Waiting(NamedTuple):
 
 
 @dataclass(slots=True, eq=False)
-class _Asked:
+class _PlacedRequest:
     """An exchange whose request was understood; `placement` and `turn` come later."""
 
     exchange: Exchange
@@ -91,7 +91,7 @@ class _Asked:
 
 
 @dataclass(slots=True)
-class _Growing:
+class _GrowingTrace:
     """A trace whose turns come in; None stands for an answer on its way."""
 
     facts: Trace
@@ -115,25 +115,25 @@ class _Gathering:
 
     def __init__(self, max_sessions: int) -> None:
         self._book = SessionBook(name_trace=self._name, max_sessions=max_sessions)
-        self._growing: dict[str, _Growing] = {}
-        self._asked: dict[str, _Asked] = {}
+        self._growing: dict[str, _GrowingTrace] = {}
+        self._asked: dict[str, _PlacedRequest] = {}
         self._named: dict[str, int] = {}
         self._beginning = ""
 
-    def ask(self, asked: _Asked) -> None:
+    def ask(self, asked: _PlacedRequest) -> None:
         head = asked.exchange.head
         moment = "" if head.at_s is None else f"{head.at_s!r}"
         self._beginning = "\0".join((moment, head.method, head.target, sha256(asked.body).hexdigest()))
         placement = self._book.place(head, asked.request, asked.body, asked.json, self._so_far)
         if placement.begins is not None:
             provenance = replace(placement.begins.provenance, record=asked.record)
-            self._growing[placement.key] = _Growing(replace(placement.begins, provenance=provenance))
+            self._growing[placement.key] = _GrowingTrace(replace(placement.begins, provenance=provenance))
         growing = self._growing[placement.key]
         growing.turns += (*placement.turns, None)
         asked.placement, asked.turn = placement, len(growing.turns) - 1
         self._asked[placement.request_id] = asked
 
-    def answer(self, asked: _Asked) -> None:
+    def answer(self, asked: _PlacedRequest) -> None:
         exchange, placement = asked.exchange, asked.placement
         assert placement is not None, "requests come before their answers"
         del self._asked[placement.request_id]
@@ -198,14 +198,14 @@ def unpacked(body: bytes, headers: Headers) -> bytes:
     return unpacking.feed(body) + unpacking.close()
 
 
-def _read(exchange: Exchange, record: str) -> _Asked | SkippedExchange:
+def _read(exchange: Exchange, record: str) -> _PlacedRequest | SkippedExchange:
     if exchange.body is None:
         return SkippedExchange(record, _NO_BODY)
     body = unpacked(exchange.body, exchange.head.headers)
     json = parse_request(body)
     request = request_of(exchange.head, json)
     if request is not None:
-        return _Asked(exchange, record, body, json, request)
+        return _PlacedRequest(exchange, record, body, json, request)
     if exchange.head.method.upper() == "POST" and request_of(exchange.head, {}) is not None:
         return SkippedExchange(record, _NO_OBJECT)
     return SkippedExchange(record, _NO_MODEL, is_irrelevant=True)

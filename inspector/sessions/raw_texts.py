@@ -4,16 +4,16 @@ from dataclasses import replace
 
 from inspector.model import ParentWhy, Part, Turn, TurnFlag
 from inspector.sessions.asking import ReadRequest
-from inspector.sessions.finding import Place, Relation
+from inspector.sessions.finding import Relation, SessionPlace
 from inspector.sessions.tracks import Tracks
 
 
-def place_of_text(tracks: Tracks, read: ReadRequest) -> Place | None:
+def place_of_text(tracks: Tracks, read: ReadRequest) -> SessionPlace | None:
     """The trace whose prompt and answer, one text, a raw prompt without a template begins with."""
     prompt, text = read.prompt, read.text
     if text is None:
         return None
-    found: Place | None = None
+    found: SessionPlace | None = None
     for end in tracks.text_ends(read.asked.scope):
         if end.length >= len(prompt):
             break
@@ -22,7 +22,7 @@ def place_of_text(tracks: Tracks, read: ReadRequest) -> Place | None:
             is_end = end.digest in end.track.text_answers
             if found is not None and found.cut == end.length and found.relation is Relation.CONTINUES and not is_end:
                 continue  # its sibling, which went on
-            found = Place(Relation.CONTINUES if is_end else Relation.BEGINS, end.track, cut=end.length)
+            found = SessionPlace(Relation.CONTINUES if is_end else Relation.BEGINS, end.track, cut=end.length)
     text.add(prompt[text.length :])
     same = tracks.longest(read.asked.scope, read.asked.prints.chain)
     if found is None or (same is not None and same[0]):

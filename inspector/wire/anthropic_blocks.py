@@ -6,7 +6,7 @@ itself (`server_tool_use`, `web_search_tool_result`, ...) is no call of the agen
 `content:N`, input that is streamed after it in `content:N:input`, other growth in `content:N:delta`.
 """
 
-from inspector.wire.anthropic_shapes import Block, BlockDelta, read_block, read_kind
+from inspector.wire.anthropic_shapes import BlockDelta, ContentBlockShape, read_block, read_kind
 from inspector.wire.events import CallNamed, PartGrew, WireEvent
 from inspector.wire.shapes import raw_text
 
@@ -78,7 +78,7 @@ class BlocksReader:
         if text and index not in self._grown and (is_whole or text.replace(" ", "") != "{}"):
             self._grow(self._parts[index], text, at_s, found)
 
-    def _read(self, index: int, block: Block, at_s: float | None, found: list[WireEvent]) -> None:
+    def _read(self, index: int, block: ContentBlockShape, at_s: float | None, found: list[WireEvent]) -> None:
         match block.type:
             case "text":
                 self._grow("text", block.text, at_s, found)

@@ -8,7 +8,13 @@ import re
 
 from inspector.wire.answer_faults import AnswerFaults
 from inspector.wire.anthropic_blocks import BlocksReader
-from inspector.wire.anthropic_shapes import BlockDelta, Message, MessageEvent, UsageShape, read_event
+from inspector.wire.anthropic_shapes import (
+    AnthropicMessageShape,
+    AnthropicUsageShape,
+    BlockDelta,
+    MessageEvent,
+    read_event,
+)
 from inspector.wire.events import FactsLearned, PartGrew, WireEvent
 from inspector.wire.finish_reasons import finish_meaning
 from inspector.wire.shapes import raw_text
@@ -34,7 +40,7 @@ class MessagesReader:
         self.faults = AnswerFaults(status=status, whole=whole)
         self.finish = ""
         self._blocks = BlocksReader()
-        self._usage = UsageShape()
+        self._usage = AnthropicUsageShape()
         self._is_stopped = False
 
     @property
@@ -70,7 +76,7 @@ class MessagesReader:
             case "content_block_stop":
                 self._blocks.close(event.index or 0, at_s, found)
             case "message_start":
-                return self._read_message(event.message or Message(), at_s, found)
+                return self._read_message(event.message or AnthropicMessageShape(), at_s, found)
             case "message":
                 self._is_stopped = True
                 return self._read_message(event, at_s, found)
@@ -84,7 +90,7 @@ class MessagesReader:
                 return None
         return []
 
-    def _read_message(self, message: Message, at_s: float | None, found: list[WireEvent]) -> list[str]:
+    def _read_message(self, message: AnthropicMessageShape, at_s: float | None, found: list[WireEvent]) -> list[str]:
         found.append(FactsLearned(message.id or None, message.model or None))
         strange = []
         for index, block in enumerate(message.content or ()):
@@ -94,7 +100,11 @@ class MessagesReader:
         return strange
 
     def _learn_end(
-        self, end: BlockDelta | Message, usage: UsageShape | None, at_s: float | None, found: list[WireEvent]
+        self,
+        end: BlockDelta | AnthropicMessageShape,
+        usage: AnthropicUsageShape | None,
+        at_s: float | None,
+        found: list[WireEvent],
     ) -> None:
         if usage is not None:
             self._usage = usage.after(self._usage)

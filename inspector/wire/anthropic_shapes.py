@@ -11,7 +11,7 @@ from inspector.model import Usage
 from inspector.wire.shapes import NOTHING, ShapeReader
 
 
-class Block(msgspec.Struct, forbid_unknown_fields=True):
+class ContentBlockShape(msgspec.Struct, forbid_unknown_fields=True):
     """A content block of a kind that weaklink reads; a block of another kind is kept as its text."""
 
     type: str = ""
@@ -27,7 +27,7 @@ class Block(msgspec.Struct, forbid_unknown_fields=True):
     toolset_name: str | None = None
 
 
-class Kind(msgspec.Struct):
+class BlockKindShape(msgspec.Struct):
     """Of what kind a block is."""
 
     type: str = ""
@@ -57,7 +57,7 @@ class OutputDetails(msgspec.Struct):
     thinking_tokens: int | None = None
 
 
-class UsageShape(msgspec.Struct):
+class AnthropicUsageShape(msgspec.Struct):
     """Token counts; those of `message_delta` are cumulative, and name only what changed."""
 
     input_tokens: int | None = None
@@ -66,10 +66,10 @@ class UsageShape(msgspec.Struct):
     cache_read_input_tokens: int | None = None
     output_tokens_details: OutputDetails | None = None
 
-    def after(self, known: "UsageShape") -> "UsageShape":
+    def after(self, known: "AnthropicUsageShape") -> "AnthropicUsageShape":
         """These counts, and from `known` those that are not named here."""
         pairs = ((name, getattr(self, name)) for name in self.__struct_fields__)
-        return UsageShape(**{name: getattr(known, name) if value is None else value for name, value in pairs})
+        return AnthropicUsageShape(**{name: getattr(known, name) if value is None else value for name, value in pairs})
 
     def usage(self) -> Usage:
         """The same in weaklink's words: input counts what was read from the cache or written to it."""
@@ -81,7 +81,7 @@ class UsageShape(msgspec.Struct):
         )
 
 
-class Message(msgspec.Struct):
+class AnthropicMessageShape(msgspec.Struct):
     """A message: the head of a stream, or the whole answer."""
 
     type: str | None = None
@@ -90,13 +90,13 @@ class Message(msgspec.Struct):
     content: list[msgspec.Raw] | None = None
     stop_reason: str | None = None
     stop_details: msgspec.Raw = NOTHING
-    usage: UsageShape | None = None
+    usage: AnthropicUsageShape | None = None
 
 
-class MessageEvent(Message):
+class MessageEvent(AnthropicMessageShape):
     """One event of a stream, or a message that came whole."""
 
-    message: Message | None = None
+    message: AnthropicMessageShape | None = None
     index: int | None = None
     content_block: msgspec.Raw = NOTHING
     delta: BlockDelta | None = None
@@ -104,5 +104,5 @@ class MessageEvent(Message):
 
 
 read_event = ShapeReader(MessageEvent)
-read_block = ShapeReader(Block)
-read_kind = ShapeReader(Kind)
+read_block = ShapeReader(ContentBlockShape)
+read_kind = ShapeReader(BlockKindShape)

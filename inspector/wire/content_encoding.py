@@ -49,7 +49,7 @@ class ContentDecoder:
             self._fault = f"The body's encoding `{unknown[:40]}` is unknown here; it is kept as it stands."
         elif len(names) > _MAX_LAYERS:
             self._fault = f"The body has {len(names)} encodings; at most {_MAX_LAYERS} are taken off."
-        self._layers = [] if self._fault else [_Layer(name, max_bytes) for name in reversed(names)]
+        self._layers = [] if self._fault else [_EncodingLayer(name, max_bytes) for name in reversed(names)]
 
     @property
     def fault(self) -> str:
@@ -88,7 +88,7 @@ class _Unpacker(Protocol):
         ...
 
 
-class _Layer:
+class _EncodingLayer:
     """One encoding. Until something came out, what went in is held: it may turn out not to be compressed at all."""
 
     def __init__(self, name: str, max_bytes: int) -> None:

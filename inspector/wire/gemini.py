@@ -11,7 +11,7 @@ from inspector.wire.answer_faults import AnswerFaults
 from inspector.wire.events import FactsLearned, PartGrew, WireEvent
 from inspector.wire.finish_reasons import finish_meaning
 from inspector.wire.gemini_candidate import MESSAGE_PART, CandidateReader
-from inspector.wire.gemini_shapes import Candidate, GenerateResponse, PromptFeedback, UsageShape, read_response
+from inspector.wire.gemini_shapes import Candidate, GeminiUsageShape, GenerateResponse, PromptFeedback, read_response
 from inspector.wire.shapes import raw_text
 
 API = "generate_content"
@@ -35,7 +35,7 @@ class GeminiReader:
         self._candidates = {0: self._first}
         self._response_id = ""
         self._model = ""
-        self._usage: UsageShape | None = None
+        self._usage: GeminiUsageShape | None = None
 
     @property
     def has_ended(self) -> bool:

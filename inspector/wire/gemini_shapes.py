@@ -29,7 +29,7 @@ class ContentPart(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     function_call: FunctionCall | None = None
 
 
-class Content(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+class ContentShape(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     """What a candidate says."""
 
     role: str | None = None
@@ -53,7 +53,7 @@ class Candidate(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     """One of the answers to a request; requests ask for one, as a rule."""
 
     index: int = 0
-    content: Content | None = None
+    content: ContentShape | None = None
     finish_reason: str | None = None
     finish_message: str | None = None
     citation_metadata: msgspec.Raw = NOTHING
@@ -65,7 +65,7 @@ class Candidate(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     url_context_metadata: msgspec.Raw = NOTHING
 
 
-class UsageShape(msgspec.Struct, rename="camel"):
+class GeminiUsageShape(msgspec.Struct, rename="camel"):
     """Token counts, cumulative; each event of a stream may bring them."""
 
     prompt_token_count: int | None = None
@@ -98,7 +98,7 @@ class GenerateResponse(msgspec.Struct, rename="camel", forbid_unknown_fields=Tru
 
     candidates: list[Candidate] | None = None
     prompt_feedback: PromptFeedback | None = None
-    usage_metadata: UsageShape | None = None
+    usage_metadata: GeminiUsageShape | None = None
     model_version: str | None = None
     response_id: str | None = None
     create_time: Any = None

@@ -11,7 +11,7 @@ from inspector.model import Instant, InstantSource
 from inspector.wire.answer_faults import AnswerFaults
 from inspector.wire.events import CallNamed, FactsLearned, PartGrew, WireEvent
 from inspector.wire.finish_reasons import finish_meaning
-from inspector.wire.ollama_shapes import Call, Line, read_line
+from inspector.wire.ollama_shapes import Call, OllamaLineShape, read_line
 from inspector.wire.shapes import raw_text
 
 CHAT = "ollama.chat"
@@ -63,7 +63,7 @@ class OllamaReader:
             self.faults.keep(raw, {_INDEX.sub("", path): path for path in strange}, at_s, found)
         return True
 
-    def _time_of(self, line: Line, found: list[WireEvent]) -> float | None:
+    def _time_of(self, line: OllamaLineShape, found: list[WireEvent]) -> float | None:
         """The time that the line bears; the first one counts as the start until the last line tells it."""
         created_s = line.created_s()
         if created_s is not None and not self._is_timed:
@@ -71,7 +71,7 @@ class OllamaReader:
             found.append(FactsLearned(clock_start_s=created_s))
         return created_s
 
-    def _read_texts(self, line: Line, at_s: float | None, found: list[WireEvent]) -> None:
+    def _read_texts(self, line: OllamaLineShape, at_s: float | None, found: list[WireEvent]) -> None:
         message = line.message
         thinking = (message.thinking if message else None) or line.thinking
         words = (message.content if message else None) or line.response
@@ -97,7 +97,7 @@ class OllamaReader:
         if function and (arguments := raw_text(function.arguments)):
             found.append(PartGrew(part, arguments, at_s))
 
-    def _read_end(self, line: Line, at_s: float | None, found: list[WireEvent]) -> None:
+    def _read_end(self, line: OllamaLineShape, at_s: float | None, found: list[WireEvent]) -> None:
         self.has_ended = True
         self.finish = line.done_reason or ""
         usage = line.usage()

@@ -28,7 +28,7 @@ class Call(msgspec.Struct, forbid_unknown_fields=True):
     function: Function | None = None
 
 
-class Message(msgspec.Struct, forbid_unknown_fields=True):
+class OllamaMessageShape(msgspec.Struct, forbid_unknown_fields=True):
     """What the answer grew by, or the whole of it."""
 
     role: str | None = None
@@ -37,12 +37,12 @@ class Message(msgspec.Struct, forbid_unknown_fields=True):
     tool_calls: list[Call] | None = None
 
 
-class Line(msgspec.Struct, forbid_unknown_fields=True):
+class OllamaLineShape(msgspec.Struct, forbid_unknown_fields=True):
     """One line of a stream, or a body that came whole; `response` is the word of generate, `message` that of chat."""
 
     model: str | None = None
     created_at: msgspec.Raw = NOTHING
-    message: Message | None = None
+    message: OllamaMessageShape | None = None
     response: str | None = None
     thinking: str | None = None
     done: bool | None = None
@@ -87,4 +87,4 @@ class Line(msgspec.Struct, forbid_unknown_fields=True):
         return "{" + ",".join(f'"{name}":{text}' for name, text in texts if text) + "}"
 
 
-read_line = ShapeReader(Line)
+read_line = ShapeReader(OllamaLineShape)

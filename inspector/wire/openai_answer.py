@@ -8,7 +8,7 @@ from inspector.wire.finish_reasons import finish_meaning
 from inspector.wire.json_text import compact_json
 from inspector.wire.openai_choice import ChoiceReader
 from inspector.wire.openai_lenient import lenient_chunk
-from inspector.wire.openai_shapes import ChatChunk, Choice, UsageShape, decode_chunk
+from inspector.wire.openai_shapes import ChatChunk, ChoiceShape, OpenAIUsageShape, decode_chunk
 
 API = "chat.completions"
 """The name of this kind of endpoint in a generation's facts."""
@@ -31,7 +31,7 @@ class ChatReader:
         self._choices = {0: self._first}
         self._response_id = ""
         self._model = ""
-        self._usage: UsageShape | None = None
+        self._usage: OpenAIUsageShape | None = None
 
     @property
     def has_ended(self) -> bool:
@@ -73,7 +73,7 @@ class ChatReader:
             self.faults.fail(chunk.error, raw, at_s, found)
         return strange
 
-    def _read_choice(self, choice: Choice, raw: str, at_s: float | None, found: list[WireEvent]) -> list[str]:
+    def _read_choice(self, choice: ChoiceShape, raw: str, at_s: float | None, found: list[WireEvent]) -> list[str]:
         reader = self._choices.get(choice.index)
         if reader is None:
             reader = self._choices.setdefault(choice.index, ChoiceReader(choice.index))

@@ -1,6 +1,6 @@
 """Which call a streamed piece belongs to: OpenAI keys pieces by `index`, and not every server keeps to it."""
 
-from inspector.wire.openai_shapes import CallPiece, FunctionPiece
+from inspector.wire.openai_shapes import FunctionPiece, ToolCallDelta
 
 LEGACY_INDEX = -1
 """The index under which the one call of the legacy `function_call` stands."""
@@ -17,14 +17,14 @@ class StreamedCall:
         self.id = ""
         self.looks_complete = False
 
-    def learn(self, piece: CallPiece, function: FunctionPiece) -> bool:
+    def learn(self, piece: ToolCallDelta, function: FunctionPiece) -> bool:
         """Take the header that comes with a piece; whether it said anything new. The first id and name stay."""
         new = bool((piece.id and not self.id) or (function.name and not self.name))
         self.id = self.id or piece.id or ""
         self.name = self.name or function.name or ""
         return new
 
-    def contradicts(self, piece: CallPiece, function: FunctionPiece) -> bool:
+    def contradicts(self, piece: ToolCallDelta, function: FunctionPiece) -> bool:
         """Whether the piece names another id or name than this call has."""
         return bool((piece.id and piece.id != self.id) or (function.name and function.name != self.name))
 
@@ -49,7 +49,7 @@ class CallParts:
         self._count = 0
         self.reused_index: int | None = None
 
-    def place(self, piece: CallPiece, function: FunctionPiece, *, whole: bool = False) -> StreamedCall:
+    def place(self, piece: ToolCallDelta, function: FunctionPiece, *, whole: bool = False) -> StreamedCall:
         """The call that the piece belongs to; a new one for each piece where the message came whole."""
         call = None if whole else self._known(piece, function)
         self.reused_index = piece.index if call is None and not whole and piece.index in self._by_index else None
@@ -64,7 +64,7 @@ class CallParts:
         _note_end(call, function.arguments)
         return call
 
-    def _known(self, piece: CallPiece, function: FunctionPiece) -> StreamedCall | None:
+    def _known(self, piece: ToolCallDelta, function: FunctionPiece) -> StreamedCall | None:
         if piece.index is None and piece.id:
             return self._by_id.get(piece.id)
         call = self._latest if piece.index is None else self._by_index.get(piece.index)
@@ -75,7 +75,7 @@ class CallParts:
         return call if not call.name else None
 
 
-def _begins_again(call: StreamedCall, piece: CallPiece, function: FunctionPiece) -> bool:
+def _begins_again(call: StreamedCall, piece: ToolCallDelta, function: FunctionPiece) -> bool:
     begins = (function.arguments or "").lstrip().startswith("{")
     return bool(function.name) and not piece.id and call.looks_complete and begins
 

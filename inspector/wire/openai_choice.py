@@ -3,7 +3,7 @@
 from inspector.wire.events import CallNamed, PartGrew, WireEvent
 from inspector.wire.json_text import compact_json
 from inspector.wire.openai_calls import LEGACY_INDEX, CallParts
-from inspector.wire.openai_shapes import CallPiece, Choice, Delta, FunctionPiece, Logprobs, TokenLogprob
+from inspector.wire.openai_shapes import ChoiceShape, Delta, FunctionPiece, Logprobs, TokenLogprob, ToolCallDelta
 
 DETAILS_PART = "wire:reasoning_details"
 """The part that keeps, as JSON texts, reasoning details that hold more than words: signatures, encrypted blocks."""
@@ -25,7 +25,7 @@ class ChoiceReader:
         self.grown = False  # whether any did
         self.reused_index: int | None = None  # under which the piece opened a call although another has it
 
-    def read(self, choice: Choice, at_s: float | None, found: list[WireEvent]) -> list[str]:
+    def read(self, choice: ChoiceShape, at_s: float | None, found: list[WireEvent]) -> list[str]:
         """Append the events of a piece; the paths of what contradicts earlier pieces come back."""
         first = len(found)
         strange: list[str] = []
@@ -56,7 +56,7 @@ class ChoiceReader:
     def _read_calls(self, delta: Delta, at_s: float | None, found: list[WireEvent], *, whole: bool) -> list[str]:
         pieces = delta.tool_calls or []
         if delta.function_call:
-            pieces = [*pieces, CallPiece(index=LEGACY_INDEX, function=delta.function_call)]
+            pieces = [*pieces, ToolCallDelta(index=LEGACY_INDEX, function=delta.function_call)]
         contradicting = []
         for at, piece in enumerate(pieces):
             function = piece.function or _custom(piece)
@@ -87,7 +87,7 @@ class ChoiceReader:
         self.grown = True
         found.append(PartGrew(name, text, at_s))
 
-    def _add_tokens(self, choice: Choice, first: int, at_s: float | None, found: list[WireEvent]) -> None:
+    def _add_tokens(self, choice: ChoiceShape, first: int, at_s: float | None, found: list[WireEvent]) -> None:
         """Give tokens to the first text that came with them, or to an empty text where the server held that back."""
         token_ids = tuple(choice.token_ids or _written_ids(choice.logprobs)) or None
         logprobs = tuple(token.logprob for token in _tokens(choice.logprobs) if token.logprob is not None) or None
@@ -121,7 +121,7 @@ def _more_than_words(details: object) -> bool:
     return any(not isinstance(detail, dict) or detail.get("signature") or detail.get("data") for detail in details)
 
 
-def _custom(piece: CallPiece) -> FunctionPiece:
+def _custom(piece: ToolCallDelta) -> FunctionPiece:
     return FunctionPiece(piece.custom.name, piece.custom.input) if piece.custom else FunctionPiece()
 
 

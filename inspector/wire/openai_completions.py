@@ -7,7 +7,7 @@ import msgspec
 from inspector.wire.answer_faults import AnswerFaults
 from inspector.wire.events import PROMPT_TOKENS_PART, FactsLearned, PartGrew, WireEvent
 from inspector.wire.finish_reasons import finish_meaning
-from inspector.wire.openai_shapes import UsageShape
+from inspector.wire.openai_shapes import OpenAIUsageShape
 from inspector.wire.shapes import NOTHING, ShapeReader, raw_text
 
 API = "completions"
@@ -47,7 +47,7 @@ class TextChunk(msgspec.Struct):
     id: str | None = None
     model: str | None = None
     choices: list[TextChoice] | None = None
-    usage: UsageShape | None = None
+    usage: OpenAIUsageShape | None = None
     error: msgspec.Raw = NOTHING
 
 
@@ -70,7 +70,7 @@ class CompletionsReader:
         self.finish = ""
         self._response_id = ""
         self._model = ""
-        self._usage: UsageShape | None = None
+        self._usage: OpenAIUsageShape | None = None
 
     @property
     def has_ended(self) -> bool:

@@ -7,14 +7,14 @@ import msgspec
 from inspector.model import Json
 from inspector.wire.json_text import compact_json, parse_json
 from inspector.wire.openai_shapes import (
-    CallPiece,
     ChatChunk,
-    Choice,
+    ChoiceShape,
     CustomPiece,
     Delta,
     FunctionPiece,
     Logprobs,
-    UsageShape,
+    OpenAIUsageShape,
+    ToolCallDelta,
 )
 
 _Shape = TypeVar("_Shape")
@@ -36,7 +36,7 @@ def lenient_chunk(text: str) -> tuple[ChatChunk, list[str]]:
             id=_take(document.get("id"), str, "id", strange),
             model=_take(document.get("model"), str, "model", strange),
             choices=[_choice(choice, f"choices[{at}]", strange) for at, choice in _items(choices, "choices", strange)],
-            usage=_take(document.get("usage"), UsageShape, "usage", strange),
+            usage=_take(document.get("usage"), OpenAIUsageShape, "usage", strange),
             error=document.get("error"),
             object=_take(document.get("object"), str, "object", strange),
             prompt_token_ids=document.get("prompt_token_ids"),
@@ -45,12 +45,12 @@ def lenient_chunk(text: str) -> tuple[ChatChunk, list[str]]:
     )
 
 
-def _choice(value: Json, path: str, strange: list[str]) -> Choice:
+def _choice(value: Json, path: str, strange: list[str]) -> ChoiceShape:
     if not isinstance(value, dict):
         strange.append(path)
-        return Choice()
+        return ChoiceShape()
     delta, message = value.get("delta"), value.get("message")
-    return Choice(
+    return ChoiceShape(
         index=_take(value.get("index"), int, f"{path}.index", strange) or 0,
         delta=None if delta is None else _delta(delta, f"{path}.delta", strange),
         message=None if message is None else _delta(message, f"{path}.message", strange),
@@ -104,11 +104,11 @@ def _texts(block: Json, path: str, strange: list[str]) -> list[str]:
     return []
 
 
-def _call(value: Json, path: str, strange: list[str]) -> CallPiece:
+def _call(value: Json, path: str, strange: list[str]) -> ToolCallDelta:
     if not isinstance(value, dict):
         strange.append(path)
-        return CallPiece()
-    call = CallPiece(
+        return ToolCallDelta()
+    call = ToolCallDelta(
         index=_take(value.get("index"), int, f"{path}.index", strange),
         id=_take(value.get("id"), str, f"{path}.id", strange),
         type=_take(value.get("type"), str, f"{path}.type", strange),

@@ -72,13 +72,13 @@ def read_tools(tools: Json, functions: Json = None) -> tuple[ToolDefinition, ...
     if not tools and not functions:
         return ()
     try:
-        return _remembered(_Offered(_encode((tools, functions)), tools, functions))
+        return _remembered(_ToolsKey(_encode((tools, functions)), tools, functions))
     except (UnicodeEncodeError, OverflowError, RecursionError):
         return _definitions(tools, functions)
 
 
 @dataclass(frozen=True, slots=True)
-class _Offered:
+class _ToolsKey:
     """A request's tools as a cache key: their bytes in MessagePack, which tells apart what JSON tells apart."""
 
     packed: bytes
@@ -87,7 +87,7 @@ class _Offered:
 
 
 @lru_cache(maxsize=64)
-def _remembered(offered: _Offered) -> tuple[ToolDefinition, ...]:
+def _remembered(offered: _ToolsKey) -> tuple[ToolDefinition, ...]:
     return _definitions(offered.tools, offered.functions)
 
 

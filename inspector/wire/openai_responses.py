@@ -9,7 +9,7 @@ import re
 from inspector.wire.answer_faults import AnswerFaults
 from inspector.wire.events import FactsLearned, WireEvent
 from inspector.wire.finish_reasons import finish_meaning
-from inspector.wire.responses_items import ItemsReader, Place
+from inspector.wire.responses_items import ItemsReader, ItemText
 from inspector.wire.responses_shapes import Response, ResponseEvent, read_event
 from inspector.wire.shapes import raw_text
 
@@ -22,14 +22,14 @@ _ENDS = frozenset({"response.completed", "response.incomplete", "response.failed
 # Which text a piece belongs to, by the event's name without `response.` and `.delta` or `.done`: the place in its item,
 # the part that it goes to, and the member that holds it whole.
 _TEXTS = {
-    "output_text": (Place("content[{0}]", "text"), "text"),
-    "refusal": (Place("refusal[{0}]", "refusal"), "refusal"),
-    "reasoning_text": (Place("content[{0}]", "reasoning"), "text"),
-    "reasoning": (Place("content[{0}]", "reasoning"), "text"),
-    "reasoning_summary_text": (Place("summary[{1}]", "reasoning"), "text"),
-    "reasoning_summary": (Place("summary[{1}]", "reasoning"), "text"),
-    "function_call_arguments": (Place("call", "call"), "arguments"),
-    "custom_tool_call_input": (Place("call", "call"), "input"),
+    "output_text": (ItemText("content[{0}]", "text"), "text"),
+    "refusal": (ItemText("refusal[{0}]", "refusal"), "refusal"),
+    "reasoning_text": (ItemText("content[{0}]", "reasoning"), "text"),
+    "reasoning": (ItemText("content[{0}]", "reasoning"), "text"),
+    "reasoning_summary_text": (ItemText("summary[{1}]", "reasoning"), "text"),
+    "reasoning_summary": (ItemText("summary[{1}]", "reasoning"), "text"),
+    "function_call_arguments": (ItemText("call", "call"), "arguments"),
+    "custom_tool_call_input": (ItemText("call", "call"), "input"),
 }
 # What the server's own tools grow by; the item that is done holds it whole.
 _KEPT_TEXTS = frozenset(
@@ -108,12 +108,12 @@ class ResponsesReader:
         name, _, step = kind.removeprefix("response.").rpartition(".")
         if name in _TEXTS and step in {"delta", "done"}:
             (key, part), whole = _TEXTS[name]
-            place = Place(key.format(event.content_index or 0, event.summary_index or 0), part)
+            place = ItemText(key.format(event.content_index or 0, event.summary_index or 0), part)
             if step == "delta":
                 return self._items.grow(place, event, at_s, found)
             return self._items.complete(place, getattr(event, whole), event, at_s, found)
         if name in _KEPT_TEXTS and step in {"delta", "done"}:
-            return self._items.grow(Place(name, "content"), event, at_s, found) if step == "delta" else []
+            return self._items.grow(ItemText(name, "content"), event, at_s, found) if step == "delta" else []
         return [] if _STATES.fullmatch(kind) else None
 
     def _read_response(

@@ -28,7 +28,7 @@ class CustomPiece(msgspec.Struct, forbid_unknown_fields=True):
     input: str | None = None
 
 
-class CallPiece(msgspec.Struct, forbid_unknown_fields=True):
+class ToolCallDelta(msgspec.Struct, forbid_unknown_fields=True):
     """A piece of a call, keyed by `index`; `id` and name come with the first piece only."""
 
     index: int | None = None
@@ -47,7 +47,7 @@ class Delta(msgspec.Struct, forbid_unknown_fields=True):
     reasoning: str | None = None
     reasoning_details: Any = None
     refusal: str | None = None
-    tool_calls: list[CallPiece] | None = None
+    tool_calls: list[ToolCallDelta] | None = None
     function_call: FunctionPiece | None = None
     annotations: _Nothing = None
     audio: _Nothing = None
@@ -67,7 +67,7 @@ class Logprobs(msgspec.Struct):
     refusal: list[TokenLogprob] | None = None
 
 
-class Choice(msgspec.Struct):
+class ChoiceShape(msgspec.Struct):
     """One of the answers to a request; requests ask for one, as a rule."""
 
     index: int = 0
@@ -85,7 +85,7 @@ class TokenDetails(msgspec.Struct):
     cached_tokens: int | None = None
 
 
-class UsageShape(msgspec.Struct):
+class OpenAIUsageShape(msgspec.Struct):
     """Token counts; in a stream they come with the last chunk, if asked for, or cumulatively with each."""
 
     prompt_tokens: int | None = None
@@ -107,8 +107,8 @@ class ChatChunk(msgspec.Struct):
 
     id: str | None = None
     model: str | None = None
-    choices: list[Choice] | None = None
-    usage: UsageShape | None = None
+    choices: list[ChoiceShape] | None = None
+    usage: OpenAIUsageShape | None = None
     error: Any = None
     object: str | None = None
     prompt_token_ids: Any = None

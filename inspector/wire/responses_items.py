@@ -24,7 +24,7 @@ _CALLS = frozenset({"function_call", _CUSTOM})
 _READ = _CALLS | {"message", "reasoning"}
 
 
-class Place(NamedTuple):
+class ItemText(NamedTuple):
     """A text of an item: its key among them, and the part that it goes to.
 
     The part is `call` for what a call is given, whose own part it is then, and `content` for what is kept as it came.
@@ -103,7 +103,7 @@ class ItemsReader:
             found.append(PartGrew(f"wire:encrypted_reasoning:{known.index}", item.encrypted_content, at_s))
         return [f"item.{path}" for path in strange]
 
-    def grow(self, place: Place, event: ResponseEvent, at_s: float | None, found: list[WireEvent]) -> list[str]:
+    def grow(self, place: ItemText, event: ResponseEvent, at_s: float | None, found: list[WireEvent]) -> list[str]:
         """Append a piece of a text; the path of what says where it belongs comes back if nothing is there."""
         item = self._known(event.item_id, event.output_index)
         strange = []
@@ -117,7 +117,7 @@ class ItemsReader:
         return strange
 
     def complete(
-        self, place: Place, text: str | None, event: ResponseEvent, at_s: float | None, found: list[WireEvent]
+        self, place: ItemText, text: str | None, event: ResponseEvent, at_s: float | None, found: list[WireEvent]
     ) -> list[str]:
         """Append a text that is whole where no piece of it came; the path comes back of an item that is not there."""
         item = self._known(event.item_id, event.output_index)
@@ -154,9 +154,9 @@ class ItemsReader:
         strange = []
         if known.call:
             text = item.arguments if item.type == "function_call" else item.input
-            self._complete(known, Place("call", "call"), text, at_s, found)
+            self._complete(known, ItemText("call", "call"), text, at_s, found)
         for at, piece in enumerate(item.summary or ()):
-            self._complete(known, Place(f"summary[{at}]", "reasoning"), piece.text, at_s, found)
+            self._complete(known, ItemText(f"summary[{at}]", "reasoning"), piece.text, at_s, found)
         for at, piece in enumerate(item.content or ()):
             strange += self._read_content(known, at, piece, at_s, found)
         return strange
@@ -170,11 +170,11 @@ class ItemsReader:
         key = f"content[{at}]"
         match piece.type:
             case "output_text" | "text":
-                self._complete(known, Place(key, "text"), piece.text, at_s, found, logprobs=piece.logprobs)
+                self._complete(known, ItemText(key, "text"), piece.text, at_s, found, logprobs=piece.logprobs)
             case "refusal":
-                self._complete(known, Place(f"refusal[{at}]", "refusal"), piece.refusal, at_s, found)
+                self._complete(known, ItemText(f"refusal[{at}]", "refusal"), piece.refusal, at_s, found)
             case "reasoning_text":
-                self._complete(known, Place(key, "reasoning"), piece.text, at_s, found)
+                self._complete(known, ItemText(key, "reasoning"), piece.text, at_s, found)
             case _:
                 return [f"{key}.type {piece.type}"]
         return []
@@ -189,7 +189,7 @@ class ItemsReader:
     def _complete(
         self,
         item: _OpenItem,
-        place: Place,
+        place: ItemText,
         text: str | None,
         at_s: float | None,
         found: list[WireEvent],
@@ -221,7 +221,7 @@ class ItemsReader:
             found.append(PartGrew(part, text, at_s, None, numbers))
 
 
-def _part(item: _OpenItem, place: Place) -> str:
+def _part(item: _OpenItem, place: ItemText) -> str:
     if place.part == "content" or (place.part == "call" and not item.call):
         return f"content:{item.index}:delta"
     return item.call if place.part == "call" else place.part

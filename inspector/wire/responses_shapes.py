@@ -37,7 +37,7 @@ class Item(msgspec.Struct):
     encrypted_content: str | None = None
 
 
-class UsageShape(msgspec.Struct):
+class ResponsesUsageShape(msgspec.Struct):
     """Token counts; they come with the last event."""
 
     input_tokens: int | None = None
@@ -66,7 +66,7 @@ class Response(msgspec.Struct):
     model: str | None = None
     status: str | None = None
     output: list[msgspec.Raw] | None = None
-    usage: UsageShape | None = None
+    usage: ResponsesUsageShape | None = None
     error: Any = None
     incomplete_details: IncompleteDetails | None = None
 

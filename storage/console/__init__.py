@@ -1,6 +1,6 @@
 """SQL of a user's own over stable views: it can read what they show, for a while, and nothing else."""
 
-from storage.console.asking import Answer, Value, ask
-from storage.console.views import VIEWS, Column, View
+from storage.console.asking import QueryResult, Value, ask
+from storage.console.views import VIEWS, View, ViewColumn
 
-__all__ = ["VIEWS", "Answer", "Column", "Value", "View", "ask"]
+__all__ = ["VIEWS", "QueryResult", "Value", "View", "ViewColumn", "ask"]

@@ -15,10 +15,10 @@ from sqlalchemy.dialects import postgresql, sqlite
 from inspector.errors import StoreError
 from storage.console import sqlite_reader
 from storage.console.postgresql_reader import read_postgresql
-from storage.console.sqlite_reader import Reply, Request
+from storage.console.sqlite_reader import Reply, SqlRequest
 from storage.console.views import VIEWS
 from storage.console.words import check_words
-from storage.location import Place
+from storage.location import DatabaseLocation
 
 Value: TypeAlias = str | int | float | None
 MOST_ROWS = 1_000
@@ -31,7 +31,7 @@ _TO_START_S = 5.0  # a process may take so long to start and end on a busy machi
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class QueryResult:
     """The columns' names and the rows; `notes` are sentences on what was left out of them."""
 
     columns: tuple[str, ...]
@@ -39,14 +39,14 @@ class Answer:
     notes: tuple[str, ...] = ()
 
 
-def ask(place: Place, text: str, *, limit: int = MOST_ROWS, seconds: float = _SECONDS) -> Answer:
+def ask(place: DatabaseLocation, text: str, *, limit: int = MOST_ROWS, seconds: float = _SECONDS) -> QueryResult:
     """The first `limit` rows of a statement over the views, up to TOTAL_BYTES.
 
     StoreError, in a sentence, for a statement that does not read, reads anything but the views, cannot be understood,
     needs too much room, or takes longer than `seconds`.
     """
     check_words(text)
-    request = Request(
+    request = SqlRequest(
         path=str(place.path),
         views=_selects(sqlite if place.path is not None else postgresql),
         allowed=_allowed(),
@@ -58,7 +58,7 @@ def ask(place: Place, text: str, *, limit: int = MOST_ROWS, seconds: float = _SE
     )
     reply = _read_sqlite(request) if place.path is not None else read_postgresql(place, request)
     rows = tuple(map(tuple, reply["rows"]))
-    return Answer(tuple(reply["columns"]), rows, tuple(_notes(reply, len(rows))))
+    return QueryResult(tuple(reply["columns"]), rows, tuple(_notes(reply, len(rows))))
 
 
 def _selects(database: ModuleType) -> dict[str, str]:
@@ -75,7 +75,7 @@ def _allowed() -> dict[str, list[str]]:
     return dict(found)
 
 
-def _read_sqlite(request: Request) -> Reply:
+def _read_sqlite(request: SqlRequest) -> Reply:
     """The reply of a process of its own, which is killed where it does not end in time."""
     command = [sys.executable, "-I", "-S", str(Path(sqlite_reader.__file__))]
     try:

@@ -20,9 +20,9 @@ import sqlalchemy as sa
 from sqlalchemy import exc
 
 from inspector.errors import StoreError
-from storage.console.sqlite_reader import MOST_COLUMNS, Reply, Request, collect
+from storage.console.sqlite_reader import MOST_COLUMNS, Reply, SqlRequest, collect
 from storage.failures import sentences
-from storage.location import Place
+from storage.location import DatabaseLocation
 
 _NAME = "weaklink_statement"
 _COMMAND_OK = 1  # libpq: PGRES_COMMAND_OK
@@ -49,7 +49,7 @@ _FUNCTION = re.compile(r":(?:funcid|opfuncid|aggfnoid|winfnoid|tsmhandler) (\d+)
 _TYPE = re.compile(r":\w*(?:type|typeid|typeId|types|Types) (?:(\d+)|\(o ([\d ]+)\))")
 
 
-def read_postgresql(place: Place, request: Request) -> Reply:
+def read_postgresql(place: DatabaseLocation, request: SqlRequest) -> Reply:
     """Run the statement; StoreError for what is refused, `took longer` where the time was over."""
     try:
         with _transaction(place) as connection:
@@ -62,7 +62,7 @@ def read_postgresql(place: Place, request: Request) -> Reply:
 
 
 @contextmanager
-def _transaction(place: Place) -> Iterator[sa.Connection]:
+def _transaction(place: DatabaseLocation) -> Iterator[sa.Connection]:
     """A transaction that is always rolled back, so that its views go with it."""
     engine = sa.create_engine(place.url, hide_parameters=True, poolclass=sa.NullPool)
     try:
@@ -73,7 +73,7 @@ def _transaction(place: Place) -> Iterator[sa.Connection]:
         engine.dispose()
 
 
-def _reply(connection: sa.Connection, request: Request) -> Reply:
+def _reply(connection: sa.Connection, request: SqlRequest) -> Reply:
     until = time.monotonic() + request["seconds"]
     connection.exec_driver_sql("SET LOCAL client_encoding = 'UTF8'")
     connection.exec_driver_sql(f"SET LOCAL statement_timeout = {max(round(request['seconds'] * 1000), 1)}")
@@ -112,7 +112,7 @@ def _prepared(connection: sa.Connection, statement: str) -> list[tuple[str, str]
     ]
 
 
-def _bounded(column: str, type_: str, request: Request) -> str:
+def _bounded(column: str, type_: str, request: SqlRequest) -> str:
     """A column, of whose values no more is sent than can be shown, and a character that says that there was more."""
     return column if type_ in _SHORT else f"left({column}::text, {request['value_bytes'] + 1})"
 
@@ -169,14 +169,14 @@ WHERE type.oid = ANY(CAST(:numbers AS oid[])) AND (
     OR type.typnamespace = pg_my_temp_schema() AND 'our ' || coalesce(element.typname, type.typname) = ANY(:names))"""
 
 
-def _until(rows: Iterable[Any], until: float, request: Request) -> Iterator[Any]:
+def _until(rows: Iterable[Any], until: float, request: SqlRequest) -> Iterator[Any]:
     for row in rows:
         if time.monotonic() > until:
             raise StoreError(_too_long(request))
         yield row
 
 
-def _too_long(request: Request) -> str:
+def _too_long(request: SqlRequest) -> str:
     return f"the statement took longer than {request['seconds']:g} seconds and was stopped"
 
 

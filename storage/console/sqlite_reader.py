@@ -1,6 +1,6 @@
 """A program that runs one SQL statement on a SQLite file, allowed to read nothing but some views.
 
-It reads a request (`Request`, as JSON) from standard input and writes a `Reply` or a `Refusal` to standard output.
+It reads a request (`SqlRequest`, as JSON) from standard input and writes a `Reply` or a `SqlRefusal` to its output.
 It is a process of its own, because a single built-in function can run for minutes without a point at which SQLite
 lets itself be interrupted: whoever starts it kills it. It imports nothing but the standard library, and starts in a
 few hundredths of a second.
@@ -42,7 +42,7 @@ _FUNCTIONS = """
 """  # those that depend on their arguments alone, and date and random functions
 
 
-class Request(TypedDict):
+class SqlRequest(TypedDict):
     """`views` are statements that make the views by name; `allowed` are the columns they read, by table."""
 
     path: str
@@ -64,13 +64,13 @@ class Reply(TypedDict):
     cut_values: int
 
 
-class Refusal(TypedDict):
+class SqlRefusal(TypedDict):
     """Why there is no result, in a sentence."""
 
     refused: str
 
 
-def reply_to(request: Request) -> Reply | Refusal:
+def reply_to(request: SqlRequest) -> Reply | SqlRefusal:
     """Run the statement; what SQLite refuses is a sentence."""
     until = time.monotonic() + request["seconds"]
     try:
@@ -92,7 +92,7 @@ def reply_to(request: Request) -> Reply | Refusal:
         return {"refused": f"the statement needs more than {_MEMORY >> 20} MB of memory and was stopped"}
 
 
-def collect(columns: Sequence[str], rows: Iterator[Any], request: Request) -> Reply:
+def collect(columns: Sequence[str], rows: Iterator[Any], request: SqlRequest) -> Reply:
     """The first rows, as many as the bounds of the request let through."""
     kept: list[list[str | int | float | None]] = []
     total = cut = 0
@@ -134,7 +134,7 @@ def _restrict(connection: sqlite3.Connection) -> None:
         connection.setlimit(limit, most)
 
 
-def _authorizer(request: Request, forbidden: set[str]) -> Callable[..., int]:
+def _authorizer(request: SqlRequest, forbidden: set[str]) -> Callable[..., int]:
     views = {name.lower() for name in request["views"]}
     allowed = {table.lower(): {one.lower() for one in columns} for table, columns in request["allowed"].items()}
     functions = frozenset(_FUNCTIONS.split())
@@ -177,7 +177,7 @@ def _size(value: str | int | float | None) -> int:
     return len(value.encode(errors="replace")) if isinstance(value, str) else 8
 
 
-def _sentence(error: sqlite3.Error, request: Request) -> str:
+def _sentence(error: sqlite3.Error, request: SqlRequest) -> str:
     text = str(error)
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code == sqlite3.SQLITE_INTERRUPT:

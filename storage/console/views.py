@@ -13,7 +13,7 @@ from storage import tables
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ViewColumn:
     """A column of a view, and what it holds."""
 
     name: str
@@ -27,16 +27,16 @@ class View:
 
     name: str
     says: str
-    columns: tuple[Column, ...]
+    columns: tuple[ViewColumn, ...]
 
     def select(self) -> sa.Select[*tuple[Any, ...]]:
         """The rows."""
         return sa.select(*(column.source.label(column.name) for column in self.columns))
 
 
-def _columns(table: sa.Table, *said: tuple[str, str] | tuple[str, str, str]) -> tuple[Column, ...]:
+def _columns(table: sa.Table, *said: tuple[str, str] | tuple[str, str, str]) -> tuple[ViewColumn, ...]:
     """Columns of a table by name and meaning; a third word is the table's own name of it."""
-    return tuple(Column(one[0], one[1], table.c[one[-1] if len(one) == 3 else one[0]]) for one in said)
+    return tuple(ViewColumn(one[0], one[1], table.c[one[-1] if len(one) == 3 else one[0]]) for one in said)
 
 
 VIEWS: tuple[View, ...] = (

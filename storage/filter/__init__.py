@@ -1,18 +1,18 @@
 """The filter language: words and `key:value` under `and`, `or` and `not`, read, understood and turned into SQL."""
 
-from storage.filter.completing import Completion, complete_filter
+from storage.filter.completing import FilterCompletion, complete_filter
 from storage.filter.failing import FilterError
 from storage.filter.parsing import check_filter, parse_filter
-from storage.filter.terms import KEYS, Field, Filter, Key, Words
+from storage.filter.terms import KEYS, Field, Filter, FilterKey, PhraseTerm
 
 __all__ = [
     "KEYS",
-    "Completion",
     "Field",
     "Filter",
+    "FilterCompletion",
     "FilterError",
-    "Key",
-    "Words",
+    "FilterKey",
+    "PhraseTerm",
     "check_filter",
     "complete_filter",
     "parse_filter",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from storage import tables
-from storage.summaries import Cursor
+from storage.summaries import ListCursor
 
 ENOUGH = 2_000
 """What is found this often is common."""
@@ -17,7 +17,7 @@ _trace = tables.trace.c
 
 
 @dataclass(frozen=True, slots=True)
-class Walk:
+class IndexScan:
     """A stretch of an index that goes by time: the rows of `table`, which is clustered or sorted so, that fulfil this.
 
     With `repeats` a trace may stand in it several times.
@@ -39,7 +39,7 @@ class Walk:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PlannedTerm:
     """A term that is asked for: what a trace must fulfil, how often it is found, up to the bound, and by which way.
 
     `walks` find the traces, and where it `is_wider` others too; `ids` selects them all, in no order. A term without
@@ -48,7 +48,7 @@ class Asked:
 
     condition: sa.ColumnElement[bool]
     found: int = ENOUGH
-    walks: tuple[Walk, ...] = ()
+    walks: tuple[IndexScan, ...] = ()
     ids: sa.Select[int] | None = None
     is_wider: bool = False
 
@@ -63,7 +63,7 @@ def count(connection: sa.Connection, wanted: sa.Select[int]) -> int:
     return connection.scalar(sa.select(sa.func.count()).select_from(wanted.limit(ENOUGH).subquery())) or 0
 
 
-def rarest(connection: sa.Connection, terms: Sequence[Asked], after: Cursor | None) -> Asked | None:
+def rarest(connection: sa.Connection, terms: Sequence[PlannedTerm], after: ListCursor | None) -> PlannedTerm | None:
     """The term that the fewest traces have, of those that may drive; None where there is none.
 
     Common terms are told apart by their density behind `after`: the further back the same number of traces reaches,
@@ -78,7 +78,7 @@ def rarest(connection: sa.Connection, terms: Sequence[Asked], after: Cursor | No
     return candidates[densities.index(min(densities))]
 
 
-def _densities(connection: sa.Connection, terms: Sequence[Asked], after: Cursor | None) -> list[float]:
+def _densities(connection: sa.Connection, terms: Sequence[PlannedTerm], after: ListCursor | None) -> list[float]:
     """How many traces a second have each term, of the newest behind `after`."""
     start = sa.select(sa.func.max(_trace.sort_at_s)).scalar_subquery() if after is None else sa.literal(after.sort_at_s)
     reaches = [_reach(walk, _sample(one), after) for one in terms for walk in one.walks]
@@ -91,12 +91,12 @@ def _densities(connection: sa.Connection, terms: Sequence[Asked], after: Cursor 
     return found
 
 
-def _reach(walk: Walk, sample: int, after: Cursor | None) -> sa.ScalarSelect[float]:
+def _reach(walk: IndexScan, sample: int, after: ListCursor | None) -> sa.ScalarSelect[float]:
     """When the last of the newest traces was that are looked at; NULL where there are not as many."""
     behind = [] if after is None else [walk.sort_at_s <= after.sort_at_s]
     newest = sa.select(walk.sort_at_s).where(*walk.where, *behind).order_by(walk.sort_at_s.desc())
     return newest.limit(1).offset(sample).scalar_subquery()
 
 
-def _sample(one: Asked) -> int:
+def _sample(one: PlannedTerm) -> int:
     return max(_LEAST_SAMPLE, _SAMPLE // len(one.walks))

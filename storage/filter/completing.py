@@ -10,7 +10,7 @@ from storage import tables
 from storage.filter.asking import COLUMNS, TABLES
 from storage.filter.reading import UNITS, WORDS_OF
 from storage.filter.stored import stored_values
-from storage.filter.terms import ALIASES, KEYS, Key
+from storage.filter.terms import ALIASES, KEYS, FilterKey
 from storage.packing.escapes import unescaped
 
 MOST = 50
@@ -21,42 +21,42 @@ _TERM = re.compile(r'(?:[^\s"()]|"(?:[^"\\]|\\.)*(?:"|\Z)|(?<=[^\s"(])\()*\Z', r
 _PLAIN = re.compile(r'[^\s"(),]+')
 _SIGN = re.compile(r"!=|[<>]=?|[=~]")
 WHAT = {
-    Key.STATUS: "how the trace ended",
-    Key.MODEL: "the model that answered",
-    Key.SOURCE: "where the trace came from",
-    Key.FORMAT: "the format it was read in",
-    Key.TOOL: "a tool that was called",
-    Key.CODE: "a rule that was broken, its code, its beginning or its name",
-    Key.ARG: "an argument of a call: `$.city=Oslo`",
-    Key.KIND: "a kind of span it holds",
-    Key.SEVERITY: "a severity of its diagnostics",
-    Key.STEP: "the step at which it broke",
-    Key.ERRORS: "how many errors it has",
-    Key.WARNINGS: "how many warnings it has",
-    Key.DURATION: "how long it took",
-    Key.FIRST_TOKEN: "the longest wait for a first token",
-    Key.GAP: "the longest gap between two chunks",
-    Key.TOKENS: "its tokens, in and out",
-    Key.TURNS: "how many turns it has",
-    Key.CALLS: "how many calls it has",
-    Key.REASONING: "whether the assistant's turns reason",
-    Key.PROMPT: "the hash of its system prompt and tools",
-    Key.OUTCOME: "whether its task was done, as its source says",
-    Key.REWARD: "the reward or score that its source gives it",
-    Key.SESSION: "an id that its source gives it",
-    Key.NAME: "its name",
-    Key.ID: "its number",
-    Key.MARKED: "whether it is marked",
-    Key.NOTE: "words of the note on a mark",
-    Key.SINCE: "from a moment on: `2h`, `2026-11-01`",
-    Key.BEFORE: "before a moment",
+    FilterKey.STATUS: "how the trace ended",
+    FilterKey.MODEL: "the model that answered",
+    FilterKey.SOURCE: "where the trace came from",
+    FilterKey.FORMAT: "the format it was read in",
+    FilterKey.TOOL: "a tool that was called",
+    FilterKey.CODE: "a rule that was broken, its code, its beginning or its name",
+    FilterKey.ARG: "an argument of a call: `$.city=Oslo`",
+    FilterKey.KIND: "a kind of span it holds",
+    FilterKey.SEVERITY: "a severity of its diagnostics",
+    FilterKey.STEP: "the step at which it broke",
+    FilterKey.ERRORS: "how many errors it has",
+    FilterKey.WARNINGS: "how many warnings it has",
+    FilterKey.DURATION: "how long it took",
+    FilterKey.FIRST_TOKEN: "the longest wait for a first token",
+    FilterKey.GAP: "the longest gap between two chunks",
+    FilterKey.TOKENS: "its tokens, in and out",
+    FilterKey.TURNS: "how many turns it has",
+    FilterKey.CALLS: "how many calls it has",
+    FilterKey.REASONING: "whether the assistant's turns reason",
+    FilterKey.PROMPT: "the hash of its system prompt and tools",
+    FilterKey.OUTCOME: "whether its task was done, as its source says",
+    FilterKey.REWARD: "the reward or score that its source gives it",
+    FilterKey.SESSION: "an id that its source gives it",
+    FilterKey.NAME: "its name",
+    FilterKey.ID: "its number",
+    FilterKey.MARKED: "whether it is marked",
+    FilterKey.NOTE: "words of the note on a mark",
+    FilterKey.SINCE: "from a moment on: `2h`, `2026-11-01`",
+    FilterKey.BEFORE: "before a moment",
 }
 """What each key asks, for those who see it offered."""
 _JOINS = {"and": "both must hold", "or": "one must hold", "not": "what follows must not hold"}
 
 
 @dataclass(frozen=True, slots=True)
-class Completion:
+class FilterCompletion:
     """What could stand in a filter in the place of the characters from `start` to `end`; `what` says what it is."""
 
     start: int
@@ -65,7 +65,7 @@ class Completion:
     what: str
 
 
-def complete_filter(connection: sa.Connection, text: str, cursor: int) -> list[Completion]:
+def complete_filter(connection: sa.Connection, text: str, cursor: int) -> list[FilterCompletion]:
     """What could stand at the cursor, of what is frequent in the newest traces first; `MOST` at most."""
     found = _TERM.search(text, 0, cursor)
     start = found.start() if found else cursor
@@ -79,26 +79,26 @@ def complete_filter(connection: sa.Connection, text: str, cursor: int) -> list[C
         chosen = _key(key.lower())
     except ValueError:
         return []
-    if chosen is Key.ARG:
+    if chosen is FilterKey.ARG:
         return _arguments(connection, value, cursor)
     piece = value.rpartition(",")[2]
     return _starting(piece, _offered(connection, chosen), cursor - len(piece), cursor, is_value=True)
 
 
-def _key(name: str) -> Key:
-    return ALIASES[name] if name in ALIASES else Key(name)
+def _key(name: str) -> FilterKey:
+    return ALIASES[name] if name in ALIASES else FilterKey(name)
 
 
 def _starting(
     begun: str, offered: Iterable[tuple[str, str]], start: int, end: int, *, is_value: bool = False
-) -> list[Completion]:
+) -> list[FilterCompletion]:
     """Those that begin so, once each."""
     wanted = begun.removeprefix('"').casefold()
-    found: dict[str, Completion] = {}
+    found: dict[str, FilterCompletion] = {}
     for text, what in offered:
         if text.casefold().startswith(wanted) and len(found) < MOST:
             written = _quoted(text) if is_value else text
-            found.setdefault(written, Completion(start, end, written, what))
+            found.setdefault(written, FilterCompletion(start, end, written, what))
     return list(found.values())
 
 
@@ -109,7 +109,7 @@ def _quoted(value: str) -> str:
     return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def _offered(connection: sa.Connection, key: Key) -> Iterator[tuple[str, str]]:
+def _offered(connection: sa.Connection, key: FilterKey) -> Iterator[tuple[str, str]]:
     """The values of a key, the known ones or those of the newest traces, then others that are stored."""
     what = WHAT[key]
     if key in WORDS_OF:
@@ -122,14 +122,14 @@ def _offered(connection: sa.Connection, key: Key) -> Iterator[tuple[str, str]]:
         table, column = TABLES[key]
         yield from _counted(connection, table, column, table.c.trace_id, what)
         yield from ((unescaped(one), what) for one in stored_values(connection, column, _MOST_STORED) if one)
-    elif key is Key.SESSION:
+    elif key is FilterKey.SESSION:
         external = tables.external_id
         names = _counted(connection, external, external.c.name, external.c.trace_id, "")
         yield from ((f"{name}=", "ids of this name") for name, _ in names)
         yield from _counted(connection, external, external.c.value, external.c.trace_id, what)
-    elif key is Key.NAME:
+    elif key is FilterKey.NAME:
         yield from _counted(connection, tables.trace, tables.trace.c.name, tables.trace.c.id, what)
-    elif key in (Key.SINCE, Key.BEFORE):
+    elif key in (FilterKey.SINCE, FilterKey.BEFORE):
         yield from ((word, what) for word in ("today", "yesterday", "1h", "24h", "7d"))
     elif key in UNITS:
         unit = next(iter(UNITS[key]), "")
@@ -153,7 +153,7 @@ def _counted(
     yield from ((unescaped(one), what) for one in connection.scalars(frequent))
 
 
-def _arguments(connection: sa.Connection, value: str, cursor: int) -> list[Completion]:
+def _arguments(connection: sa.Connection, value: str, cursor: int) -> list[FilterCompletion]:
     argument = tables.argument
     sign = _SIGN.search(value)
     if sign is None:

@@ -107,7 +107,7 @@ class _Bounds:
             yield token
 
 
-class _Reading(lark.Transformer[lark.Token, Filter]):
+class _TermBuilder(lark.Transformer[lark.Token, Filter]):
     """Makes the terms, from the inside out, while the parser goes along."""
 
     def start(self, children: list[Term]) -> Filter:
@@ -143,5 +143,5 @@ def _flat(terms: list[Term], kind: type[All] | type[Any]) -> tuple[Term, ...]:
 @cache
 def _parser() -> lark.Lark:
     return lark.Lark(
-        GRAMMAR, parser="lalr", lexer="basic", postlex=_Bounds(), transformer=_Reading(), propagate_positions=False
+        GRAMMAR, parser="lalr", lexer="basic", postlex=_Bounds(), transformer=_TermBuilder(), propagate_positions=False
     )

@@ -4,7 +4,7 @@ import re
 from datetime import UTC, datetime, timedelta
 
 from storage.filter.failing import FilterError
-from storage.filter.terms import Comparison, Key, When
+from storage.filter.terms import ComparisonOperator, FilterKey, When
 
 SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
 COUNTS = {"k": 1e3, "m": 1e6}
@@ -15,11 +15,11 @@ _AGO = re.compile(r"(?P<number>[0-9]{1,9}(?:\.[0-9]{1,9})?)(?P<unit>[a-z]+)(?:[ 
 _DAYS_AGO = {"today": 0, "yesterday": 1}
 
 
-def comparison_in(text: str) -> tuple[Comparison, str]:
+def comparison_in(text: str) -> tuple[ComparisonOperator, str]:
     """What a value begins with, `=` where it begins with none, and the rest."""
     found = _COMPARISON.match(text)
     sign = found[0] if found else ""
-    return Comparison(sign or "="), text[len(sign) :]
+    return ComparisonOperator(sign or "="), text[len(sign) :]
 
 
 def number_in(text: str, position: int, units: dict[str, float]) -> float:
@@ -36,7 +36,7 @@ def number_in(text: str, position: int, units: dict[str, float]) -> float:
     return float(found[0]) * (units[unit.lower()] if unit else 1.0)
 
 
-def moment_in(key: Key, text: str, position: int) -> When:
+def moment_in(key: FilterKey, text: str, position: int) -> When:
     """The moment that a text says, in UTC where it names no zone; FilterError where it says none."""
     word = text.strip().lower()
     if word in _DAYS_AGO:

@@ -12,23 +12,34 @@ from inspector.rules.rule import Severity
 from storage.arguments import path_of
 from storage.filter.failing import FilterError, nearest, one_of
 from storage.filter.quantities import COUNTS, SECONDS, comparison_in, moment_in, number_in
-from storage.filter.terms import ALIASES, KEYS, Any, Argument, Comparison, Field, Figure, Key, Term, Words
+from storage.filter.terms import (
+    ALIASES,
+    KEYS,
+    Any,
+    Argument,
+    ComparisonOperator,
+    Field,
+    Figure,
+    FilterKey,
+    PhraseTerm,
+    Term,
+)
 
-UNITS: Mapping[Key, dict[str, float]] = {
-    **dict.fromkeys((Key.DURATION, Key.FIRST_TOKEN, Key.GAP), SECONDS),
-    **dict.fromkeys((Key.TOKENS, Key.ERRORS, Key.WARNINGS, Key.TURNS, Key.CALLS), COUNTS),
-    Key.STEP: {},
-    Key.REWARD: {},
-    Key.ID: {},
+UNITS: Mapping[FilterKey, dict[str, float]] = {
+    **dict.fromkeys((FilterKey.DURATION, FilterKey.FIRST_TOKEN, FilterKey.GAP), SECONDS),
+    **dict.fromkeys((FilterKey.TOKENS, FilterKey.ERRORS, FilterKey.WARNINGS, FilterKey.TURNS, FilterKey.CALLS), COUNTS),
+    FilterKey.STEP: {},
+    FilterKey.REWARD: {},
+    FilterKey.ID: {},
 }
 """The keys of numbers, each with the units that may stand behind one."""
-WORDS_OF: Mapping[Key, tuple[str, ...]] = {
-    Key.STATUS: tuple(one.value for one in (*Status, *Liveness)),
-    Key.KIND: tuple(one.value for one in SpanKind),
-    Key.SEVERITY: tuple(one.value for one in Severity),
-    Key.REASONING: ("on", "off", "mixed"),
-    Key.OUTCOME: tuple(one.value for one in TaskOutcome),
-    Key.MARKED: ("yes", "no"),
+WORDS_OF: Mapping[FilterKey, tuple[str, ...]] = {
+    FilterKey.STATUS: tuple(one.value for one in (*Status, *Liveness)),
+    FilterKey.KIND: tuple(one.value for one in SpanKind),
+    FilterKey.SEVERITY: tuple(one.value for one in Severity),
+    FilterKey.REASONING: ("on", "off", "mixed"),
+    FilterKey.OUTCOME: tuple(one.value for one in TaskOutcome),
+    FilterKey.MARKED: ("yes", "no"),
 }
 """The keys whose values are known, each with those."""
 _KEY = re.compile(r"(?P<key>[A-Za-z_][\w.]*):")
@@ -42,7 +53,7 @@ _NAMES = {rule.name: rule.code for rule in RULES}
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class FilterValue:
     """One of the values that a key is given, and where in the filter it begins."""
 
     text: str
@@ -50,14 +61,14 @@ class Piece:
     is_quoted: bool = False
 
 
-def read_word(text: str) -> Words:
+def read_word(text: str) -> PhraseTerm:
     """A bare word; a star at its end lets it go on."""
-    return Words(text.rstrip("*"), prefix=True) if text.endswith("*") else Words(text)
+    return PhraseTerm(text.rstrip("*"), prefix=True) if text.endswith("*") else PhraseTerm(text)
 
 
-def read_phrase(text: str) -> Words:
+def read_phrase(text: str) -> PhraseTerm:
     """A phrase in its quotes."""
-    return Words(_ESCAPE.sub(r"\1", text[1:-1]))
+    return PhraseTerm(_ESCAPE.sub(r"\1", text[1:-1]))
 
 
 def read_field(text: str, position: int) -> Term:
@@ -68,32 +79,32 @@ def read_field(text: str, position: int) -> Term:
     rest, at = text[found.end() :], position + found.end()
     if not rest:
         raise FilterError(f"`{key.value}:` wants a value{_example(key)}", at)
-    if key is Key.ARG:
+    if key is FilterKey.ARG:
         return _argument(rest, at)
     return _either([_value(key, piece) for piece in _pieces(key, rest, at)])
 
 
-def _key(word: str, position: int) -> Key:
+def _key(word: str, position: int) -> FilterKey:
     lower = word.lower()
     if lower in ALIASES:
         return ALIASES[lower]
     try:
-        return Key(lower)
+        return FilterKey(lower)
     except ValueError:
         close = nearest(lower, (*KEYS, *ALIASES))
         hint = f"did you mean `{close}:`?" if close else f"there are {', '.join(KEYS)}."
         raise FilterError(f"there is no key `{word}`; {hint} Text to be found stands in quotes.", position) from None
 
 
-def _example(key: Key) -> str:
+def _example(key: FilterKey) -> str:
     if key in WORDS_OF:
         return f": {one_of(WORDS_OF[key])}"
-    if key is Key.ARG:
+    if key is FilterKey.ARG:
         return ", like `$.city=Oslo` or `city~osl`"
     return ", like `>2s`" if UNITS.get(key) is SECONDS else ", like `>4`" if key in UNITS else ""
 
 
-def _pieces(key: Key, text: str, position: int) -> Iterator[Piece]:
+def _pieces(key: FilterKey, text: str, position: int) -> Iterator[FilterValue]:
     """The values that stand here with commas between them."""
     at = 0
     while True:
@@ -101,9 +112,9 @@ def _pieces(key: Key, text: str, position: int) -> Iterator[Piece]:
         assert found is not None  # a bare piece may be empty
         quoted = found["quoted"]
         value = found["bare"] if quoted is None else _ESCAPE.sub(r"\1", quoted)
-        if not value and (quoted is None or key is not Key.ARG):
+        if not value and (quoted is None or key is not FilterKey.ARG):
             raise FilterError(f"`{key.value}:` wants a value", position + at)
-        yield Piece(value, position + at, quoted is not None)
+        yield FilterValue(value, position + at, quoted is not None)
         at = found.end()
         if at >= len(text):
             return
@@ -112,33 +123,39 @@ def _pieces(key: Key, text: str, position: int) -> Iterator[Piece]:
         at += 1
 
 
-def _value(key: Key, piece: Piece) -> Term:
-    if key in (Key.SINCE, Key.BEFORE):
+def _value(key: FilterKey, piece: FilterValue) -> Term:
+    if key in (FilterKey.SINCE, FilterKey.BEFORE):
         return moment_in(key, piece.text, piece.position)
     if key in UNITS:
         comparison, rest = comparison_in(piece.text)
         at = piece.position + len(piece.text) - len(rest) + piece.is_quoted
-        if key is Key.REWARD:
+        if key is FilterKey.REWARD:
             return Figure(key, comparison, _signed(rest, at))
         return Figure(key, comparison, number_in(rest, at, UNITS[key]))
     return Field(key, (_known(key, piece),))
 
 
-def _known(key: Key, piece: Piece) -> str:
+def _known(key: FilterKey, piece: FilterValue) -> str:
     """The value, which must be one of those that the key knows."""
     value = piece.text
-    if key is Key.CODE:
+    if key is FilterKey.CODE:
         return _code(piece)
     if key not in WORDS_OF or "*" in value or value.lower() in WORDS_OF[key]:
         return value
     close = nearest(value, WORDS_OF[key])
     hint = f"; did you mean `{close}`?" if close else ""
     article = "an" if key.value[0] in "aeiou" else "a"
-    told = "marked is" if key is Key.MARKED else "reasoning is" if key is Key.REASONING else f"{article} {key.value} is"
+    told = (
+        "marked is"
+        if key is FilterKey.MARKED
+        else "reasoning is"
+        if key is FilterKey.REASONING
+        else f"{article} {key.value} is"
+    )
     raise FilterError(f"{told} one of {', '.join(WORDS_OF[key])}, not `{value[:40]}`{hint}", piece.position)
 
 
-def _code(piece: Piece) -> str:
+def _code(piece: FilterValue) -> str:
     """The code, its beginning, or that of the rule of this name."""
     value = piece.text
     if value.lower() in _NAMES:
@@ -160,9 +177,9 @@ def _argument(text: str, position: int) -> Term:
     sign = _SIGN.match(text, at)
     if sign is None:
         raise FilterError("behind a path stands one of =, !=, ~, >, >=, < and <=", position + at)
-    comparison, at = Comparison(sign[0]), sign.end()
-    pieces = list(_pieces(Key.ARG, text[at:], position + at))
-    if comparison in (Comparison.EQUAL, Comparison.OTHER, Comparison.HOLDS):
+    comparison, at = ComparisonOperator(sign[0]), sign.end()
+    pieces = list(_pieces(FilterKey.ARG, text[at:], position + at))
+    if comparison in (ComparisonOperator.EQUAL, ComparisonOperator.OTHER, ComparisonOperator.HOLDS):
         return Argument(path, comparison, tuple(piece.text for piece in pieces))
     return _either([Argument(path, comparison, number=_signed(piece.text, piece.position)) for piece in pieces])
 

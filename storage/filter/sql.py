@@ -20,13 +20,13 @@ from typing import TypeAlias, assert_never
 import sqlalchemy as sa
 
 from storage import tables
-from storage.filter.asked import ENOUGH, Asked, Walk, rarest
+from storage.filter.asked import ENOUGH, IndexScan, PlannedTerm, rarest
 from storage.filter.asking import asked, when
-from storage.filter.terms import All, Any, Argument, Field, Figure, Filter, Not, Term, When, Words
+from storage.filter.terms import All, Any, Argument, Field, Figure, Filter, Not, PhraseTerm, Term, When
 from storage.filter.trees import inwards
 from storage.groups import in_groups
 from storage.search import Phrase, count_up_to, holding, holds_phrase
-from storage.summaries import Cursor
+from storage.summaries import ListCursor
 
 Page: TypeAlias = sa.Select[int, float]
 """Selects `id` and `sort_at_s`, the newest first."""
@@ -42,7 +42,7 @@ class Plan:
     at, or what selects them, where those drive.
     """
 
-    drives: Asked | None
+    drives: PlannedTerm | None
     rest: tuple[sa.ColumnElement[bool], ...]
     words: tuple[Phrase, ...] = ()
     without: tuple[Phrase, ...] = ()
@@ -50,11 +50,11 @@ class Plan:
     times: tuple[When, ...] = ()
     now_s: float = 0.0
 
-    def selects(self, *, after: Cursor | None, limit: int) -> list[Page]:
+    def selects(self, *, after: ListCursor | None, limit: int) -> list[Page]:
         """The selects that together give the next `limit` traces behind `after`, but for the words."""
         if self.ids is not None:
             return [_sorted(self, self.ids, after).limit(limit)]
-        walks = self.drives.walks if self.drives is not None else (Walk(tables.trace, ()),)
+        walks = self.drives.walks if self.drives is not None else (IndexScan(tables.trace, ()),)
         return [_walked(self, walk, after).limit(limit) for walk in walks]
 
     @property
@@ -72,14 +72,14 @@ class Plan:
         return replace(self, drives=None, rest=self.conditions, words=(), ids=words, times=())
 
 
-def plan_of(connection: sa.Connection, wanted: Filter, after: Cursor | None, now_s: float) -> Plan | None:
+def plan_of(connection: sa.Connection, wanted: Filter, after: ListCursor | None, now_s: float) -> Plan | None:
     """How to find what lets through a filter without a choice at its top, behind `after`; None where nothing is.
 
     `now_s` is the time that `since:2h` counts from.
     """
     terms = [_asked(connection, term, now_s) for term in wanted if not _is_apart(term)]
     times = tuple(term for term in wanted if isinstance(term, When))
-    words = tuple(Phrase(term.phrase, term.prefix) for term in wanted if isinstance(term, Words))
+    words = tuple(Phrase(term.phrase, term.prefix) for term in wanted if isinstance(term, PhraseTerm))
     without = tuple(Phrase(words.phrase, words.prefix) for words in _unwanted(wanted))
     if not all(term.found for term in terms):
         return None
@@ -100,12 +100,12 @@ def plan_of(connection: sa.Connection, wanted: Filter, after: Cursor | None, now
 
 def _is_apart(term: Term) -> bool:
     """Whether a term is no condition on a trace's row: words that it holds or lacks, and when it was."""
-    return isinstance(term.term if isinstance(term, Not) else term, Words) or isinstance(term, When)
+    return isinstance(term.term if isinstance(term, Not) else term, PhraseTerm) or isinstance(term, When)
 
 
-def _unwanted(wanted: Filter) -> Iterator[Words]:
+def _unwanted(wanted: Filter) -> Iterator[PhraseTerm]:
     for term in wanted:
-        if isinstance(term, Not) and isinstance(term.term, Words):
+        if isinstance(term, Not) and isinstance(term.term, PhraseTerm):
             yield term.term
 
 
@@ -121,13 +121,13 @@ def matching(connection: sa.Connection, wanted: Filter, ids: Sequence[int], now_
 def condition_of(connection: sa.Connection, term: Term, now_s: float) -> sa.ColumnElement[bool]:
     """What a trace must fulfil, with `not` before leaves alone."""
     match term:
-        case Words(phrase, prefix):
+        case PhraseTerm(phrase, prefix):
             return holds_phrase(connection, Phrase(phrase, prefix))
         case All(terms):
             return sa.and_(sa.true(), *(condition_of(connection, one, now_s) for one in terms))
         case Any(terms):
             return sa.or_(sa.false(), *(condition_of(connection, one, now_s) for one in terms))
-        case Not(Words() as words):
+        case Not(PhraseTerm() as words):
             return sa.not_(condition_of(connection, words, now_s))
         case Not():
             return _asked(connection, term, now_s).condition
@@ -137,19 +137,19 @@ def condition_of(connection: sa.Connection, term: Term, now_s: float) -> sa.Colu
             assert_never(term)
 
 
-def _asked(connection: sa.Connection, term: Term, now_s: float) -> Asked:
+def _asked(connection: sa.Connection, term: Term, now_s: float) -> PlannedTerm:
     match term:
         case Field() | Figure() | Argument() | When():
             return asked(connection, term, now_s)
         case Not(Field() | Figure() | Argument() | When() as leaf):
             return asked(connection, leaf, now_s, negated=True)
         case Not(inner):
-            return Asked(sa.not_(condition_of(connection, inner, now_s)))
+            return PlannedTerm(sa.not_(condition_of(connection, inner, now_s)))
         case _:
-            return Asked(condition_of(connection, term, now_s))
+            return PlannedTerm(condition_of(connection, term, now_s))
 
 
-def _walked(plan: Plan, walk: Walk, after: Cursor | None) -> Page:
+def _walked(plan: Plan, walk: IndexScan, after: ListCursor | None) -> Page:
     """The traces of a stretch of an index, from the newest on."""
     source: sa.FromClause = walk.table
     if plan.rest and walk.table is not tables.trace:
@@ -162,7 +162,7 @@ def _walked(plan: Plan, walk: Walk, after: Cursor | None) -> Page:
     return select.where(*conditions).order_by(sort_at_s.desc(), id_.desc())
 
 
-def _sorted(plan: Plan, ids: tuple[int, ...] | sa.Select[int], after: Cursor | None) -> Page:
+def _sorted(plan: Plan, ids: tuple[int, ...] | sa.Select[int], after: ListCursor | None) -> Page:
     """These traces from the newest on; said so that no index tempts the database to begin with the time."""
     conditions = (*plan.rest, *plan.within(_trace.sort_at_s))
     named = sa.select(_trace.id, _trace.sort_at_s).where(_trace.id.in_(ids), *conditions)
@@ -172,6 +172,6 @@ def _sorted(plan: Plan, ids: tuple[int, ...] | sa.Select[int], after: Cursor | N
 
 
 def _behind(
-    sort_at_s: sa.ColumnElement[float], id_: sa.ColumnElement[int], after: Cursor | None
+    sort_at_s: sa.ColumnElement[float], id_: sa.ColumnElement[int], after: ListCursor | None
 ) -> list[sa.ColumnElement[bool]]:
     return [] if after is None else [sa.tuple_(sort_at_s, id_) < sa.tuple_(after.sort_at_s, after.id)]

@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import TypeAlias
 
 
-class Key(StrEnum):
+class FilterKey(StrEnum):
     """What a filter can ask of a trace."""
 
     STATUS = "status"
@@ -39,12 +39,12 @@ class Key(StrEnum):
     BEFORE = "before"
 
 
-KEYS = tuple(key.value for key in Key)
-ALIASES = {"ttft": Key.FIRST_TOKEN}
+KEYS = tuple(key.value for key in FilterKey)
+ALIASES = {"ttft": FilterKey.FIRST_TOKEN}
 """Other names of keys."""
 
 
-class Comparison(StrEnum):
+class ComparisonOperator(StrEnum):
     """How a value stands to the one that a filter names; `~` is: holds it somewhere within."""
 
     EQUAL = "="
@@ -57,7 +57,7 @@ class Comparison(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class PhraseTerm:
     """Words that the text holds one behind the other; `prefix` lets the last word go on."""
 
     phrase: str
@@ -71,7 +71,7 @@ class Field:
     A code may be cut short: `J1`. A note holds the value somewhere within.
     """
 
-    key: Key
+    key: FilterKey
     values: tuple[str, ...]
 
 
@@ -79,8 +79,8 @@ class Field:
 class Figure:
     """How a number of a trace stands to this one; seconds for times. A number that is not known fits none."""
 
-    key: Key
-    comparison: Comparison
+    key: FilterKey
+    comparison: ComparisonOperator
     number: float
 
 
@@ -94,7 +94,7 @@ class Argument:
     """
 
     path: str
-    comparison: Comparison | None = None
+    comparison: ComparisonOperator | None = None
     values: tuple[str, ...] = ()
     number: float = 0.0
 
@@ -106,7 +106,7 @@ class When:
     `at_s` is seconds since 1970-01-01 UTC; or, where `is_ago`, seconds before now.
     """
 
-    key: Key
+    key: FilterKey
     at_s: float
     is_ago: bool = False
 
@@ -132,7 +132,7 @@ class Any:
     terms: tuple["Term", ...]
 
 
-Term: TypeAlias = Words | Field | Figure | Argument | When | Not | All | Any
+Term: TypeAlias = PhraseTerm | Field | Figure | Argument | When | Not | All | Any
 
 Filter: TypeAlias = tuple[Term, ...]
 """All of which must hold."""

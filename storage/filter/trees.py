@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import assert_never
 
-from storage.filter.terms import All, Any, Argument, Field, Figure, Filter, Not, Term, When, Words
+from storage.filter.terms import All, Any, Argument, Field, Figure, Filter, Not, PhraseTerm, Term, When
 
 MOST_BRANCHES = 8
 """So many filters are made of one, and no more: what would make more stays a condition."""
@@ -18,7 +18,7 @@ def inwards(term: Term, *, negated: bool = False) -> Term:
             every = isinstance(term, All) is not negated
             moved = [inwards(one, negated=negated) for one in terms]
             return All(_flat(moved, All)) if every else _either(_flat(moved, Any))
-        case Words() | Field() | Figure() | Argument() | When():
+        case PhraseTerm() | Field() | Figure() | Argument() | When():
             return Not(term) if negated else term
         case _:
             assert_never(term)
@@ -35,11 +35,11 @@ def branches(wanted: Filter) -> list[Filter]:
     return [_flat(branch, All) for branch in found]
 
 
-def words_in(wanted: Iterable[Term]) -> Iterator[Words]:
+def words_in(wanted: Iterable[Term]) -> Iterator[PhraseTerm]:
     """The words that a filter asks for, in any place and manner, in their order."""
     for term in wanted:
         match term:
-            case Words():
+            case PhraseTerm():
                 yield term
             case Not(inner):
                 yield from words_in((inner,))
@@ -51,24 +51,24 @@ def words_in(wanted: Iterable[Term]) -> Iterator[Words]:
                 assert_never(term)
 
 
-def wanted_words(wanted: Iterable[Term]) -> Iterator[Words]:
+def wanted_words(wanted: Iterable[Term]) -> Iterator[PhraseTerm]:
     """The words that a trace may have to hold, in their order: those under no `not`."""
     for term in wanted:
         inner = inwards(term)
-        if isinstance(inner, Words):
+        if isinstance(inner, PhraseTerm):
             yield inner
         elif isinstance(inner, All | Any):
             yield from wanted_words(inner.terms)
 
 
-def with_known_words(wanted: Filter, held: Mapping[Words, bool]) -> Filter:
+def with_known_words(wanted: Filter, held: Mapping[PhraseTerm, bool]) -> Filter:
     """The filter for one trace of which it is known which words it holds."""
     return tuple(_replaced(term, lambda words: All(()) if held[words] else Any(())) for term in wanted)
 
 
-def _replaced(term: Term, said: Callable[[Words], Term]) -> Term:
+def _replaced(term: Term, said: Callable[[PhraseTerm], Term]) -> Term:
     match term:
-        case Words():
+        case PhraseTerm():
             return said(term)
         case Not(inner):
             return Not(_replaced(inner, said))

@@ -12,7 +12,7 @@ from inspector.chain.steps import Chain, Status, Step
 from inspector.diagnostics import Diagnostic, Location
 from inspector.inspection import Inspection, PartInspection
 from inspector.model import Span, ToolCall, ToolResult
-from inspector.model.columns import Entries, Stretch, Uneven
+from inspector.model.columns import ColumnSlice, Entries, Uneven
 from storage.packing.findings import (
     LAYOUT,
     OtherLayoutError,
@@ -56,7 +56,7 @@ def is_wide(inspection: Inspection) -> bool:
 def pack_wide(inspection: Inspection, texts: Texts) -> tuple[bytes, bytes]:
     """What an inspection of the trace with these texts says, in a digest of some bytes, and the shelf that holds it."""
     chain = inspection.chain
-    parts, spans, calls, results = RowFilling(), RowFilling(), _Placing(), _Placing()
+    parts, spans, calls, results = RowFilling(), RowFilling(), _PlacedRows(), _PlacedRows()
     for part in inspection.parts:
         text = texts.get((part.turn, part.part), "")
         stretches = [calls.count, len(part.calls), results.count, len(part.results), spans.count, len(part.spans)]
@@ -154,7 +154,7 @@ def read_wide(read: Read, texts: Texts, *, in_columns: bool) -> Inspection:
     )
 
 
-class _Placing(RowFilling):
+class _PlacedRows(RowFilling):
     """Takes calls or results, and knows the position of each by what it says and where it stands."""
 
     def __init__(self) -> None:
@@ -177,4 +177,4 @@ def _digest(packed: bytes) -> bytes:
 def _stretch(row: _Row[_Thing], start: int, length: int) -> Entries[_Thing]:
     if isinstance(row, tuple) or not length:
         return row[start : start + length]
-    return Stretch(row, start, start + length)
+    return ColumnSlice(row, start, start + length)

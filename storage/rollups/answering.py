@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 
 from storage import tables
-from storage.blocks import FAN, Block, Ids, cover, up_to
+from storage.blocks import FAN, Ids, TraceBlock, cover, up_to
 from storage.groups import in_groups
 from storage.packing.blobs import from_blob
 from storage.packing.sums import Sums, added, unpack_sums
@@ -36,17 +36,17 @@ def ids_there(connection: sa.Connection) -> Ids | None:
     return None if first is None else Ids(first, last + 1)
 
 
-def _outermost(connection: sa.Connection, question: AnyQuestion) -> list[Block]:
+def _outermost(connection: sa.Connection, question: AnyQuestion) -> list[TraceBlock]:
     """The blocks that there is a rollup of, but for those within the next larger one that has one too."""
     larger = tables.rollup.alias("larger").c
     is_within = sa.exists().where(
         larger.question == _rollup.question, larger.level == _rollup.level + 1, larger.block == _rollup.block // FAN
     )
     wanted = sa.select(_rollup.level, _rollup.block).where(_rollup.question == kept_under(question), ~is_within)
-    return [Block(level, number) for level, number in connection.execute(wanted)]
+    return [TraceBlock(level, number) for level, number in connection.execute(wanted)]
 
 
-def _kept_sums(connection: sa.Connection, question: AnyQuestion, blocks: list[Block]) -> list[Sums]:
+def _kept_sums(connection: sa.Connection, question: AnyQuestion, blocks: list[TraceBlock]) -> list[Sums]:
     found: list[Sums] = []
     for group in in_groups(blocks):
         wanted = sa.tuple_(_rollup.level, _rollup.block).in_([(block.level, block.number) for block in group])

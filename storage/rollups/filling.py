@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 import sqlalchemy as sa
 
 from storage import tables
-from storage.blocks import Block, around
+from storage.blocks import TraceBlock, around
 from storage.packing.blobs import to_blob
 from storage.packing.sums import pack_sums
 from storage.rollups.answering import ids_there, summed_within
@@ -15,7 +15,7 @@ _MOST_GROUPS = 4_096  # of an answer that is kept: a larger one is read no faste
 _rollup, _trace = tables.rollup.c, tables.trace.c
 
 
-def not_summed(connection: sa.Connection) -> list[Block]:
+def not_summed(connection: sa.Connection) -> list[TraceBlock]:
     """The blocks that rollups are to be made of, in the order in which they are: none before those that make it."""
     there = ids_there(connection)
     kept = _kept(connection)
@@ -23,7 +23,7 @@ def not_summed(connection: sa.Connection) -> list[Block]:
     return [block for outer in outermost for block in _missing(connection, outer, kept)]
 
 
-def sum_up(connection: sa.Connection, block: Block) -> bool:
+def sum_up(connection: sa.Connection, block: TraceBlock) -> bool:
     """Make the rollups of a block, where it has none yet; whether it had none. To be called as the only writer."""
     there = ids_there(connection)
     if there is None or block in _kept(connection):
@@ -38,12 +38,12 @@ def sum_up(connection: sa.Connection, block: Block) -> bool:
     return True
 
 
-def _kept(connection: sa.Connection) -> set[Block]:
+def _kept(connection: sa.Connection) -> set[TraceBlock]:
     wanted = sa.select(_rollup.level, _rollup.block).where(_rollup.question == kept_under(QUESTIONS[0]))
-    return {Block(level, number) for level, number in connection.execute(wanted)}
+    return {TraceBlock(level, number) for level, number in connection.execute(wanted)}
 
 
-def _missing(connection: sa.Connection, block: Block, kept: Collection[Block]) -> Iterator[Block]:
+def _missing(connection: sa.Connection, block: TraceBlock, kept: Collection[TraceBlock]) -> Iterator[TraceBlock]:
     """The blocks in this one that hold traces and have no rollup, and it itself; a larger one makes up for its own."""
     if block in kept:
         return

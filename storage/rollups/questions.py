@@ -8,9 +8,9 @@ from inspector.chain.metrics_groups import Aspect, GroupKey
 from inspector.chain.metrics_measures import MEASURES
 from storage.statistics import FiguresBy
 from storage.statistics_breaks import BreaksBy, BrokenSchemas, Uncounted
-from storage.statistics_questions import Question
+from storage.statistics_questions import StatisticsQuery
 
-AnyQuestion: TypeAlias = Question[Any]
+AnyQuestion: TypeAlias = StatisticsQuery[Any]
 
 QUESTIONS: tuple[AnyQuestion, ...] = (
     FiguresBy(),

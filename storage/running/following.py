@@ -29,7 +29,7 @@ _live, _piece, _trace = tables.live.c, tables.live_piece.c, tables.trace.c
 
 
 @dataclass(slots=True)
-class _OpenTurn:
+class _FollowedTurn:
     """An open turn: the last piece that was seen of it, and how many chunks and code points of each part came."""
 
     piece: int = 0
@@ -51,11 +51,11 @@ class _Followed:
     matches: bool = False
     begun: bool = False
     ended: set[int] = field(default_factory=set)
-    open: dict[int, _OpenTurn] = field(default_factory=dict)
+    open: dict[int, _FollowedTurn] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _RunningRow:
     """A trace as it is now; `beat` is None where it is no longer running."""
 
     beat: tuple[str, float] | None
@@ -102,7 +102,7 @@ class Following:
                 del self._followed[id_]
         return events
 
-    def _changed(self, connection: sa.Connection) -> dict[int, _Row]:
+    def _changed(self, connection: sa.Connection) -> dict[int, _RunningRow]:
         """The traces that changed since the last look, and those that are new, as they are now, by id."""
         ids = sa.select(_trace.id).where(_trace.id > self._last_id).order_by(_trace.id).limit(_AT_ONCE)
         new: list[int] = list(connection.scalars(ids))
@@ -112,10 +112,10 @@ class Following:
         for id_ in (*rows, *new):
             self._followed.setdefault(id_, _Followed())
         rows = {id_: row for id_, row in rows.items() if row.beat != self._followed[id_].beat}
-        gone = dict.fromkeys(left, _Row(None, b"", 0))
+        gone = dict.fromkeys(left, _RunningRow(None, b"", 0))
         return dict(sorted((rows | gone | _stopped(connection, left)).items()))
 
-    def _match(self, connection: sa.Connection, rows: dict[int, _Row]) -> None:
+    def _match(self, connection: sa.Connection, rows: dict[int, _RunningRow]) -> None:
         """See which traces the filter lets through that it did not before."""
         asked = [
             id_
@@ -131,7 +131,7 @@ class Following:
             known = with_known_words(self._wanted, held_words(connection, id_, words)) if words else ()
             self._followed[id_].matches = not words or id_ in matching(connection, known, [id_], now_s)
 
-    def _turns(self, connection: sa.Connection, id_: int, row: _Row) -> Iterator[RecordEvent]:
+    def _turns(self, connection: sa.Connection, id_: int, row: _RunningRow) -> Iterator[RecordEvent]:
         """The beginning of a trace, and its turns that ended."""
         key, followed = str(id_), self._followed[id_]
         if not followed.begun:
@@ -161,7 +161,7 @@ class Following:
             for id_, turn, number, body in found:
                 opened = self._followed[id_].open
                 if number == 0:
-                    opened[turn] = _OpenTurn()
+                    opened[turn] = _FollowedTurn()
                     said = opened_turn(body)
                     yield TurnStarted(str(id_), turn, said.role, said.generation)
                 elif turn in opened:
@@ -170,27 +170,29 @@ class Following:
                     opened[turn].count(chunks)
                     yield ChunksArrived(str(id_), turn, tuple(chunks))
 
-    def _ends(self, connection: sa.Connection, rows: dict[int, _Row]) -> Iterator[RecordEvent]:
+    def _ends(self, connection: sa.Connection, rows: dict[int, _RunningRow]) -> Iterator[RecordEvent]:
         for id_, row in rows.items():
             if row.beat is None:
                 yield TraceEnded(str(id_), read_facts(connection, id_).outcome if row.fingerprint else None)
 
 
-def _running(connection: sa.Connection) -> dict[int, _Row]:
+def _running(connection: sa.Connection) -> dict[int, _RunningRow]:
     wanted = sa.select(_live.trace_id, _live.owner, _live.beat_at_s, _trace.fingerprint, _trace.turns)
     joined = wanted.join_from(tables.live, tables.trace)
     return {
-        id_: _Row((owner, at_s), bytes(fingerprint), turns)
+        id_: _RunningRow((owner, at_s), bytes(fingerprint), turns)
         for id_, owner, at_s, fingerprint, turns in connection.execute(joined)
     }
 
 
-def _stopped(connection: sa.Connection, ids: list[int]) -> dict[int, _Row]:
+def _stopped(connection: sa.Connection, ids: list[int]) -> dict[int, _RunningRow]:
     """Those of these traces that are there, and no longer running."""
-    found: dict[int, _Row] = {}
+    found: dict[int, _RunningRow] = {}
     for group in in_groups(ids):
         wanted = sa.select(_trace.id, _trace.fingerprint, _trace.turns).where(_trace.id.in_(group))
-        found |= {id_: _Row(None, bytes(fingerprint), turns) for id_, fingerprint, turns in connection.execute(wanted)}
+        found |= {
+            id_: _RunningRow(None, bytes(fingerprint), turns) for id_, fingerprint, turns in connection.execute(wanted)
+        }
     return found
 
 
@@ -205,7 +207,7 @@ def _ended(count: int, still_open: set[int]) -> set[int]:
     return {number for number, _ in zip(numbers, range(count), strict=False)}
 
 
-def _unseen(opened: dict[int, _OpenTurn]) -> sa.ColumnElement[bool]:
+def _unseen(opened: dict[int, _FollowedTurn]) -> sa.ColumnElement[bool]:
     """Pieces behind the last one seen of each turn, and those of other turns, said as stretches of the key."""
     turns = sorted(opened)
     if not turns:
@@ -216,17 +218,17 @@ def _unseen(opened: dict[int, _OpenTurn]) -> sa.ColumnElement[bool]:
     return sa.or_(*stretches)
 
 
-def _ending(key: str, number: int, turn: Turn, opened: _OpenTurn | None) -> Iterator[RecordEvent]:
+def _ending(key: str, number: int, turn: Turn, opened: _FollowedTurn | None) -> Iterator[RecordEvent]:
     """What was still to be told of a turn, and that it ended."""
     if opened is None:
         yield TurnStarted(key, number, turn.role, turn.generation)
-    rest = sorted(_rest(turn, opened or _OpenTurn()), key=lambda chunk: chunk.sequence)
+    rest = sorted(_rest(turn, opened or _FollowedTurn()), key=lambda chunk: chunk.sequence)
     if rest:
         yield ChunksArrived(key, number, tuple(rest))
     yield TurnEnded(key, number, turn)
 
 
-def _rest(turn: Turn, opened: _OpenTurn) -> Iterator[Chunk]:
+def _rest(turn: Turn, opened: _FollowedTurn) -> Iterator[Chunk]:
     """The arrivals of a turn behind those that were seen; of a part that came and was kept whole, its last words."""
     for part in turn.parts:
         seen = opened.characters.get(part.name, 0)

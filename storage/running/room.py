@@ -10,7 +10,7 @@ from inspector.capture.events import ChunksArrived, RecordEvent, TraceEnded, Tra
 from inspector.capture.waiting import ROOM_BYTES, weight
 from inspector.model import BodyState, Generation, Role, Trace, Turn
 
-__all__ = ["ROOM_BYTES", "Gap", "Room", "Shortened", "Waiting"]
+__all__ = ["ROOM_BYTES", "DroppedChunks", "EventBuffer", "Shortened", "Waiting"]
 
 _FOR_CHUNKS = 0.75  # of the room: the rest is for the ends of turns, which hold their chunks once more
 _FOR_SHORTENED = 1.25
@@ -33,17 +33,17 @@ class Shortened:
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
+class DroppedChunks:
     """From here on, chunks of a turn are dropped: what was kept of it is its beginning."""
 
     key: str
     turn: int
 
 
-Waiting: TypeAlias = RecordEvent | Shortened | Gap
+Waiting: TypeAlias = RecordEvent | Shortened | DroppedChunks
 
 
-class Room:
+class EventBuffer:
     """Events in line for the writer. Thread-safe; `put` never waits for more than the lock.
 
     An event takes its room from `put` until `written` says that all that was taken stands in the database; sizes are
@@ -58,7 +58,7 @@ class Room:
         self._line: deque[tuple[Waiting, int]] = deque()
         self._lock = RLock()  # a signal's handler may record too
         self._held = self._taken = 0
-        self._gaps: set[Gap] = set()
+        self._gaps: set[DroppedChunks] = set()
         self.dropped = 0
 
     def __len__(self) -> int:
@@ -75,7 +75,7 @@ class Room:
         with self._lock:
             match event:
                 case ChunksArrived(key, turn):
-                    self._put_chunks(event, size, Gap(key, turn))
+                    self._put_chunks(event, size, DroppedChunks(key, turn))
                 case TraceEnded(key):
                     self._gaps = {gap for gap in self._gaps if gap.key != key} if self._gaps else self._gaps
                     self._add(event, size)
@@ -84,7 +84,7 @@ class Room:
                 case _ if not self._add_within(self._room, event, size):
                     self.dropped += 1
 
-    def _put_chunks(self, event: ChunksArrived, size: int, gap: Gap) -> None:
+    def _put_chunks(self, event: ChunksArrived, size: int, gap: DroppedChunks) -> None:
         if gap not in self._gaps and self._add_within(self._room * _FOR_CHUNKS, event, size):
             return
         self.dropped += 1
@@ -93,7 +93,7 @@ class Room:
 
     def _put_texts(self, event: TraceStarted | TurnEnded, size: int) -> None:
         if isinstance(event, TurnEnded):
-            self._gaps.discard(Gap(event.key, event.turn))
+            self._gaps.discard(DroppedChunks(event.key, event.turn))
         room = self._room if self._held else size
         if not self._add_within(room, event, size):
             self.dropped += 1

@@ -26,7 +26,7 @@ from storage.liveness import IDLE_AFTER_S
 from storage.marks import move_marks
 from storage.reading import NOT_INSPECTED
 from storage.record_rows import RecordRows
-from storage.running.step import Step
+from storage.running.step import SessionWrite
 from storage.search import forget
 from storage.writing import write
 
@@ -34,7 +34,12 @@ _live, _piece = tables.live.c, tables.live_piece.c
 
 
 def write_steps(
-    connection: sa.Connection, owner: str, steps: Sequence[Step], now_s: float, *, idle_after_s: float = IDLE_AFTER_S
+    connection: sa.Connection,
+    owner: str,
+    steps: Sequence[SessionWrite],
+    now_s: float,
+    *,
+    idle_after_s: float = IDLE_AFTER_S,
 ) -> list[int | None]:
     """Write the steps of the sessions that `owner` records; the id of each, None for a trace that is gone."""
     connection.execute(sa.update(tables.live).where(_live.owner == owner).values(beat_at_s=now_s))
@@ -61,7 +66,7 @@ def settle(connection: sa.Connection, id_: int, made: Draft, kept: int, now_s: f
     return id_
 
 
-def _write(connection: sa.Connection, owner: str, step: Step, now_s: float, idle_after_s: float) -> int:
+def _write(connection: sa.Connection, owner: str, step: SessionWrite, now_s: float, idle_after_s: float) -> int:
     id_ = step.id
     if id_ is None:
         assert step.draft is not None  # a session's first step brings its trace

@@ -11,8 +11,8 @@ from inspector.model import Generation, Role, Trace, Turn
 from inspector.model.arrivals import parts_of
 from storage.drafts import Draft, draft
 from storage.record_rows import RecordRows, record_rows
-from storage.running.room import Gap, Shortened, Waiting, with_warning
-from storage.running.step import OpenTurn, Step
+from storage.running.room import DroppedChunks, Shortened, Waiting, with_warning
+from storage.running.step import RunningTurn, SessionWrite
 from storage.totals import NOTHING
 
 
@@ -29,7 +29,7 @@ class Session:
         self._written: list[int] = []
         self.weight = 0
         """About how much memory the turns take that have ended; see `inspector.capture.waiting.weight`."""
-        self._open: dict[int, OpenTurn] = {}
+        self._open: dict[int, RunningTurn] = {}
         self._closed: list[int] = []
         self._lossy: set[int] = set()
         self._id: int | None = None
@@ -55,7 +55,7 @@ class Session:
                 self._end_turn(number, turn)
             case Shortened(short):
                 self._take_short(short)
-            case Gap(_, number):
+            case DroppedChunks(_, number):
                 self._lossy |= {number} - self._turns.keys()
             case TraceEnded(_, outcome):
                 self._facts = self._facts if outcome is None else replace(self._facts, outcome=outcome)
@@ -80,7 +80,7 @@ class Session:
         recall: Callable[[int], Sequence[Turn] | None],
         *,
         may_lag: bool = False,
-    ) -> Step | None:
+    ) -> SessionWrite | None:
         """What is to be written now; None where nothing is.
 
         With `may_lag`, a trace that only has more turns behind those it had is written and not inspected, at the cost
@@ -98,9 +98,11 @@ class Session:
         pieces = tuple(piece for number, turn in self._open.items() for piece in turn.new_pieces(number))
         if made is None and grown is None and not pieces:
             return None
-        return Step(self._id, made, grown, self._kept, pieces, tuple(self._closed), self.ended, bool(self._open))
+        return SessionWrite(
+            self._id, made, grown, self._kept, pieces, tuple(self._closed), self.ended, bool(self._open)
+        )
 
-    def wrote(self, step: Step, id_: int | None) -> None:
+    def wrote(self, step: SessionWrite, id_: int | None) -> None:
         """That `step` stands under this id; None says that the trace is gone, so that all is to be written anew."""
         if id_ is None:
             self.forget_written()
@@ -120,11 +122,11 @@ class Session:
 
     def _open_turn(
         self, number: int, role: Role = Role.ASSISTANT, generation: Generation | None = None
-    ) -> OpenTurn | None:
+    ) -> RunningTurn | None:
         """The open turn of that number, which begins now where it was not open; None where it has ended already."""
         if number in self._turns:
             return None
-        return self._open.setdefault(number, OpenTurn(role, generation))
+        return self._open.setdefault(number, RunningTurn(role, generation))
 
     def let_go(self) -> None:
         """Hold no longer what the database holds; it is read again when the session is inspected."""

@@ -11,7 +11,7 @@ from storage.running.pieces import opening, piece
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class TurnPiece:
     """A piece of an open turn on its way into the database; number 0 is the turn's opening."""
 
     turn: int
@@ -20,7 +20,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class SessionWrite:
     """What one transaction writes of a session.
 
     `id` is the trace's, None for one that is not there yet. Of its turns, the first `kept` lie in the database as they
@@ -33,14 +33,14 @@ class Step:
     draft: Draft | None
     grown: RecordRows | None
     kept: int
-    pieces: tuple[Piece, ...]
+    pieces: tuple[TurnPiece, ...]
     closed: tuple[int, ...]
     ended: bool
     waits: bool
 
 
 @dataclass(slots=True)
-class OpenTurn:
+class RunningTurn:
     """A turn that has begun; `written` chunks of it stand in the database, in `pieces` pieces with the opening."""
 
     role: Role
@@ -53,10 +53,10 @@ class OpenTurn:
         """The turn, cut where it has come to."""
         return turn_so_far(self.role, self.chunks, self.generation)
 
-    def new_pieces(self, number: int) -> Iterator[Piece]:
+    def new_pieces(self, number: int) -> Iterator[TurnPiece]:
         """What of it is not in the database yet; `number` is the turn's."""
         if not self.pieces:
-            yield Piece(number, 0, opening(self.role, self.generation))
+            yield TurnPiece(number, 0, opening(self.role, self.generation))
         new = self.chunks[self.written :]
         if new:
-            yield Piece(number, self.pieces or 1, piece(new))
+            yield TurnPiece(number, self.pieces or 1, piece(new))

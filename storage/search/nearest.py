@@ -17,7 +17,7 @@ from storage import tables
 from storage.groups import in_groups
 from storage.search.asking import holding_among
 from storage.search.phrases import SQLITE, Phrase, match
-from storage.summaries import Cursor
+from storage.summaries import ListCursor
 
 _STRETCH = 4_096  # ids; the index that migration v0003 makes has it too
 _MOST = 5_000  # rows of the text index that are read before it is given up
@@ -37,7 +37,7 @@ FROM stretch
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class _Stretch:
+class _IdRange:
     """Ids up to `last`, of traces up to `newest_at_s`; the stretch that reaches furthest is the greatest."""
 
     newest_at_s: float
@@ -55,7 +55,7 @@ def newest_holding(
     conditions: Sequence[sa.ColumnElement[bool]],
     *,
     limit: int,
-    after: Cursor | None,
+    after: ListCursor | None,
 ) -> list[int] | None:
     """The newest `limit` traces behind `after` that hold these phrases and fulfil these conditions on `trace`.
 
@@ -90,7 +90,7 @@ def newest_holding(
     return [id_ for _, id_ in best]
 
 
-def _stretches(connection: sa.Connection, phrases: Sequence[Phrase], after: Cursor | None) -> list[_Stretch]:
+def _stretches(connection: sa.Connection, phrases: Sequence[Phrase], after: ListCursor | None) -> list[_IdRange]:
     """The stretches that may hold the words behind `after`, the newest first, each said to end there at the latest."""
     ends = [_held(connection, phrases, 0, _HIGHEST, 1, down=down) for down in (False, True)]
     if not all(ends):
@@ -100,7 +100,7 @@ def _stretches(connection: sa.Connection, phrases: Sequence[Phrase], after: Curs
     times = connection.exec_driver_sql(_TIMES.format(size=_STRETCH, first=first, last=last))
     return sorted(
         (
-            _Stretch(min(newest, latest), (number + 1) * _STRETCH - 1)
+            _IdRange(min(newest, latest), (number + 1) * _STRETCH - 1)
             for number, oldest, newest in times
             if oldest is not None and oldest <= latest
         ),
@@ -108,9 +108,9 @@ def _stretches(connection: sa.Connection, phrases: Sequence[Phrase], after: Curs
     )
 
 
-def _runs(stretches: Sequence[_Stretch]) -> Iterator[list[_Stretch]]:
+def _runs(stretches: Sequence[_IdRange]) -> Iterator[list[_IdRange]]:
     """The stretches in their order, those together that follow each other down the ids without a gap."""
-    run: list[_Stretch] = []
+    run: list[_IdRange] = []
     for stretch in stretches:
         if run and stretch.last != run[-1].first - 1:
             yield run
@@ -120,10 +120,10 @@ def _runs(stretches: Sequence[_Stretch]) -> Iterator[list[_Stretch]]:
         yield run
 
 
-def _rest(run: Sequence[_Stretch], reached: int) -> list[_Stretch]:
+def _rest(run: Sequence[_IdRange], reached: int) -> list[_IdRange]:
     """What of a run lies below the id down to which it has been read."""
     below = [stretch for stretch in run if stretch.first < reached]
-    return [_Stretch(below[0].newest_at_s, min(below[0].last, reached - 1)), *below[1:]] if below else []
+    return [_IdRange(below[0].newest_at_s, min(below[0].last, reached - 1)), *below[1:]] if below else []
 
 
 def _held(
@@ -135,7 +135,7 @@ def _held(
     return connection.scalars(held.order_by(rowid.desc() if down else rowid).limit(most)).all()
 
 
-def _newer(stretch: _Stretch, place: tuple[float, int]) -> sa.Select[float, int]:
+def _newer(stretch: _IdRange, place: tuple[float, int]) -> sa.Select[float, int]:
     """The traces of a stretch that a list puts before this place."""
     number = sa.literal_column(f"trace.id / {_STRETCH}", sa.Integer)
     newer = sa.select(_trace.sort_at_s, _trace.id).where(number == stretch.first // _STRETCH)
@@ -146,6 +146,6 @@ def _places(connection: sa.Connection, wanted: sa.Select[float, int]) -> list[tu
     return [(at_s, id_) for at_s, id_ in connection.execute(wanted)]
 
 
-def _behind(after: Cursor | None) -> list[sa.ColumnElement[bool]]:
+def _behind(after: ListCursor | None) -> list[sa.ColumnElement[bool]]:
     place = sa.tuple_(_trace.sort_at_s, _trace.id)
     return [] if after is None else [place < sa.tuple_(after.sort_at_s, after.id)]

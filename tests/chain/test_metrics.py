@@ -7,7 +7,7 @@ import pytest
 
 from inspector.chain.metrics import Estimate, added, difference, estimate, tallies_of
 from inspector.chain.metrics_counting import figures_of
-from inspector.chain.metrics_figures import TraceFigures, Violation
+from inspector.chain.metrics_figures import SchemaViolationCount, TraceFigures
 from inspector.chain.metrics_measures import BY_NAME, MEASURES
 from inspector.chain.metrics_tallies import Tally
 from inspector.chain.steps import Status
@@ -69,7 +69,7 @@ def test_calls_are_counted_by_what_became_of_them() -> None:
     assert counts.failed == 3
     assert (found.calling_turns, found.parallel_turns) == (1, 1)
     assert found.tools["get_time"].checked == 0, "a tool without a schema breaks none"
-    assert found.violations == (Violation("get_weather", "/city", "S202", 1),)
+    assert found.violations == (SchemaViolationCount("get_weather", "/city", "S202", 1),)
     assert sum(one.calls for one in found.tools.values()) == counts.calls
 
 
@@ -89,7 +89,7 @@ def test_a_schema_that_the_system_prompt_tells_is_known_to_the_turns_after_it() 
     )
     found = figures(Trace(turns))
     assert (found.calls.calls, found.calls.checked, found.calls.compliant) == (2, 1, 0)
-    assert found.violations == (Violation("get_weather", "", "S201", 1),)
+    assert found.violations == (SchemaViolationCount("get_weather", "", "S201", 1),)
 
 
 def test_places_in_lists_are_one_place() -> None:
@@ -100,7 +100,7 @@ def test_places_in_lists_are_one_place() -> None:
             (ToolDefinition("plan", "Plans", days),),
         )
     )
-    assert found.violations == (Violation("plan", "/days/*", "S202", 2),)
+    assert found.violations == (SchemaViolationCount("plan", "/days/*", "S202", 2),)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 
 from inspector.errors import UnreadableFileError
 from inspector.importers import Skipped, read_source
-from inspector.importers.served_completions import Piece, ServedCompletion, traces_served
+from inspector.importers.served_completions import OutputPiece, ServedCompletion, traces_served
 from inspector.memory import RECORD_BYTES
 from inspector.model import BodyState, Grade, Json, ParentWhy, Role, Trace
 from tests.importers.archives import Packed, archive
@@ -235,7 +235,7 @@ def test_a_servers_log_is_held_in_portions() -> None:
 
     def served() -> Iterable[ServedCompletion]:
         for at, prompt in enumerate(prompts):
-            yield ServedCompletion(f"r{at}", f"line {at}", prompt, pieces=[Piece("Hello")])
+            yield ServedCompletion(f"r{at}", f"line {at}", prompt, pieces=[OutputPiece("Hello")])
 
     assert [len(found.turns) for found in traces_served(served(), ()) if isinstance(found, Trace)] == [4]
     portions = [found for found in traces_served(served(), (), held_bytes=1) if isinstance(found, Trace)]

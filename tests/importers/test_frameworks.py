@@ -9,7 +9,7 @@ from inspector.importers.framework_flattened import message_shown, without_flatt
 from inspector.importers.framework_messages import KnownMessages, read_any_messages
 from inspector.importers.framework_requests import read_asked, read_offered, unfolded
 from inspector.importers.framework_results import read_given
-from inspector.importers.spans import ModelCall, SpanKind, TracedSpan
+from inspector.importers.spans import ModelCall, OperationKind, TracedSpan
 from inspector.model import BodyState, ErrorPhase, FinishReason, Json, Role, Turn
 from inspector.wire.request import DecodedRequest
 
@@ -382,7 +382,7 @@ def test_what_python_does_not_show_so_is_no_message(text: str) -> None:
 def span(id_: str, parent: str, asked: Json, answer: Json) -> TracedSpan:
     read = read_answered(answer)
     request = DecodedRequest("", "", read_asked(asked, KnownMessages()).turns)
-    return TracedSpan(id_, parent, SpanKind.MODEL, call=ModelCall(request, read.turn))
+    return TracedSpan(id_, parent, OperationKind.MODEL, call=ModelCall(request, read.turn))
 
 
 def test_joined_messages_and_pythons_none_give_way_to_the_span_around() -> None:

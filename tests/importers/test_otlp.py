@@ -10,13 +10,13 @@ import pytest
 
 from inspector.importers import Skipped, read_source
 from inspector.importers.otlp_json import merged
-from inspector.importers.otlp_messages import Messages, Said
+from inspector.importers.otlp_messages import Messages, RequestMessages
 from inspector.importers.otlp_protobuf import is_otlp
 from inspector.importers.otlp_reading import read_span
 from inspector.importers.otlp_shelf import SpanShelf
 from inspector.importers.otlp_span import ERROR, OtlpEvent, OtlpSpan, unfolded
 from inspector.importers.otlp_wire import fields_of, varint_at
-from inspector.importers.spans import SpanKind
+from inspector.importers.spans import OperationKind
 from inspector.model import BodyState, ErrorPhase, ExternalId, Json, Provenance, Trace
 
 CASES = Path(__file__).parents[1] / "cases" / "importers"
@@ -159,8 +159,8 @@ def test_the_traces_of_one_session_are_read_together_whoever_of_their_spans_name
 
 def test_a_message_that_many_requests_repeat_is_one_turn() -> None:
     messages = Messages()
-    first = messages.read(Said([{"role": "user", "content": "x"}]))
-    again = messages.read(Said([{"role": "user", "content": "x"}, {"role": "user", "content": "y"}]))
+    first = messages.read(RequestMessages([{"role": "user", "content": "x"}]))
+    again = messages.read(RequestMessages([{"role": "user", "content": "x"}, {"role": "user", "content": "y"}]))
     assert again[0] is first[0]
     assert again[1] != first[0]
 
@@ -215,16 +215,18 @@ def test_how_a_request_failed_is_told_by_its_error(
 @pytest.mark.parametrize(
     ("name", "attributes", "kind"),
     [
-        ("openai.chat", {"gen_ai.request.model": "m"}, SpanKind.MODEL),
-        ("openai.embeddings", {"gen_ai.request.model": "m"}, SpanKind.OTHER),
-        ("openai", {"llm.request.type": "embedding", "gen_ai.prompt.0.content": "x"}, SpanKind.OTHER),
-        ("x", {"gen_ai.operation.name": "embeddings", "gen_ai.request.model": "m"}, SpanKind.OTHER),
-        ("x", {"openinference.span.kind": "EMBEDDING", "gen_ai.request.model": "m"}, SpanKind.OTHER),
-        ("x", {"openinference.span.kind": "CHAIN", "gen_ai.operation.name": "chat"}, SpanKind.MODEL),
-        ("GET /", {"http.request.method": "GET"}, SpanKind.OTHER),
+        ("openai.chat", {"gen_ai.request.model": "m"}, OperationKind.MODEL),
+        ("openai.embeddings", {"gen_ai.request.model": "m"}, OperationKind.OTHER),
+        ("openai", {"llm.request.type": "embedding", "gen_ai.prompt.0.content": "x"}, OperationKind.OTHER),
+        ("x", {"gen_ai.operation.name": "embeddings", "gen_ai.request.model": "m"}, OperationKind.OTHER),
+        ("x", {"openinference.span.kind": "EMBEDDING", "gen_ai.request.model": "m"}, OperationKind.OTHER),
+        ("x", {"openinference.span.kind": "CHAIN", "gen_ai.operation.name": "chat"}, OperationKind.MODEL),
+        ("GET /", {"http.request.method": "GET"}, OperationKind.OTHER),
     ],
 )
-def test_only_what_asks_a_model_for_words_is_a_request(name: str, attributes: dict[str, Json], kind: SpanKind) -> None:
+def test_only_what_asks_a_model_for_words_is_a_request(
+    name: str, attributes: dict[str, Json], kind: OperationKind
+) -> None:
     assert read_span(OtlpSpan("a", "1", "", name, 1.0, 2.0, attributes), Messages()).kind is kind
 
 

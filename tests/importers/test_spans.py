@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from inspector.importers.span_traces import traces_of_spans
-from inspector.importers.spans import ModelCall, SpanKind, ToolRun, TracedSpan
+from inspector.importers.spans import ModelCall, OperationKind, ToolRun, TracedSpan
 from inspector.model import ExternalId, Generation, Instant, Json, ParentWhy, Role, Trace, Usage
 from inspector.wire.openai_messages import read_message, read_messages, read_tools
 from inspector.wire.request import DecodedRequest
@@ -33,7 +33,7 @@ def model(
     return TracedSpan(
         id_,
         parent,
-        SpanKind.MODEL,
+        OperationKind.MODEL,
         started=Instant(at),
         ended=Instant(at + lasts),
         call=ModelCall(request, turn, response),
@@ -41,11 +41,11 @@ def model(
 
 
 def tool(id_: str, at: float, run: ToolRun, *, parent: str = "") -> TracedSpan:
-    return TracedSpan(id_, parent, SpanKind.TOOL, run.name, Instant(at), Instant(at + 1), run=run)
+    return TracedSpan(id_, parent, OperationKind.TOOL, run.name, Instant(at), Instant(at + 1), run=run)
 
 
 def agent(id_: str, name: str, *, parent: str = "") -> TracedSpan:
-    return TracedSpan(id_, parent, SpanKind.AGENT, name, Instant(0))
+    return TracedSpan(id_, parent, OperationKind.AGENT, name, Instant(0))
 
 
 def traces(*spans: TracedSpan) -> list[Trace]:
@@ -72,7 +72,7 @@ def test_a_frameworks_span_around_the_providers_is_the_same_request() -> None:
     assert outer.call is not None
     told = replace(outer.call.answer, generation=Generation(usage=Usage(3, 4), finish_reason="stop"))
     outer = replace(outer, call=replace(outer.call, answer=told, response_id="r"))
-    between = TracedSpan("chain", "outer", SpanKind.OTHER)
+    between = TracedSpan("chain", "outer", OperationKind.OTHER)
     (trace,) = traces(outer, between, model("inner", 2, [HELLO], said("Sunny."), parent="chain"))
     assert story(trace) == ["user: Weather?", "assistant: Sunny."]
     assert trace.turns[1].generation is not None

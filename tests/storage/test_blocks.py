@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.blocks import FAN, LEVELS, SMALLEST, Block, Ids, around, cover, smallest, up_to
+from storage.blocks import FAN, LEVELS, SMALLEST, Ids, TraceBlock, around, cover, smallest, up_to
 
-_BLOCKS = st.builds(Block, st.integers(0, LEVELS - 1), st.integers(0, 40))
+_BLOCKS = st.builds(TraceBlock, st.integers(0, LEVELS - 1), st.integers(0, 40))
 
 
 @given(st.integers(0, 2**31))
@@ -19,7 +19,7 @@ def test_every_block_above_holds_the_block_below(id_: int) -> None:
 
 
 @given(st.lists(_BLOCKS), st.integers(0, 2**24))
-def test_blocks_and_what_is_left_between_them_are_all_ids_once(kept: list[Block], newest: int) -> None:
+def test_blocks_and_what_is_left_between_them_are_all_ids_once(kept: list[TraceBlock], newest: int) -> None:
     ids = up_to(newest)
     taken, left = cover(ids, kept)
     pieces = sorted([*(block.ids for block in taken), *left], key=lambda some: some.start)
@@ -29,7 +29,7 @@ def test_blocks_and_what_is_left_between_them_are_all_ids_once(kept: list[Block]
 
 
 @given(st.lists(_BLOCKS), st.integers(0, 2**24))
-def test_no_block_that_could_be_taken_is_left_out(kept: list[Block], newest: int) -> None:
+def test_no_block_that_could_be_taken_is_left_out(kept: list[TraceBlock], newest: int) -> None:
     ids = up_to(newest)
     taken, left = cover(ids, kept)
     for block in kept:
@@ -40,18 +40,18 @@ def test_no_block_that_could_be_taken_is_left_out(kept: list[Block], newest: int
 
 
 def test_the_smallest_block_is_found_that_holds_two_ids() -> None:
-    assert around(1, SMALLEST - 1) == [Block(0, 0)]
-    assert around(SMALLEST * 9, SMALLEST * 15) == [Block(1, 1)]
-    assert around(0, SMALLEST * FAN) == [Block(2, 0)]
+    assert around(1, SMALLEST - 1) == [TraceBlock(0, 0)]
+    assert around(SMALLEST * 9, SMALLEST * 15) == [TraceBlock(1, 1)]
+    assert around(0, SMALLEST * FAN) == [TraceBlock(2, 0)]
     last = FAN ** (LEVELS - 1)
-    assert around(0, SMALLEST * last * 2) == [Block(LEVELS - 1, number) for number in range(3)]
+    assert around(0, SMALLEST * last * 2) == [TraceBlock(LEVELS - 1, number) for number in range(3)]
 
 
 def test_a_block_is_made_of_those_below_it() -> None:
-    for block in (Block(1, 0), Block(3, 5)):
+    for block in (TraceBlock(1, 0), TraceBlock(3, 5)):
         assert [below.above for below in block.below] == [block] * FAN
         assert (block.below[0].ids.start, block.below[-1].ids.end) == (block.ids.start, block.ids.end)
-    assert Block(0, 3).below == []
+    assert TraceBlock(0, 3).below == []
 
 
 def test_where_no_block_is_kept_all_is_left() -> None:

@@ -10,23 +10,23 @@ import pytest
 from sqlalchemy.dialects import postgresql, sqlite
 
 from inspector.errors import StoreError
-from storage import Place, open_store, place_of
+from storage import DatabaseLocation, open_store, place_of
 from storage.console import ask
 from storage.console.asking import _allowed, _selects
-from storage.console.sqlite_reader import Request, reply_to
+from storage.console.sqlite_reader import SqlRequest, reply_to
 from tests.storage.escapes import POSTGRESQL, POSTGRESQL_SHADOWED, SQLITE, SQLITE_SHADOWED
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 
 
 @pytest.fixture(scope="module")
-def sqlite_place(tmp_path_factory: pytest.TempPathFactory) -> Place:
+def sqlite_place(tmp_path_factory: pytest.TempPathFactory) -> DatabaseLocation:
     place = place_of(tmp_path_factory.mktemp("console") / "w.db")
     _fill(str(place))
     return place
 
 
 @pytest.fixture(scope="module")
-def postgresql_place(postgresql_database_of_module: str) -> Place:
+def postgresql_place(postgresql_database_of_module: str) -> DatabaseLocation:
     _fill(postgresql_database_of_module)
     with psycopg.connect(postgresql_database_of_module) as connection:
         for statement in (
@@ -47,8 +47,8 @@ def _fill(where: str) -> None:
         store.mark("good", note="keep")
 
 
-def _request(place: Place, statement: str) -> Request:
-    return Request(
+def _request(place: DatabaseLocation, statement: str) -> SqlRequest:
+    return SqlRequest(
         path=str(place.path),
         views=_selects(sqlite),
         allowed=_allowed(),
@@ -61,7 +61,7 @@ def _request(place: Place, statement: str) -> Request:
 
 
 @pytest.mark.parametrize("statement", [*SQLITE, *SQLITE_SHADOWED])
-def test_sqlite_lets_nothing_out(sqlite_place: Place, statement: str) -> None:
+def test_sqlite_lets_nothing_out(sqlite_place: DatabaseLocation, statement: str) -> None:
     before = sqlite_place.path.read_bytes() if sqlite_place.path else b""
     reply = reply_to(_request(sqlite_place, statement))
     assert "refused" in reply, json.dumps(reply)
@@ -71,13 +71,13 @@ def test_sqlite_lets_nothing_out(sqlite_place: Place, statement: str) -> None:
 
 
 @pytest.mark.parametrize("statement", [*POSTGRESQL, *POSTGRESQL_SHADOWED])
-def test_postgresql_lets_nothing_out(postgresql_place: Place, statement: str) -> None:
+def test_postgresql_lets_nothing_out(postgresql_place: DatabaseLocation, statement: str) -> None:
     with pytest.raises(StoreError) as refused:
         ask(postgresql_place, statement)
     assert str(refused.value)
 
 
-def test_the_postgresql_database_is_as_it_was(postgresql_place: Place) -> None:
+def test_the_postgresql_database_is_as_it_was(postgresql_place: DatabaseLocation) -> None:
     assert ask(postgresql_place, "SELECT count(*) FROM traces").rows == ((2,),)
     assert ask(postgresql_place, "SELECT note FROM marks").rows == (("keep",),)
 
@@ -88,7 +88,7 @@ def test_the_corpora_are_large_and_none_comes_twice() -> None:
         assert len(shadowed) > 50
 
 
-def test_what_is_refused_on_sqlite_would_run_without_restrictions(sqlite_place: Place) -> None:
+def test_what_is_refused_on_sqlite_would_run_without_restrictions(sqlite_place: DatabaseLocation) -> None:
     """Or fails for another reason than that it cannot be understood."""
     assert sqlite_place.path is not None
     failed = []
@@ -109,7 +109,7 @@ def test_what_is_refused_on_sqlite_would_run_without_restrictions(sqlite_place: 
     assert len(failed) < 25
 
 
-def test_what_is_refused_on_postgresql_would_run_without_restrictions(postgresql_place: Place) -> None:
+def test_what_is_refused_on_postgresql_would_run_without_restrictions(postgresql_place: DatabaseLocation) -> None:
     """Or fails for another reason than that it cannot be understood."""
     url = postgresql_place.url.set(drivername="postgresql").render_as_string(hide_password=False)
     failed = []

@@ -11,7 +11,7 @@ from inspector.errors import StoreError
 from inspector.inspection import Inspection
 from inspector.model import Chunks, Trace, Turn
 from storage import Store, open_store, tables
-from storage.summaries import Cursor, TraceSummary
+from storage.summaries import ListCursor, TraceSummary
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 
 _BLOBS = (
@@ -50,7 +50,7 @@ def _known(store: Store) -> tuple[_Known, dict[int, TraceSummary]]:
 
 def _listed(summary: TraceSummary) -> TraceSummary:
     """A summary without what no checksum covers: when the trace was imported, and where it is in lists."""
-    return replace(summary, imported_at_s=0.0, cursor=Cursor(0.0, 0))
+    return replace(summary, imported_at_s=0.0, cursor=ListCursor(0.0, 0))
 
 
 def _changed_silently(store: Store, known: _Known, summaries: dict[int, TraceSummary]) -> tuple[list[str], int, int]:

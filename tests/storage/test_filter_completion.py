@@ -2,7 +2,7 @@
 
 import pytest
 
-from storage import Completion, Store, check_filter
+from storage import FilterCompletion, Store, check_filter
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 
 TEXT_CALL = GOOD_CALL.replace("get_weather", 'say \\"hi\\"').replace("city", "a b").replace("Oslo", "New York")
@@ -65,7 +65,7 @@ def test_what_could_stand_at_the_end_is_offered(filled: Store, text: str, offere
 
 
 def test_at_a_cursor_within_only_what_stands_before_it_counts(filled: Store) -> None:
-    assert filled.complete("status:bro model:x", 10) == [Completion(7, 10, "broken", "how the trace ended")]
+    assert filled.complete("status:bro model:x", 10) == [FilterCompletion(7, 10, "broken", "how the trace ended")]
     assert len(filled.complete("", 0)) > 20
 
 

@@ -14,16 +14,16 @@ from storage import FilterError
 from storage.filter import Filter, check_filter, parse_filter
 from storage.filter.grammar import DEEPEST, MOST_TERMS
 from storage.filter.parsing import LONGEST
-from storage.filter.terms import KEYS, All, Any, Argument, Field, Figure, Not, Term, When, Words
+from storage.filter.terms import KEYS, All, Any, Argument, Field, Figure, Not, PhraseTerm, Term, When
 from storage.filter.trees import branches, inwards
 
 _CASES = Path(__file__).parents[1] / "cases" / "filter" / "read.jsonl"
-_README = Path(__file__).parents[2] / "README.md"
+_DOCS = Path(__file__).parents[2] / "docs" / "commands.md"
 
 
 def _shown(term: Term) -> str:
     match term:
-        case Words(phrase, prefix):
+        case PhraseTerm(phrase, prefix):
             return json.dumps(phrase) + "*" * prefix
         case Field(key, values):
             return f"{key.value}:{'|'.join(values)}"
@@ -141,7 +141,7 @@ def _meant(text: str) -> list[str]:
 
 
 def test_every_example_of_the_readme_is_a_filter() -> None:
-    text = _README.read_text(encoding="utf-8")
+    text = _DOCS.read_text(encoding="utf-8")
     section = text.partition("<!-- filter-examples -->")[2].partition("<!-- /filter-examples -->")[0]
     examples = re.findall(r"^\| `(.+?)` \|", section, re.MULTILINE)
     assert len(examples) >= 12

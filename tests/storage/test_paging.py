@@ -2,7 +2,7 @@
 
 import pytest
 
-from storage import Cursor, Order, Store
+from storage import ListCursor, Order, Store
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 
 TRACES = 23
@@ -21,7 +21,7 @@ def filled(store: Store) -> Store:
 @pytest.mark.parametrize("limit", [7, 100])
 def test_the_edges_of_a_list_lead_to_each_of_its_pages(filled: Store, wanted: str, limit: int) -> None:
     listed = filled.traces(wanted, limit=1_000)
-    edges: list[Cursor] = []
+    edges: list[ListCursor] = []
     counted, after, is_last = 0, None, False
     while not is_last:
         found = filled.paging().stretch(wanted, limit=limit, page=7, after=after)

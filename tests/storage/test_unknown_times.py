@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from inspector.model import Instant
-from storage import Cursor, Order, Store, TraceSummary
+from storage import ListCursor, Order, Store, TraceSummary
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 from ui.views.chain_list import ChainColumns
 from ui.views.run import Run, plain
@@ -33,7 +33,7 @@ def fill(store: Store, seed: int, *, many: int = 40) -> None:
 def walked(store: Store, wanted: str, limit: int) -> list[TraceSummary]:
     """All traces that match, a page at a time."""
     found: list[TraceSummary] = []
-    after: Cursor | None = None
+    after: ListCursor | None = None
     while page := store.traces(wanted, limit=limit, after=after):
         found += page
         after = page[-1].cursor

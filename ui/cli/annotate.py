@@ -14,7 +14,7 @@ from inspector.importers.source import Skipped
 from inspector.inspection import Inspection, inspect_trace
 from inspector.json_text import write_json
 from inspector.model import Trace
-from storage import Cursor, Store, open_store
+from storage import ListCursor, Store, open_store
 from ui.cli.import_places import placed_files
 from ui.cli.named_traces import is_path, records_of
 from ui.cli.options import database_option
@@ -67,7 +67,7 @@ def annotate(
     ids = [word for word in words if not is_path(word)]
     if expression and words:
         raise click.UsageError("--filter chooses among all traces of the database; give it, or IDs and PATHs.")
-    reading = _Reading(source)
+    reading = _TraceReader(source)
     with open_output(output) as out, ExitStack() as opened:
         stored: Iterable[_Numbered] = ()
         if ids or not paths:
@@ -80,7 +80,7 @@ def annotate(
         ctx.exit(_COULD_NOT_RUN)
 
 
-class _Reading:
+class _TraceReader:
     """Reads files trace by trace, and says of each record that is none where it is and why."""
 
     def __init__(self, source: str | None) -> None:
@@ -125,7 +125,7 @@ def _stored(store: Store, ids: Sequence[str], expression: str) -> Iterator[_Numb
 
 def _matching(store: Store, expression: str) -> Iterator[int]:
     """The ids of the traces that match, the newest first, read a page at a time."""
-    after: Cursor | None = None
+    after: ListCursor | None = None
     while page := store.traces(expression, limit=_PAGE, after=after):
         yield from (summary.id for summary in page)
         after = page[-1].cursor

@@ -29,7 +29,7 @@ _MOST_SKIPPED = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class CheckOptions:
     """How files are read, and which rules count: codes, names or code prefixes.
 
     The last three are what `inspect_trace` takes by these names. `allow_skipped` says that what cannot be read is noted
@@ -52,12 +52,12 @@ class Wanted:
         return frozenset() if self.allow_skipped else UNREAD_RULES - select_rules(tuple(self.ignore))
 
 
-def check_file(file: PlacedFile, wanted: Wanted, baseline: Baseline, report: CheckReport) -> CheckedFile:
+def check_file(file: PlacedFile, wanted: CheckOptions, baseline: Baseline, report: CheckReport) -> CheckedFile:
     """Inspect every trace of a file and report what is wrong and new to the baseline; what became of the file.
 
     One trace at a time is in memory. A file that fails on the way is refused from there on.
     """
-    tally = _Tally(file, wanted, baseline, report)
+    tally = _FileTally(file, wanted, baseline, report)
     source, refused = None, None
     try:
         reading = read_source(file.path, wanted.source, name=file.name)
@@ -84,10 +84,10 @@ def check_file(file: PlacedFile, wanted: Wanted, baseline: Baseline, report: Che
     return replace(checked, notes=tuple(notes_of(checked, tally.noted, tally.unnoted, is_unread=is_unread)))
 
 
-class _Tally:
+class _FileTally:
     """Counts what a file holds and reports its diagnostics."""
 
-    def __init__(self, file: PlacedFile, wanted: Wanted, baseline: Baseline, report: CheckReport) -> None:
+    def __init__(self, file: PlacedFile, wanted: CheckOptions, baseline: Baseline, report: CheckReport) -> None:
         self._file, self._wanted, self._baseline, self._report = file, wanted, baseline, report
         self._unread_rules = wanted.unread_rules
         self._lines, self._texts = RecordLines(file.path), RecordTexts(file.path)

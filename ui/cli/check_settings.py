@@ -14,7 +14,7 @@ from inspector.rules.rule import Rule, Severity
 from inspector.segmentation import AUTO
 from ui.cli.check_baseline import Baseline, read_baseline
 from ui.cli.check_config import NEVER, CheckConfig, find_config, read_config
-from ui.cli.check_files import Wanted
+from ui.cli.check_files import CheckOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Given:
 class Settings:
     """How files are read, what is known already, and from which severity up the check fails."""
 
-    wanted: Wanted
+    wanted: CheckOptions
     fail_on: str = Severity.ERROR.value
     baseline: Baseline = field(default_factory=Baseline)
 
@@ -73,7 +73,7 @@ def settings(given: Given, config_file: str | None, *, no_config: bool) -> Setti
     if allow_skipped and strict:
         raise click.UsageError("`--allow-skipped` and `--strict` exclude each other.")
     return Settings(
-        Wanted(
+        CheckOptions(
             given.source or config.source,
             format,
             select,

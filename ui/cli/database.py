@@ -11,7 +11,7 @@ import click
 from inspector.chain.steps import Status
 from inspector.errors import StoreError
 from inspector.json_text import write_json
-from storage import CheckReport, Cursor, Store, open_store, place_of, upgrade_store
+from storage import IntegrityReport, ListCursor, Store, open_store, place_of, upgrade_store
 from ui.cli.moments import Moment
 from ui.cli.options import color_option, database_option, json_option
 from ui.cli.paint import put
@@ -85,7 +85,7 @@ def _traces_in(store: Store) -> int:
         return 0  # the check says why
 
 
-def _checked_lines(found: CheckReport) -> Iterator[str]:
+def _checked_lines(found: IntegrityReport) -> Iterator[str]:
     said = counted(len(found.problems), "problem") if found.problems else "no problem"
     tools = counted(found.toolsets, "set of tools", "sets of tools")
     yield f"{counted(found.traces, 'trace')}, {counted(found.turns, 'turn')}, {tools} checked: {said} found"
@@ -155,7 +155,7 @@ def _agreed(store: Store, before: datetime, *, keep_broken: bool) -> bool:
 
 def _count_before(store: Store, before_s: float, *, keep_broken: bool) -> int:
     """How many traces a prune would delete; the list goes on from that time downwards."""
-    found, after = 0, Cursor(before_s, 0)
+    found, after = 0, ListCursor(before_s, 0)
     while page := store.traces(limit=_PAGE, after=after):
         found += sum(not (keep_broken and one.status is Status.BROKEN) for one in page)
         after = page[-1].cursor

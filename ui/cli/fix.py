@@ -16,7 +16,7 @@ from inspector.formats.registry import find_format
 from inspector.rules.catalogue import RULES, select_rules
 from inspector.rules.rule import Rule
 from inspector.segmentation import AUTO
-from ui.cli.fix_files import Asked, fix_file
+from ui.cli.fix_files import FixOptions, fix_file
 from ui.cli.options import color_option, json_option
 from ui.cli.outputs import open_output
 from ui.cli.paint import put, screen_width
@@ -73,7 +73,7 @@ def fix(
         raise click.UsageError("`--output` and `--out-dir` exclude each other.")
     if format != AUTO:
         find_format(format)
-    asked = Asked(source, format, _rules(select, ignore), unsafe)
+    asked = FixOptions(source, format, _rules(select, ignore), unsafe)
     targets = _targets(paths, output, out_dir)
     _refuse_originals(targets)
     is_shown = with_diff or (output is None and out_dir is None)
@@ -92,7 +92,7 @@ def fix(
         ctx.exit(_COULD_NOT_RUN)
 
 
-def _fixed(path: str, target: str | None, asked: Asked, report: FixReport) -> FixedFile:
+def _fixed(path: str, target: str | None, asked: FixOptions, report: FixReport) -> FixedFile:
     """Repair one file; what became of it. One that cannot be repaired leaves no copy, and is said."""
     try:
         file = replace(_written(path, target, asked, report), output=target)
@@ -103,7 +103,7 @@ def _fixed(path: str, target: str | None, asked: Asked, report: FixReport) -> Fi
     return file
 
 
-def _written(path: str, target: str | None, asked: Asked, report: FixReport) -> FixedFile:
+def _written(path: str, target: str | None, asked: FixOptions, report: FixReport) -> FixedFile:
     if target is None:
         return fix_file(path, asked, _Nowhere(), report)
     with open_output(target) as stream:

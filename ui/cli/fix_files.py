@@ -25,7 +25,7 @@ _Rewrite = Callable[[str, Trace, Repair], RewrittenRecord]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class FixOptions:
     """What is to be repaired: how files are read, the faults of which rules, and whether guesses are made too."""
 
     source: str | None = None
@@ -39,7 +39,7 @@ class Asked:
         return Examined(found.diagnostics, sum(call.valid for part in found.parts for call in part.calls))
 
 
-def fix_file(path: str, asked: Asked, out: BinaryIO, report: FixReport) -> FixedFile:
+def fix_file(path: str, asked: FixOptions, out: BinaryIO, report: FixReport) -> FixedFile:
     """Write the repaired copy of a file to `out`, and report each repair; what became of the file.
 
     A trace at a time is in memory. Raises UnreadableFileError where the file cannot be read to its end, or is not one
@@ -69,7 +69,7 @@ def fix_file(path: str, asked: Asked, out: BinaryIO, report: FixReport) -> Fixed
 class _Fixing:
     """Repairs the traces of one file, and counts."""
 
-    def __init__(self, path: str, asked: Asked, copy: RecordCopy, report: FixReport, rewrite: _Rewrite) -> None:
+    def __init__(self, path: str, asked: FixOptions, copy: RecordCopy, report: FixReport, rewrite: _Rewrite) -> None:
         self._path, self._asked, self._copy, self._report, self._rewrite = path, asked, copy, report, rewrite
         self.traces = self.skipped = self.records = self.changes = self.left = 0
 

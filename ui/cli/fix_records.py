@@ -34,7 +34,7 @@ class RecordCopy(Protocol):
 def copy_records(file: SourceFile, out: BinaryIO) -> RecordCopy:
     """A copy of a JSON file to `out`. A file that is no lines is wholly in memory."""
     if layout_of(file.head) == "line":
-        return _Lines(file.open(), out)
+        return _NumberedLines(file.open(), out)
     return _Elements(file, out)
 
 
@@ -61,7 +61,7 @@ class _Text:
         self._out.write(self._content)
 
 
-class _Lines:
+class _NumberedLines:
     """Numbered as `inspector.importers.lines` numbers them: blank lines count."""
 
     def __init__(self, stream: BinaryIO, out: BinaryIO) -> None:

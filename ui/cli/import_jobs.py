@@ -30,7 +30,7 @@ _CONTEXT = get_context("spawn")  # a forked process would share the progress bar
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ImportOptions:
     """How files are read, as the command's options say it."""
 
     source: str | None = None
@@ -51,7 +51,7 @@ def jobs_for(files: Sequence[PlacedFile]) -> int:
 
 
 @contextmanager
-def readings(files: Sequence[PlacedFile], wanted: Wanted, jobs: int) -> Iterator[Iterator[Iterator[ReadItem]]]:
+def readings(files: Sequence[PlacedFile], wanted: ImportOptions, jobs: int) -> Iterator[Iterator[Iterator[ReadItem]]]:
     """What each file gives (see `read_file`), in order; each is to be gone through before the next one is asked for.
 
     With one job this process reads, with more so many others do. A worker that dies costs its file, not the rest.
@@ -73,7 +73,7 @@ def _size(file: PlacedFile) -> int:
 
 
 @contextmanager
-def _worker(files: Sequence[PlacedFile], wanted: Wanted) -> Iterator["_Worker"]:
+def _worker(files: Sequence[PlacedFile], wanted: ImportOptions) -> Iterator["_Worker"]:
     worker = _Worker(files, wanted)
     try:
         yield worker
@@ -84,7 +84,7 @@ def _worker(files: Sequence[PlacedFile], wanted: Wanted) -> Iterator["_Worker"]:
 class _Worker:
     """Another process, and the files that it still has to hand over."""
 
-    def __init__(self, files: Sequence[PlacedFile], wanted: Wanted) -> None:
+    def __init__(self, files: Sequence[PlacedFile], wanted: ImportOptions) -> None:
         self._left = deque(files)
         self._wanted = wanted
         self._start()
@@ -127,7 +127,7 @@ class _Worker:
         return f"the process that read it ended before its time ({how}); `--jobs 1` reads it in the one that reports"
 
 
-def _work(files: Sequence[PlacedFile], wanted: Wanted, outbox: Connection) -> None:
+def _work(files: Sequence[PlacedFile], wanted: ImportOptions, outbox: Connection) -> None:
     """The life of a worker."""
     ready: Queue[bytes | None] = Queue(_AHEAD)
     sender = Thread(target=_send, args=(ready, outbox), daemon=True)

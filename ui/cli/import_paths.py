@@ -8,7 +8,7 @@ import click
 
 from inspector.json_text import write_json
 from storage import open_store
-from ui.cli.import_jobs import Wanted
+from ui.cli.import_jobs import ImportOptions
 from ui.cli.import_places import placed_files
 from ui.cli.import_round import import_round, watch_paths
 from ui.cli.inputs import STDIN
@@ -67,7 +67,7 @@ def import_paths(
     if watch and (dry_run or STDIN in paths):
         raise click.UsageError("--watch imports what is written into files; neither --dry-run nor `-` goes with it.")
     redactor_of(patterns, no_redact=no_redact, no_content=no_content)  # says at once what is wrong with a pattern
-    wanted = Wanted(source, patterns, no_redact=no_redact, no_content=no_content)
+    wanted = ImportOptions(source, patterns, no_redact=no_redact, no_content=no_content)
     if watch:
         with open_store(where, busy_timeout_s=PATIENCE_S) as store:
             watch_paths(store, paths, wanted, jobs, partial(_put, as_json=as_json, color=color))

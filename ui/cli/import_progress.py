@@ -38,7 +38,7 @@ def import_progress(files: int) -> Iterator[Progresses]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=files, traces=0)
 
-        class Shown:
+        class ProgressBarReport:
             traces = 0
             done = -1
 
@@ -50,7 +50,7 @@ def import_progress(files: int) -> Iterator[Progresses]:
                 self.traces += 1
                 bar.update(task, traces=self.traces)
 
-        yield Shown()
+        yield ProgressBarReport()
 
 
 class _Silent:

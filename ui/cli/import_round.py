@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from storage import Store
-from ui.cli.import_jobs import Wanted, jobs_for, readings
+from ui.cli.import_jobs import ImportOptions, jobs_for, readings
 from ui.cli.import_progress import import_progress
-from ui.cli.import_watching import Watch
+from ui.cli.import_watching import PathWatcher
 from ui.cli.upkeep import say
 from ui.importing.files import report_only, save_file
 from ui.importing.placed_file import PlacedFile
@@ -19,7 +19,7 @@ Done: TypeAlias = Callable[[PlacedFile, FileReport], object]
 
 
 def import_round(
-    store: Store | None, files: Sequence[PlacedFile], wanted: Wanted, jobs: int | None, done: Done
+    store: Store | None, files: Sequence[PlacedFile], wanted: ImportOptions, jobs: int | None, done: Done
 ) -> None:
     """Read the files into the store, or only read them where there is none, and call `done` for each with its report.
 
@@ -40,7 +40,11 @@ def import_round(
 
 
 def watch_paths(
-    store: Store, paths: Sequence[str], wanted: Wanted, jobs: int | None, put: Callable[[list[FileReport]], object]
+    store: Store,
+    paths: Sequence[str],
+    wanted: ImportOptions,
+    jobs: int | None,
+    put: Callable[[list[FileReport]], object],
 ) -> None:
     """Import what appears or grows, until Ctrl-C or SIGTERM; `put` is called with the reports of each round.
 
@@ -49,7 +53,7 @@ def watch_paths(
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     say(f"watching {', '.join(paths)}; Ctrl-C ends it")
-    watch = Watch(paths)
+    watch = PathWatcher(paths)
     imported = 0
     refused: dict[str, str | None] = {}
 
@@ -75,9 +79,9 @@ def watch_paths(
 def _round(
     store: Store,
     files: Sequence[PlacedFile],
-    watch: Watch,
+    watch: PathWatcher,
     *,
-    wanted: Wanted,
+    wanted: ImportOptions,
     jobs: int | None,
     put: Callable[[list[FileReport]], object],
 ) -> int:

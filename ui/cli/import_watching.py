@@ -38,7 +38,7 @@ class _Taken:
         return self.state == state and self.size_bytes == state.size_bytes
 
 
-class Watch:
+class PathWatcher:
     """Finds what is to be imported below some paths; a path may come to be there later.
 
     A file is handed out when it is at rest, unchanged since the last look; one of JSON lines also while it grows, as

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 import click
 
 from inspector.json_text import write_json
-from storage import Cursor, Store, TraceSummary, open_store
+from storage import ListCursor, Store, TraceSummary, open_store
 from ui.cli.filtering import FilterType, filter_of, filter_option
 from ui.cli.options import color_option, database_option, json_option
 from ui.cli.paint import put, screen_width
@@ -81,7 +81,7 @@ def minimaps(store: Store, summaries: Iterable[TraceSummary], width: int) -> dic
 
 def _pages(store: Store, expression: str, limit: int) -> Iterator[TraceSummary]:
     """The newest traces that match, read a page at a time."""
-    after: Cursor | None = None
+    after: ListCursor | None = None
     while limit > 0:
         page = store.traces(expression, limit=min(limit, _PAGE), after=after)
         yield from page

@@ -7,7 +7,7 @@ from typing import TypedDict
 
 import click
 
-from inspector.chain.metrics_comparing import Comparison, compared
+from inspector.chain.metrics_comparing import MeasureComparison, compared
 from inspector.chain.metrics_groups import GroupFigures, GroupKey, check_keys
 
 _NAMES = tuple(key.value for key in GroupKey)
@@ -58,7 +58,7 @@ class Shown(TypedDict):
 
     groups: list[GroupFigures]
     baseline: GroupFigures | None
-    comparisons: list[Comparison]
+    comparisons: list[MeasureComparison]
 
 
 def shown_groups(groups: Sequence[GroupFigures], sides: Sides | None, *, compares: bool, fewest: int) -> Shown:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from inspector.chain.metrics_groups import Aspect, GroupFigures, GroupKey, Groups
-from storage import Cursor, Store, TraceSummary
+from storage import ListCursor, Store, TraceSummary
 from storage.figure_rows import figures_in
 from storage.statistics_keys import keys_of
 from ui.cli.stats_asked import Sides, shown_groups
@@ -59,7 +59,7 @@ def _values(groups: Sequence[GroupFigures], by: Sequence[GroupKey], key: GroupKe
 
 
 def _expected_traces(store: Store, expression: str, expected: Expected) -> Iterator[TraceSummary]:
-    after: Cursor | None = None
+    after: ListCursor | None = None
     while page := store.traces(expression, limit=_PAGE, after=after):
         yield from (one for one in page if id_among(one.external_ids.items(), expected) is not None)
         after = page[-1].cursor

@@ -42,7 +42,7 @@ def tail(
     """
     expression = filter_of(words, expression)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    tells: Tells = _Json() if as_json else _Lines(color)
+    tells: Tells = _Json() if as_json else _TailPrinter(color)
     try:
         while True:
             with _opened(where) as store:
@@ -87,7 +87,7 @@ def _follow(store: Store, expression: str, tells: Tells, *, from_start: bool) ->
             tidied_at_s = time.monotonic()
 
 
-class _Lines:
+class _TailPrinter:
     """Tells people."""
 
     def __init__(self, color: str) -> None:

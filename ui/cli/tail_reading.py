@@ -47,7 +47,7 @@ class Tells(Protocol):
         ...
 
 
-class _Growing:
+class _GrowingText:
     """The text of a part as far as it came, in the pieces that it came in."""
 
     def __init__(self, text: str = "") -> None:
@@ -69,9 +69,9 @@ class _Growing:
 
 
 @dataclass(slots=True)
-class _OpenTurn:
+class _TailedTurn:
     reading: LiveReading
-    texts: dict[str, _Growing] = field(default_factory=dict)
+    texts: dict[str, _GrowingText] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -80,7 +80,7 @@ class _Following:
 
     trace: Trace
     spoken: Format | None = None
-    open: dict[int, _OpenTurn] = field(default_factory=dict)
+    open: dict[int, _TailedTurn] = field(default_factory=dict)
     ended: set[int] = field(default_factory=set)
     told: set[tuple[object, ...]] = field(default_factory=set)
     texts: dict[tuple[int, str], str] = field(default_factory=dict)
@@ -147,23 +147,23 @@ class TailReading:
             case _:
                 assert_never(event)
 
-    def _begin(self, key: str, number: int, model: str, tools: OfferedTools) -> _OpenTurn:
+    def _begin(self, key: str, number: int, model: str, tools: OfferedTools) -> _TailedTurn:
         trace = self._traces[key]
         choice = FormatChoice(model or trace.trace.model, trace.spoken, named=_named(trace.trace.format))
-        return _OpenTurn(LiveReading(self, key, number, choice=choice, tools=tools))
+        return _TailedTurn(LiveReading(self, key, number, choice=choice, tools=tools))
 
-    def _grow(self, opened: _OpenTurn | None, chunks: Sequence[Chunk]) -> None:
+    def _grow(self, opened: _TailedTurn | None, chunks: Sequence[Chunk]) -> None:
         if opened is None:
             return
         for chunk in chunks:
-            opened.texts.setdefault(chunk.part, _Growing()).grow(chunk.text)
+            opened.texts.setdefault(chunk.part, _GrowingText()).grow(chunk.text)
         opened.reading.take(chunks)
 
     def _end(self, key: str, number: int, turn: Turn) -> None:
         trace = self._traces[key]
         opened = trace.open.get(number)
         if opened is not None:
-            opened.texts = {part.name: _Growing(part.text) for part in turn.parts}
+            opened.texts = {part.name: _GrowingText(part.text) for part in turn.parts}
             opened.reading.begin_calls(turn.calls)
             opened.reading.end(turn)
             trace.spoken = opened.reading.spoken or trace.spoken
@@ -199,12 +199,12 @@ class TailReading:
         except StoreError:
             return None
 
-    def _text(self, key: str, place: Location) -> _Growing:
+    def _text(self, key: str, place: Location) -> _GrowingText:
         trace = self._traces[key]
         opened = trace.open.get(place.turn)
         if opened is not None and place.part in opened.texts:
             return opened.texts[place.part]
-        return _Growing(trace.texts.get((place.turn, place.part), ""))
+        return _GrowingText(trace.texts.get((place.turn, place.part), ""))
 
 
 def _named(format: str) -> Format | None:

@@ -50,7 +50,7 @@ class FilePlaces:
 
     def __init__(self, trace: Trace, source: str, line: str | None = None) -> None:
         self._line: int | None = None
-        self._record: _Record | None = None
+        self._record: _LineRecord | None = None
         self._lines: LineIndex | None = None
         self._starts: tuple[int, ...] = ()
         if trace.provenance.source != source:
@@ -62,7 +62,7 @@ class FilePlaces:
             return
         number = line_number(trace)
         if number is not None and line is not None:
-            self._record = _Record(number, line, trace)
+            self._record = _LineRecord(number, line, trace)
         if trace.recognised_by is RecognisedBy.RECORD:
             self._line = number
 
@@ -84,7 +84,7 @@ def line_number(trace: Trace) -> int | None:
     return int(match[1]) if match else None
 
 
-class _Record:
+class _LineRecord:
     """A record that is one line of JSON, and where in it the texts of its trace stand."""
 
     def __init__(self, number: int, text: str, trace: Trace) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from html import escape
 
 from inspector.chain.metrics import FEWEST, estimate
-from inspector.chain.metrics_measures import MEASURES, Kind
+from inspector.chain.metrics_measures import MEASURES, MeasureKind
 from inspector.version import __version__
 from storage import Order, Store, TraceSummary
 from ui.reports.html_head import head_html
@@ -122,7 +122,7 @@ def _measures(triage: Triage) -> Iterator[str]:
     yield '<th scope="col">value, 95 % interval</th></tr></thead>\n'
     for measure in MEASURES:
         one = estimate(measure, triage.whole.tally(measure.name))
-        drawn = share_bar(one.value) if one.value is not None and measure.kind is not Kind.MEAN else ""
+        drawn = share_bar(one.value) if one.value is not None and measure.kind is not MeasureKind.MEAN else ""
         value = Run(value_text(one, FEWEST), Style.PLAIN if one.value is not None else Style.DIM)
         yield f"<tr><td>{escape(measure.title)}<small>{escape(measure.meaning)}</small></td>"
         yield f'<td class="bar">{drawn}</td><td>{runs_html([value])}</td></tr>\n'

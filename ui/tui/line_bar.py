@@ -15,7 +15,7 @@ from ui.views.run import Line, Run, clipped, width_of
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class ClickTarget:
     """Cells of the first line that can be clicked; `name` says which were."""
 
     name: str
@@ -46,7 +46,7 @@ class LineBar(Widget):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._lines: Sequence[Line] = ()
-        self._spots: Sequence[Spot] = ()
+        self._spots: Sequence[ClickTarget] = ()
         self._gap = 0
 
     def say(self, lines: Sequence[Line]) -> None:
@@ -54,7 +54,7 @@ class LineBar(Widget):
         self._lines, self._spots = lines, ()
         self.refresh()
 
-    def offer(self, spots: Sequence[Spot], gap: int = 2) -> None:
+    def offer(self, spots: Sequence[ClickTarget], gap: int = 2) -> None:
         """Show spots beside each other, so many blanks apart."""
         line: list[Run] = [Run(" ")]
         for spot in spots:

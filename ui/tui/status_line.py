@@ -21,7 +21,7 @@ _SHORTEST = 4  # cells of a crumb that is cut
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class StatusText:
     """What the line says: the way to this screen, what it is about (a filter, a format), and at the right how much.
 
     `problem` is what went wrong and still is.
@@ -40,7 +40,7 @@ class StatusLine(Widget):
     DEFAULT_CSS = """
     StatusLine { height: 1; dock: top; background: $surface; color: $foreground; }
     """
-    said: reactive[Said] = reactive(Said())
+    said: reactive[StatusText] = reactive(StatusText())
     working: reactive[str] = reactive("")
 
     def __init__(self) -> None:

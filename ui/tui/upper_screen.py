@@ -7,7 +7,7 @@ from typing import TypeVar
 from inspector.errors import WeaklinkError
 from storage import Store
 from ui.tui.leaving import LeftOnce
-from ui.tui.status_line import Said, StatusLine
+from ui.tui.status_line import StatusLine, StatusText
 from ui.tui.store_access import StoreAccess, sentence
 from ui.views.run import Line
 from ui.views.visible import visible_line
@@ -31,7 +31,7 @@ class UpperScreen(LeftOnce[None]):
     def say(self, about: Line = (), right: Line = (), problem: str = "") -> None:
         """Say this in the line at the top."""
         for line in self.query(StatusLine):  # none while the screen goes
-            line.said = Said(("chains", *self.crumbs), about, right, problem)
+            line.said = StatusText(("chains", *self.crumbs), about, right, problem)
 
     def tell(self, said: str, *, is_error: bool = False) -> None:
         """Say something for a moment."""

@@ -26,7 +26,7 @@ def chain_lines(chain: Chain, width: int) -> Iterator[Line]:
 
     Retries in a row that fared alike are one line: `2-5`, `×4`.
     """
-    runs = [_Row(tuple(steps)) for _, steps in groupby(chain.steps, key=_fate)]
+    runs = [_StepRow(tuple(steps)) for _, steps in groupby(chain.steps, key=_fate)]
     if not runs:
         return
     numbers, turns = _widest([row.number for row in runs], "step"), _widest([row.turn for row in runs], "turn")
@@ -75,7 +75,7 @@ def result_words(step: Step, room: int) -> Line:
     return (Run(visible_line(text[:room]), Style.TOOL_RESULT),) if text else (Run("empty", Style.DIM),)
 
 
-class _Row:
+class _StepRow:
     """A step, or retries in a row that fared alike."""
 
     def __init__(self, steps: Sequence[Step]) -> None:

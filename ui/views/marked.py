@@ -20,7 +20,7 @@ _MOST_MARKED_ROWS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class SpanNote:
     """What is said of a span in words: in place of its text, or below it."""
 
     lines: tuple[Line, ...]
@@ -56,7 +56,7 @@ def marked_lines(
     *,
     width: int,
     folding: Folding | None = None,
-    tell: Callable[[int, int], Told | None] = lambda index, room: None,
+    tell: Callable[[int, int], SpanNote | None] = lambda index, room: None,
 ) -> Iterator[Line]:
     """The lines that show `text`, whose spans tile it, with carets and words under each fault.
 

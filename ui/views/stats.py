@@ -6,7 +6,7 @@ from itertools import accumulate
 from inspector.chain.intervals import wilson
 from inspector.chain.metrics import Estimate, estimate
 from inspector.chain.metrics_groups import GroupFigures, Slice
-from inspector.chain.metrics_measures import MEASURES, TASK_CASES, Kind
+from inspector.chain.metrics_measures import MEASURES, TASK_CASES, MeasureKind
 from ui.views.palette import Style
 from ui.views.run import Line, Run, clipped
 from ui.views.stats_comparison import comparison_lines, comparison_sentence
@@ -94,7 +94,7 @@ def _case_lines(whole: GroupFigures, width: int) -> Iterator[Line]:
 
 def _measure_row(one: Estimate, fewest: int, width: int) -> Sequence[Line]:
     measure = one.measure
-    share = one.value if one.value is not None and measure.kind is not Kind.MEAN else 0.0
+    share = one.value if one.value is not None and measure.kind is not MeasureKind.MEAN else 0.0
     room = _BAR if width >= _ROOMY else max(min(_BAR, width - 64), 6)
     lead: tuple[Line, ...] = (
         (Run(measure.title, Style.STRONG),),

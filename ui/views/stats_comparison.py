@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from inspector.chain.metrics_comparing import Comparison
+from inspector.chain.metrics_comparing import MeasureComparison
 from inspector.chain.metrics_groups import GroupKey
-from inspector.chain.metrics_measures import Kind, Measure
+from inspector.chain.metrics_measures import Measure, MeasureKind
 from ui.views.palette import Style
 from ui.views.run import Line, Run
 from ui.views.stats_report import Statistics
@@ -68,14 +68,14 @@ def p_text(p: float | None) -> str:
     return "<0.001" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
 
 
-def _told(found: Statistics, one: Comparison) -> str:
+def _told(found: Statistics, one: MeasureComparison) -> str:
     first, second = (group.tally(one.measure.name) for group in (one.group, one.baseline))
     mine, theirs = (number_text(one.measure, tally.hits / tally.trials) for tally in (first, second))
     group = group_title(found.by, one.group.keys, found.prompts)
     return f"{one.measure.title} {mine} in {group}, against {theirs} (p {p_text(one.adjusted_p)})"
 
 
-def _difference_text(one: Comparison) -> str:
+def _difference_text(one: MeasureComparison) -> str:
     found = one.difference
     assert found is not None  # only such are shown
     low, high = found.interval.low, found.interval.high
@@ -83,5 +83,5 @@ def _difference_text(one: Comparison) -> str:
 
 
 def _signed(measure: Measure, value: float) -> str:
-    digits = f"{value:+.2f}" if measure.kind is not Kind.MEAN or abs(value) < 10 else f"{value:+,.0f}"
+    digits = f"{value:+.2f}" if measure.kind is not MeasureKind.MEAN or abs(value) < 10 else f"{value:+,.0f}"
     return digits.replace("-", "−")

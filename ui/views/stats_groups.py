@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from inspector.chain.metrics import estimate
 from inspector.chain.metrics_comparing import COMPARED
 from inspector.chain.metrics_groups import GroupFigures
-from inspector.chain.metrics_measures import MEASURES, Kind, Measure
+from inspector.chain.metrics_measures import MEASURES, Measure, MeasureKind
 from ui.views.palette import Style
 from ui.views.run import Line, Run, clipped, padded, right_aligned, width_of
 from ui.views.stats_report import Statistics
@@ -75,7 +75,7 @@ def _lead(found: Statistics, groups: Sequence[GroupFigures], width: int) -> list
 def _column(found: Statistics, measure: Measure, groups: Sequence[GroupFigures], width: int) -> list[Line]:
     """One measure of every group: its bar where there is room, value, interval and count, under its title."""
     estimates = [estimate(measure, group.tally(measure.name), found.fewest) for group in groups]
-    bars = 6 if width >= _ROOMY and measure.kind is not Kind.MEAN else 0
+    bars = 6 if width >= _ROOMY and measure.kind is not MeasureKind.MEAN else 0
     values = [value_text(one, found.fewest) for one in estimates]
     # Where it counts the traces, which stand beside it already, it is not said again.
     counts = [

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from inspector.chain.metrics import estimate
-from inspector.chain.metrics_comparing import Comparison
+from inspector.chain.metrics_comparing import MeasureComparison
 from inspector.chain.metrics_groups import GroupFigures, GroupKey, Slice
-from inspector.chain.metrics_measures import MEASURES, Kind
+from inspector.chain.metrics_measures import MEASURES, MeasureKind
 from inspector.model import Json
 from ui.views.segment_json import JsonObject
 from ui.views.stats_report import Statistics
@@ -73,7 +73,7 @@ def _measure(group: GroupFigures, name: str, fewest: int) -> JsonObject:
         "hits": one.tally.hits,
         "trials": one.tally.trials,
         "traces": one.tally.traces,
-        "kind": "mean" if measure.kind is Kind.MEAN else "share",
+        "kind": "mean" if measure.kind is MeasureKind.MEAN else "share",
         "absent": measure.absent if one.value is None else None,
     }
 
@@ -82,7 +82,7 @@ def _slices(slices: Sequence[Slice]) -> list[Json]:
     return [{"value": one.value, "traces": one.traces} for one in slices]
 
 
-def _comparison(found: Statistics, one: Comparison) -> JsonObject:
+def _comparison(found: Statistics, one: MeasureComparison) -> JsonObject:
     seen = one.difference
     return {
         "keys": _keys(found.by, one.group.keys),

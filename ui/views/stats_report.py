@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from inspector.chain.metrics import FEWEST
-from inspector.chain.metrics_comparing import Comparison
+from inspector.chain.metrics_comparing import MeasureComparison
 from inspector.chain.metrics_groups import GroupFigures, GroupKey, Slice
 from inspector.checks.schema_complexity import SchemaComplexity
 from storage import Prompt, Violations
@@ -28,7 +28,7 @@ class Statistics:
     codes: Sequence[Slice] = ()
     aborts: Sequence[Slice] = ()
     violations: Sequence[Violations] = ()
-    comparisons: Sequence[Comparison] = ()
+    comparisons: Sequence[MeasureComparison] = ()
     baseline: GroupFigures | None = None
     prompts: Mapping[str, Prompt] = field(default_factory=dict)
     schemas: Mapping[str, SchemaComplexity] = field(default_factory=dict)

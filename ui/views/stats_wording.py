@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from inspector.chain.metrics import Estimate
 from inspector.chain.metrics_groups import GroupKey
-from inspector.chain.metrics_measures import Kind, Measure
+from inspector.chain.metrics_measures import Measure, MeasureKind
 from inspector.errors import UnknownRuleError
 from inspector.rules.catalogue import find_rule
 from storage import Prompt
@@ -88,7 +88,7 @@ def dim(text: str) -> Line:
 
 def _digits(measure: Measure, value: float) -> int:
     """The digits behind the point: two of a share, and more near 0 and 1, so that it is not rounded to them."""
-    if measure.kind is Kind.MEAN:
+    if measure.kind is MeasureKind.MEAN:
         return 0 if value >= 100 else 1 if value >= 10 else 2
     near = min(value, 1 - value)
     return 2 if near == 0 or near >= 0.01 else 3 if near >= 0.001 else 4

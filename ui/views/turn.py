@@ -12,7 +12,7 @@ from inspector.model import BodyState, Generation, GenerationError, Role, Span, 
 from inspector.text import Range
 from inspector.wire.events import WIRE_PREFIX
 from ui.views.call import call_head, call_lines
-from ui.views.marked import Told, fault_lines, marked_lines
+from ui.views.marked import SpanNote, fault_lines, marked_lines
 from ui.views.palette import Style, style_of
 from ui.views.rows import Folding
 from ui.views.run import Line, Run, clipped, width_of
@@ -62,11 +62,11 @@ def _part_lines(
         yield from _without_text(turn, part, faults, width, steps)
         return
     folding = _INSTRUCTIONS if turn.role is Role.SYSTEM else _FOLDING
-    tell = _Telling(part, faults, steps, full=full)
+    tell = _SpanNotes(part, faults, steps, full=full)
     yield from marked_lines(text, part.spans, faults, width=width, folding=None if full else folding, tell=tell)
 
 
-class _Telling:
+class _SpanNotes:
     """What is said of the spans of a part beside their text: sound calls and definitions in place of it."""
 
     def __init__(self, part: PartInspection, faults: Sequence[Fault], steps: StepPlaces, *, full: bool) -> None:
@@ -79,7 +79,7 @@ class _Telling:
         for call in part.calls:
             self._calls[call.span].append(call)
 
-    def __call__(self, index: int, room: int) -> Told | None:
+    def __call__(self, index: int, room: int) -> SpanNote | None:
         span, calls = self._part.spans[index], self._calls.get(index, [])
         whole = self._full or self._is_pointed_at(span)
         if span.kind is SpanKind.TOOL_DEFINITIONS and not whole:
@@ -88,8 +88,8 @@ class _Telling:
             return None
         if all(call.valid for call in calls) and not whole:
             said = (line for call in calls for line in call_lines(call, width=room, step=self._step(call)))
-            return Told(tuple(said), replaces=True)
-        return Told(
+            return SpanNote(tuple(said), replaces=True)
+        return SpanNote(
             tuple(line for call in calls for line in wrapped(call_head(call, self._step(call)), room, indent=4))
         )
 
@@ -107,13 +107,13 @@ def _is_of_a_whole_call(fault: Fault, sound: Set[Range]) -> bool:
     return fault.rule.code.startswith("T") and fault.range in sound
 
 
-def _defined(definitions: Sequence[ToolDefinition], span: Span, room: int) -> Told | None:
+def _defined(definitions: Sequence[ToolDefinition], span: Span, room: int) -> SpanNote | None:
     """The names of the tools that a span defines, in place of its text."""
     names = [one.name for one in definitions if one.range is not None and span.range.covers(one.range)]
     if not names:
         return None
     said = f"{counted(len(names), 'tool')}: {visible_line(', '.join(names))}"
-    return Told(tuple(wrapped((Run(said),), room)), replaces=True)
+    return SpanNote(tuple(wrapped((Run(said),), room)), replaces=True)
 
 
 def _without_text(

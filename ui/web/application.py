@@ -17,7 +17,7 @@ _FILTER = "filter"
 _KEPT_FILTER = "weaklink_filter"
 
 
-class Entry(NamedTuple):
+class PageEntry(NamedTuple):
     """A page: its path in the address, its title, its icon, and the module whose `show` draws it."""
 
     path: str
@@ -26,16 +26,16 @@ class Entry(NamedTuple):
     module: str
 
 
-PAGES: tuple[Entry, ...] = (
-    Entry("triage", "What breaks", ":material/troubleshoot:", "ui.web.pages.triage"),
-    Entry("traces", "Traces", ":material/list:", "ui.web.pages.traces"),
-    Entry("trace", "Trace", ":material/account_tree:", "ui.web.pages.trace"),
-    Entry("compare", "Compare", ":material/compare_arrows:", "ui.web.pages.compare"),
-    Entry("tools", "Tools", ":material/build:", "ui.web.pages.tools"),
-    Entry("rules", "Rules", ":material/rule:", "ui.web.pages.rules"),
-    Entry("sql", "SQL", ":material/database:", "ui.web.pages.sql"),
-    Entry("imports", "Imports", ":material/upload:", "ui.web.pages.imports"),
-    Entry("settings", "Settings", ":material/settings:", "ui.web.pages.settings"),
+PAGES: tuple[PageEntry, ...] = (
+    PageEntry("triage", "What breaks", ":material/troubleshoot:", "ui.web.pages.triage"),
+    PageEntry("traces", "Traces", ":material/list:", "ui.web.pages.traces"),
+    PageEntry("trace", "Trace", ":material/account_tree:", "ui.web.pages.trace"),
+    PageEntry("compare", "Compare", ":material/compare_arrows:", "ui.web.pages.compare"),
+    PageEntry("tools", "Tools", ":material/build:", "ui.web.pages.tools"),
+    PageEntry("rules", "Rules", ":material/rule:", "ui.web.pages.rules"),
+    PageEntry("sql", "SQL", ":material/database:", "ui.web.pages.sql"),
+    PageEntry("imports", "Imports", ":material/upload:", "ui.web.pages.imports"),
+    PageEntry("settings", "Settings", ":material/settings:", "ui.web.pages.settings"),
 )
 """The pages in the order of the menu; the first is home."""
 
@@ -65,7 +65,7 @@ def _home_by_name() -> st.Page:
     return st.Page(lead, title=PAGES[0].title, url_path=PAGES[0].path, visibility="hidden")
 
 
-def _drawing(entry: Entry) -> Callable[[], None]:
+def _drawing(entry: PageEntry) -> Callable[[], None]:
     def draw() -> None:
         try:
             import_module(entry.module).show()

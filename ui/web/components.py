@@ -26,7 +26,7 @@ _DISSECTOR = (
 )
 
 
-class Room(StrEnum):
+class MinimumWidth(StrEnum):
     """How wide a listing must be for a column to be shown: any, as wide as half a screen, or a whole one."""
 
     ANY = ""
@@ -44,16 +44,16 @@ class Measured(NamedTuple):
 Cell: TypeAlias = Line | Measured
 
 
-class Column(NamedTuple):
+class ListingColumn(NamedTuple):
     """A column of a listing: its title, on which side its words stand, whether in a fixed-width font, and its room."""
 
     title: str
     align: str = ""
     mono: bool = False
-    room: Room = Room.ANY
+    room: MinimumWidth = MinimumWidth.ANY
 
 
-class Row(NamedTuple):
+class ListingRow(NamedTuple):
     """A row of a listing: what it is known by, and a cell a column."""
 
     key: str
@@ -83,8 +83,8 @@ def dissector(data: dict[str, Json], *, key: str) -> Dissected:
 
 
 def listing(
-    columns: Sequence[Column],
-    rows: Sequence[Row],
+    columns: Sequence[ListingColumn],
+    rows: Sequence[ListingRow],
     *,
     key: str,
     selected: str | None = None,

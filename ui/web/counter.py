@@ -25,7 +25,7 @@ _AGAIN_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Question(Generic[T_co]):
+class CountQuery(Generic[T_co]):
     """What is asked of a store. `key` says all of it: questions of one key have one answer."""
 
     key: Hashable
@@ -33,7 +33,7 @@ class Question(Generic[T_co]):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer(Generic[T_co]):
+class CountResult(Generic[T_co]):
     """What was counted: when that began, by the monotonic clock and by the calendar's, and how long it took."""
 
     value: T_co
@@ -46,7 +46,7 @@ class Answer(Generic[T_co]):
 class _Job:
     """A question on its way; `began_s` is 0 until a thread has taken it."""
 
-    question: Question[Any]
+    question: CountQuery[Any]
     asked_s: float
     wanted_s: float
     began_s: float = 0.0
@@ -64,11 +64,11 @@ class Counter:
         self._threads, self._working = threads, 0
         self._unwanted_s = unwanted_s
         self._changed = Condition()
-        self._jobs: dict[Question[Any], _Job] = {}
-        self._answers: OrderedDict[Question[Any], Answer[Any]] = OrderedDict()
-        self._faults: dict[Question[Any], tuple[float, BaseException]] = {}
+        self._jobs: dict[CountQuery[Any], _Job] = {}
+        self._answers: OrderedDict[CountQuery[Any], CountResult[Any]] = OrderedDict()
+        self._faults: dict[CountQuery[Any], tuple[float, BaseException]] = {}
 
-    def ask(self, questions: Iterable[Question[Any]], since_s: float) -> float:
+    def ask(self, questions: Iterable[CountQuery[Any]], since_s: float) -> float:
         """Have counted what is not known, and say that it is waited for: to be called again and again meanwhile.
 
         When the first that is not known was asked; infinity where all are.
@@ -77,7 +77,7 @@ class Counter:
             unknown = [one for one in questions if not (self._has_failed(one) or self._is_known(one, since_s))]
             return min([self._want(one) for one in unknown], default=float("inf"))
 
-    def wait(self, questions: Iterable[Question[Any]], since_s: float, until_s: float) -> None:
+    def wait(self, questions: Iterable[CountQuery[Any]], since_s: float, until_s: float) -> None:
         """Sleep until all are known, or one failed, or it is `until_s`."""
         asked = tuple(questions)
         with self._changed:
@@ -86,7 +86,7 @@ class Counter:
                     return
                 self._changed.wait(min(left_s, _AGAIN_S))
 
-    def known(self, questions: Iterable[Question[Any]], since_s: float) -> dict[Question[Any], Answer[Any]]:
+    def known(self, questions: Iterable[CountQuery[Any]], since_s: float) -> dict[CountQuery[Any], CountResult[Any]]:
         """The answers that are there.
 
         Raises what a count of them ended with, once: whoever asks again has it counted again.
@@ -101,19 +101,19 @@ class Counter:
                 self._answers.move_to_end(one)
             return found
 
-    def has_more(self, questions: Iterable[Question[Any]], since_s: float, known: int) -> bool:
+    def has_more(self, questions: Iterable[CountQuery[Any]], since_s: float, known: int) -> bool:
         """Whether more than so many are known by now, or one failed."""
         asked = tuple(questions)
         with self._changed:
             return any(map(self._has_failed, asked)) or known < sum(self._is_known(one, since_s) for one in asked)
 
-    def _has_failed(self, question: Question[Any]) -> bool:
+    def _has_failed(self, question: CountQuery[Any]) -> bool:
         return question in self._faults and monotonic() - self._faults[question][0] <= _FAULT_S
 
-    def _is_known(self, question: Question[Any], since_s: float) -> bool:
+    def _is_known(self, question: CountQuery[Any], since_s: float) -> bool:
         return question in self._answers and self._answers[question].began_s >= since_s
 
-    def _want(self, question: Question[Any]) -> float:
+    def _want(self, question: CountQuery[Any]) -> float:
         now_s = monotonic()
         job = self._jobs.get(question)
         if job is not None:
@@ -154,9 +154,9 @@ class Counter:
                 self._working -= 1
             raise
         else:
-            self._end(job, Answer(value, job.began_s, at_s, monotonic() - job.began_s))
+            self._end(job, CountResult(value, job.began_s, at_s, monotonic() - job.began_s))
 
-    def _end(self, job: _Job, outcome: Answer[Any] | BaseException) -> None:
+    def _end(self, job: _Job, outcome: CountResult[Any] | BaseException) -> None:
         with self._changed:
             del self._jobs[job.question]
             self._faults = {one: fault for one, fault in self._faults.items() if self._has_failed(one)}
@@ -170,6 +170,6 @@ class Counter:
             self._changed.notify_all()
 
 
-def value_of(answers: dict[Question[Any], Answer[Any]], question: Question[T]) -> T:
+def value_of(answers: dict[CountQuery[Any], CountResult[Any]], question: CountQuery[T]) -> T:
     """The value of a question's answer, which must be there."""
     return cast("T", answers[question].value)

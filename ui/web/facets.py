@@ -9,7 +9,7 @@ from ui.views.palette import Style
 from ui.views.run import Run
 from ui.views.stats_wording import code_title, percent
 from ui.views.visible import visible_line
-from ui.web.components import Column, Measured, Row, listing
+from ui.web.components import ListingColumn, ListingRow, Measured, listing
 from ui.web.figures import grouped, hits
 from ui.web.filters import field, narrowed
 from ui.web.places import keep
@@ -42,7 +42,7 @@ def facets(wanted: str) -> None:
     if not rows:
         st.caption("None of the traces has one.")
         return
-    columns = (Column(name), Column("traces", "end"), Column("broken"))
+    columns = (ListingColumn(name), ListingColumn("traces", "end"), ListingColumn("broken"))
     done = listing(columns, rows, key=f"weaklink_facet_{name}", label=f"Values of {name}", is_eager=True, most_rem=18)
     if len(rows) == _MOST:
         st.caption(f"The {_MOST} most frequent.")
@@ -52,16 +52,16 @@ def facets(wanted: str) -> None:
         st.rerun()
 
 
-def _rows(key: GroupKey, groups: Sequence[GroupFigures]) -> list[Row]:
+def _rows(key: GroupKey, groups: Sequence[GroupFigures]) -> list[ListingRow]:
     named = [group for group in groups if group.keys[0]]
     return [_row(group.keys[0], _title(key, group.keys[0]), group) for group in named[:_MOST]]
 
 
-def _row(value: str, title: str, group: GroupFigures) -> Row:
+def _row(value: str, title: str, group: GroupFigures) -> ListingRow:
     broken = hits(group, "broken")
     share = broken / group.traces
     said = f"{broken:,} ({percent(share)} %)" if broken else "-"
-    return Row(
+    return ListingRow(
         value,
         (
             (Run(title),),
@@ -71,12 +71,12 @@ def _row(value: str, title: str, group: GroupFigures) -> Row:
     )
 
 
-def _status_rows(whole: Sequence[GroupFigures]) -> list[Row]:
+def _status_rows(whole: Sequence[GroupFigures]) -> list[ListingRow]:
     if not whole:
         return []
     counts = ((status, hits(whole[0], status)) for status in STATUSES)
     return [
-        Row(status, ((Run(status),), (Run(f"{count:,}"),), Measured(float(status == "broken"), ())))
+        ListingRow(status, ((Run(status),), (Run(f"{count:,}"),), Measured(float(status == "broken"), ())))
         for status, count in counts
         if count
     ]

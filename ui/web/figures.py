@@ -5,36 +5,36 @@ from collections.abc import Sequence
 from inspector.chain.metrics_groups import Aspect, GroupFigures, GroupKey, Slice
 from inspector.checks.schema_complexity import SchemaComplexity
 from storage import Prompt, Violations
-from ui.web.counter import Question
+from ui.web.counter import CountQuery
 
 _MOST_VIOLATIONS = 200
 
 
-def grouped(wanted: str, *by: GroupKey) -> Question[tuple[GroupFigures, ...]]:
+def grouped(wanted: str, *by: GroupKey) -> CountQuery[tuple[GroupFigures, ...]]:
     """What the traces that a filter lets through come to, group by group; one group of all where `by` is empty."""
-    return Question(("grouped", wanted, by), lambda store: tuple(store.figures(wanted, by=by)))
+    return CountQuery(("grouped", wanted, by), lambda store: tuple(store.figures(wanted, by=by)))
 
 
-def sliced(wanted: str, aspect: Aspect) -> Question[tuple[Slice, ...]]:
+def sliced(wanted: str, aspect: Aspect) -> CountQuery[tuple[Slice, ...]]:
     """How many of the traces that a filter lets through show which value of an aspect."""
-    return Question(("sliced", wanted, aspect), lambda store: tuple(store.breakdown(aspect, wanted)))
+    return CountQuery(("sliced", wanted, aspect), lambda store: tuple(store.breakdown(aspect, wanted)))
 
 
-def violated(wanted: str) -> Question[tuple[Violations, ...]]:
+def violated(wanted: str) -> CountQuery[tuple[Violations, ...]]:
     """Which places of which tools' schemas were broken, the most frequent first."""
-    return Question(("violated", wanted), lambda store: tuple(store.violations(wanted, limit=_MOST_VIOLATIONS)))
+    return CountQuery(("violated", wanted), lambda store: tuple(store.violations(wanted, limit=_MOST_VIOLATIONS)))
 
 
-def schemas_of(tools: Sequence[str]) -> Question[dict[str, SchemaComplexity]]:
+def schemas_of(tools: Sequence[str]) -> CountQuery[dict[str, SchemaComplexity]]:
     """How intricate the schemas of these tools are."""
     named = tuple(tool for tool in tools if tool)
-    return Question(("schemas", named), lambda store: store.schemas(named))
+    return CountQuery(("schemas", named), lambda store: store.schemas(named))
 
 
-def prompts_of(hashes: Sequence[str]) -> Question[dict[str, Prompt]]:
+def prompts_of(hashes: Sequence[str]) -> CountQuery[dict[str, Prompt]]:
     """What the prompts with these hashes are known by."""
     named = tuple(one for one in hashes if one)
-    return Question(("prompts", named), lambda store: store.prompts(named))
+    return CountQuery(("prompts", named), lambda store: store.prompts(named))
 
 
 def hits(group: GroupFigures, measure: str) -> int:

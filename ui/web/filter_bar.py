@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from storage import Completion, FilterError, check_filter
+from storage import FilterCompletion, FilterError, check_filter
 from ui.views.palette import Style
 from ui.views.run import Run
 from ui.views.visible import visible_line
@@ -96,14 +96,14 @@ def _explain(said: str, error: FilterError) -> None:
     st.error(label(str(error), most=1_000))
 
 
-def _instead(said: str, position: int) -> list[Completion]:
+def _instead(said: str, position: int) -> list[FilterCompletion]:
     """What could stand where the filter goes wrong: what goes on from there, else anything that may stand there."""
     found = _END_OF_TERM.search(said, min(position, len(said)))
     end = found.start() if found else len(said)
     return store().complete(said, end) or [replace(one, end=end) for one in store().complete(said, position)]
 
 
-def _offer(said: str, found: list[Completion]) -> None:
+def _offer(said: str, found: list[FilterCompletion]) -> None:
     """What could stand there, each a click."""
     offered = found[:_MOST_OFFERED]
     if not offered:

@@ -9,7 +9,7 @@ from ui.views.palette import Style
 from ui.views.status import outcome_words, step_glyph
 from ui.views.visible import visible_line
 from ui.views.wording import counted
-from ui.web.shapes import Group, Picture, Shape
+from ui.web.shapes import Group, Picture, SvgElement
 
 MOST_STEPS = 120
 _WIDE, _GAP, _TALL = 108, 16, 40
@@ -47,7 +47,7 @@ def _arc(edge: tuple[int, int], ground: float, first: int, *, is_longest: bool) 
     start, end = _middle(edge[0]), _middle(edge[1])
     peak = ground - _height(edge)
     way = f"M{start:.1f} {ground:.1f} C{start:.1f} {peak:.1f} {end:.1f} {peak:.1f} {end:.1f} {ground:.1f}"
-    drawn = Shape("path", {"d": way}, f"{Style.TOOL_RESULT}{' thick' if is_longest else ''}")
+    drawn = SvgElement("path", {"d": way}, f"{Style.TOOL_RESULT}{' thick' if is_longest else ''}")
     return Group((drawn,), f"step {edge[1] + first} uses what step {edge[0] + first} returned")
 
 
@@ -61,9 +61,9 @@ def _box(step: Step, top: float, first: int, *, is_break: bool) -> Group:
     name = visible_line(step.call.name or UNNAMED)
     short = name if len(name) <= _NAME else name[: _NAME - 1] + "…"
     shapes = (
-        Shape("rect", {"x": left, "y": top, "width": _WIDE, "height": _TALL, "rx": 4}, f"box {glyph.style}"),
-        Shape("text", {"x": left + 8, "y": top + 17}, glyph.style.value, f"{glyph.text} {step.number}"),
-        Shape("text", {"x": left + 8, "y": top + 33}, "", short),
+        SvgElement("rect", {"x": left, "y": top, "width": _WIDE, "height": _TALL, "rx": 4}, f"box {glyph.style}"),
+        SvgElement("text", {"x": left + 8, "y": top + 17}, glyph.style.value, f"{glyph.text} {step.number}"),
+        SvgElement("text", {"x": left + 8, "y": top + 33}, "", short),
     )
     words = f"step {step.number}, {name}: {visible_line(outcome_words(step))}{'; the break' if is_break else ''}"
     return Group(shapes, words, str(step.number))

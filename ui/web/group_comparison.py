@@ -3,9 +3,9 @@
 import streamlit as st
 
 from inspector.chain.metrics import FEWEST, estimate
-from inspector.chain.metrics_comparing import COMPARED, Comparison, compared
+from inspector.chain.metrics_comparing import COMPARED, MeasureComparison, compared
 from inspector.chain.metrics_groups import GroupFigures, GroupKey
-from inspector.chain.metrics_measures import BY_NAME, Kind
+from inspector.chain.metrics_measures import BY_NAME, MeasureKind
 from storage import Prompt
 from ui.views.palette import Style
 from ui.views.run import Line, Run
@@ -14,7 +14,7 @@ from ui.views.stats_report import Statistics
 from ui.views.stats_wording import key_title, number_text, value_text
 from ui.views.wording import counted
 from ui.web.charts import HIGH
-from ui.web.components import Cell, Column, Measured, Room, Row, listing
+from ui.web.components import Cell, ListingColumn, ListingRow, Measured, MinimumWidth, listing
 from ui.web.figures import grouped, prompts_of
 from ui.web.filter_bar import filter_bar, nothing_found
 from ui.web.filters import field, narrowed
@@ -110,21 +110,24 @@ def _differences(found: Statistics) -> None:
     rows = [_difference(str(index), found, one) for index, one in enumerate(sorted(judged, key=_certainty))]
     if rows:
         heads = (
-            Column("group"),
-            Column("measure"),
-            Column("verdict"),
-            Column("baseline", "end", room=Room.MEDIUM),
-            Column("group's", "end", room=Room.MEDIUM),
+            ListingColumn("group"),
+            ListingColumn("measure"),
+            ListingColumn("verdict"),
+            ListingColumn("baseline", "end", room=MinimumWidth.MEDIUM),
+            ListingColumn("group's", "end", room=MinimumWidth.MEDIUM),
         )
-        tail = (Column("difference (95 %)", "end", room=Room.MEDIUM), Column("p", "end", room=Room.MEDIUM))
+        tail = (
+            ListingColumn("difference (95 %)", "end", room=MinimumWidth.MEDIUM),
+            ListingColumn("p", "end", room=MinimumWidth.MEDIUM),
+        )
         listing((*heads, *tail), rows, key="weaklink_differences", label="Differences")
 
 
-def _certainty(one: Comparison) -> float:
+def _certainty(one: MeasureComparison) -> float:
     return 1.0 if one.adjusted_p is None else one.adjusted_p
 
 
-def _difference(key: str, found: Statistics, one: Comparison) -> Row:
+def _difference(key: str, found: Statistics, one: MeasureComparison) -> ListingRow:
     mine, theirs = (group.tally(one.measure.name) for group in (one.group, one.baseline))
     apart = one.difference
     assert apart is not None  # only such are shown
@@ -139,7 +142,7 @@ def _difference(key: str, found: Statistics, one: Comparison) -> Row:
         (Run(said),),
         (Run(p_text(one.adjusted_p)),),
     )
-    return Row(key, cells)
+    return ListingRow(key, cells)
 
 
 def _groups(by: GroupKey, groups: tuple[GroupFigures, ...], prompts: dict[str, Prompt], wanted: str) -> None:
@@ -154,14 +157,16 @@ def _groups(by: GroupKey, groups: tuple[GroupFigures, ...], prompts: dict[str, P
         ]
         for measure in measures:
             one = estimate(measure, group.tally(measure.name))
-            share = one.value if measure.kind is not Kind.MEAN else None
+            share = one.value if measure.kind is not MeasureKind.MEAN else None
             cells.append(Measured(share, (Run(value_text(one, FEWEST)),)))
-        rows.append(Row(group.keys[0], cells))
+        rows.append(ListingRow(group.keys[0], cells))
     heads = [
-        Column(measure.title, room=(Room.ANY, Room.MEDIUM, Room.MEDIUM, Room.WIDE)[index])
+        ListingColumn(
+            measure.title, room=(MinimumWidth.ANY, MinimumWidth.MEDIUM, MinimumWidth.MEDIUM, MinimumWidth.WIDE)[index]
+        )
         for index, measure in enumerate(measures)
     ]
-    columns = (Column(_title(by)), Column("traces", "end"), *heads)
+    columns = (ListingColumn(_title(by)), ListingColumn("traces", "end"), *heads)
     done = listing(columns, rows, key=f"weaklink_groups_{by}", label="Groups")
     st.caption("Enter or a double click shows a group's traces.")
     if done.opened:

@@ -10,7 +10,7 @@ Tag: TypeAlias = Literal["rect", "line", "text", "path"]
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class SvgElement:
     """One SVG element; `at` are its attributes, which are numbers but for a path's `d`, `style` its classes."""
 
     tag: Tag
@@ -24,7 +24,7 @@ class Shape:
 class Group:
     """Shapes that belong together; `title` says what they are, `key` is told when they are clicked, if there is one."""
 
-    shapes: tuple[Shape, ...]
+    shapes: tuple[SvgElement, ...]
     title: str = ""
     key: str = ""
 
@@ -52,5 +52,5 @@ class Picture:
         }
 
 
-def _shape(one: Shape) -> Json:
+def _shape(one: SvgElement) -> Json:
     return {"tag": one.tag, "style": one.style, "text": one.text, "anchor": one.anchor, **one.at}

@@ -9,13 +9,13 @@ from threading import Lock
 from time import monotonic
 from typing import Any, TypeAlias, TypeVar
 
-from ui.web.counter import Answer, Counter, Question, value_of
+from ui.web.counter import Counter, CountQuery, CountResult, value_of
 from ui.web.serving import current
 from ui.web.stores import store
 
 T = TypeVar("T")
-_Questions: TypeAlias = tuple[Question[Any], ...]
-_Answers: TypeAlias = dict[Question[Any], Answer[Any]]
+_Questions: TypeAlias = tuple[CountQuery[Any], ...]
+_Answers: TypeAlias = dict[CountQuery[Any], CountResult[Any]]
 
 _FRESH_S = 600.0
 _LEFT_S = 5.0  # a page that did not look for so long was left
@@ -24,7 +24,7 @@ _TAKING = Lock()
 
 
 @dataclass(slots=True)
-class Desk:
+class StoreQueryCache:
     """What is known of one open store, since when it is as it is, and which pages' questions are on their way.
 
     A page that is being counted is counted to its end, whatever comes meanwhile: else it would never be, in a database
@@ -79,16 +79,16 @@ class Sheet:
 
     questions: _Questions
     answers: _Answers
-    desk: Desk
+    desk: StoreQueryCache
     since_s: float
     began_s: float
     as_of_s: float = 0.0
 
-    def __contains__(self, question: Question[Any]) -> bool:
+    def __contains__(self, question: CountQuery[Any]) -> bool:
         """Whether the answer is there."""
         return question in self.answers
 
-    def __getitem__(self, question: Question[T]) -> T:
+    def __getitem__(self, question: CountQuery[T]) -> T:
         """The answer, which must be there."""
         return value_of(self.answers, question)
 
@@ -108,13 +108,13 @@ class Sheet:
         self.desk.counter.wait(self.questions, self.since_s, until_s)
 
 
-def begin(*questions: Question[Any]) -> None:
+def begin(*questions: CountQuery[Any]) -> None:
     """Have questions counted while the page draws something else."""
     desk = _desk()
     desk.counter.ask(questions, desk.since_s(questions))
 
 
-def sheet_of(*questions: Question[Any]) -> Sheet:
+def sheet_of(*questions: CountQuery[Any]) -> Sheet:
     """The answers as far as they are there within a moment; all older ones together where some are being counted.
 
     Raises what the store says where it refuses.
@@ -143,14 +143,14 @@ def data_version() -> str:
     return desk.version
 
 
-_DESKS: dict[str | None, Desk] = {}
+_DESKS: dict[str | None, StoreQueryCache] = {}
 
 
-def _desk() -> Desk:
+def _desk() -> StoreQueryCache:
     """That of the store which is open now: another file in the place of a database has nothing to do with the old."""
     opened = store()
     with _TAKING:
         desk = _DESKS.get(current().where)
         if desk is None or desk.counter.store is not opened:
-            desk = _DESKS[current().where] = Desk(Counter(opened))
+            desk = _DESKS[current().where] = StoreQueryCache(Counter(opened))
         return desk

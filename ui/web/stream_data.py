@@ -24,7 +24,7 @@ _LONE = re.compile(r"[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class TurnWindow:
     """Which turns of a trace a page holds, from the first to the last, and whether a text of them is cut."""
 
     first: int
@@ -32,11 +32,11 @@ class Window:
     is_whole: bool
 
 
-def window_of(trace: Trace, turn: int) -> Window:
+def window_of(trace: Trace, turn: int) -> TurnWindow:
     """The turns around `turn` whose texts together fit into a page, at least that one."""
     sizes = [sum(len(part.text) for part in one.parts) for one in trace.turns]
     if not sizes:
-        return Window(1, 0, is_whole=True)
+        return TurnWindow(1, 0, is_whole=True)
     first = last = min(max(turn, 1), len(sizes)) - 1
     room = MOST_CHARACTERS - sizes[first]
     while True:
@@ -50,10 +50,10 @@ def window_of(trace: Trace, turn: int) -> Window:
             room -= sizes[first]
         else:
             break
-    return Window(first + 1, last + 1, is_whole=first == 0 and last == len(sizes) - 1 and room >= 0)
+    return TurnWindow(first + 1, last + 1, is_whole=first == 0 and last == len(sizes) - 1 and room >= 0)
 
 
-def stream_data(trace: Trace, inspection: Inspection, window: Window) -> dict[str, Json]:
+def stream_data(trace: Trace, inspection: Inspection, window: TurnWindow) -> dict[str, Json]:
     """The parts of the window's turns and the rows of steps and faults. Lone surrogates are told apart as `odd`."""
     found = {(part.turn, part.part): part for part in inspection.parts}
     chunks = sum(len(part.chunks.ends) for _, _, part in _parts(trace, window) if part.chunks is not None)
@@ -88,7 +88,7 @@ def runs(*pieces: tuple[str, str]) -> list[Json]:
     return [[style, words] for style, words in pieces if words]
 
 
-def _parts(trace: Trace, window: Window) -> Iterator[tuple[int, str, Part]]:
+def _parts(trace: Trace, window: TurnWindow) -> Iterator[tuple[int, str, Part]]:
     for number in range(window.first, window.last + 1):
         turn = trace.turns[number - 1]
         for part in turn.parts:
@@ -164,7 +164,7 @@ def _steps(inspection: Inspection) -> Iterator[Json]:
         }
 
 
-def turns_shown(window: Window, total: int) -> Iterable[str]:
+def turns_shown(window: TurnWindow, total: int) -> Iterable[str]:
     """What a page that does not hold the whole trace says of itself."""
     if not window.is_whole:
         yield (

@@ -9,7 +9,7 @@ from ui.views.amounts import short_duration
 from ui.views.dissect.lanes import STALL_S
 from ui.views.palette import Style
 from ui.views.wording import counted
-from ui.web.shapes import Group, Picture, Shape
+from ui.web.shapes import Group, Picture, SvgElement
 
 _MOST_TURNS = 200
 _ROW, _LEFT, _WIDTH = 22, 90, 820
@@ -30,7 +30,7 @@ def timing_picture(trace: Trace) -> Picture | None:
     return Picture(_LEFT + _WIDTH + 80, len(rows) * _ROW + 8, groups, label)
 
 
-class _Answer(NamedTuple):
+class _TimedTurn(NamedTuple):
     """An assistant's turn whose times are known, in seconds since 1970."""
 
     number: int
@@ -39,30 +39,30 @@ class _Answer(NamedTuple):
     end: float
 
 
-def _answers(trace: Trace) -> Iterator[_Answer]:
+def _answers(trace: Trace) -> Iterator[_TimedTurn]:
     for number, turn in enumerate(trace.turns, 1):
         generation = turn.generation
         if generation is not None and generation.started is not None and generation.ended is not None:
-            yield _Answer(number, turn, generation.started.at_s, generation.ended.at_s)
+            yield _TimedTurn(number, turn, generation.started.at_s, generation.ended.at_s)
 
 
-def _row(answer: _Answer, top: float, first: float, scale: float) -> Group:
+def _row(answer: _TimedTurn, top: float, first: float, scale: float) -> Group:
     left, took = _LEFT + (answer.start - first) * scale, answer.end - answer.start
     wait = first_chunk_s(answer.turn)
     shapes = [
-        Shape("text", {"x": 8, "y": top + 13}, Style.DIM, f"turn {answer.number}"),
+        SvgElement("text", {"x": 8, "y": top + 13}, Style.DIM, f"turn {answer.number}"),
         _bar(left, top + 2, took * scale, 14, f"{Style.INFO} faint"),
     ]
     if wait is not None:
         shapes.append(_bar(left + wait * scale, top + 2, (took - wait) * scale, 14, Style.INFO))
     shapes += (_bar(left + at * scale, top, gap * scale, 18, Style.WARNING) for at, gap in _stalls(answer.turn))
-    shapes.append(Shape("text", {"x": left + took * scale + 6, "y": top + 13}, Style.DIM, short_duration(took)))
+    shapes.append(SvgElement("text", {"x": left + took * scale + 6, "y": top + 13}, Style.DIM, short_duration(took)))
     said = f"turn {answer.number}: {took:.2f} s" + (f", first chunk after {wait:.3f} s" if wait is not None else "")
     return Group(tuple(shapes), said, str(answer.number))
 
 
-def _bar(x: float, y: float, width: float, height: float, style: str) -> Shape:
-    return Shape("rect", {"x": round(x, 1), "y": y, "width": round(max(width, 1), 1), "height": height}, style)
+def _bar(x: float, y: float, width: float, height: float, style: str) -> SvgElement:
+    return SvgElement("rect", {"x": round(x, 1), "y": y, "width": round(max(width, 1), 1), "height": height}, style)
 
 
 def first_chunk_s(turn: Turn) -> float | None:

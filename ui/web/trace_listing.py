@@ -10,27 +10,32 @@ from ui.views.run import Line, Run
 from ui.views.status import task_run
 from ui.views.trace_list import break_words, listed_status, listed_title
 from ui.views.visible import visible_line
-from ui.web.components import Column, Room, Row
+from ui.web.components import ListingColumn, ListingRow, MinimumWidth
 from ui.web.minimaps import minimaps
 
 _LONGEST = 200
 _NONE: Line = (Run("-", Style.DIM),)
 TRACE_COLUMNS = (
-    *(Column("status"), Column("name"), Column("break"), Column("map", mono=True, room=Room.WIDE)),
-    *(Column("model", room=Room.MEDIUM), Column("calls", "end", room=Room.WIDE)),
-    *(Column("tokens", "end", room=Room.WIDE), Column("took", "end", room=Room.WIDE)),
-    *(Column("time", room=Room.MEDIUM), Column("id", "end", room=Room.MEDIUM)),
+    *(
+        ListingColumn("status"),
+        ListingColumn("name"),
+        ListingColumn("break"),
+        ListingColumn("map", mono=True, room=MinimumWidth.WIDE),
+    ),
+    *(ListingColumn("model", room=MinimumWidth.MEDIUM), ListingColumn("calls", "end", room=MinimumWidth.WIDE)),
+    *(ListingColumn("tokens", "end", room=MinimumWidth.WIDE), ListingColumn("took", "end", room=MinimumWidth.WIDE)),
+    *(ListingColumn("time", room=MinimumWidth.MEDIUM), ListingColumn("id", "end", room=MinimumWidth.MEDIUM)),
 )
 """The columns of `trace_rows`, what matters most first."""
 
 
-def trace_rows(traces: Sequence[TraceSummary]) -> list[Row]:
+def trace_rows(traces: Sequence[TraceSummary]) -> list[ListingRow]:
     """Traces as rows; the key of each is the trace's number."""
     maps = minimaps(traces)
     return [trace_row(one, maps.get(one.id, ())) for one in traces]
 
 
-def trace_row(one: TraceSummary, minimap: Line = ()) -> Row:
+def trace_row(one: TraceSummary, minimap: Line = ()) -> ListingRow:
     """A trace as a row; its key is the trace's number."""
     tokens = [count for count in (one.input_tokens, one.output_tokens) if count is not None]
     cells: tuple[Line, ...] = (
@@ -45,7 +50,7 @@ def trace_row(one: TraceSummary, minimap: Line = ()) -> Row:
         (Run(short_time(one.started_at_s, time.time()), Style.DIM),) if one.started_at_s is not None else _NONE,
         (Run(str(one.id), Style.DIM),),
     )
-    return Row(str(one.id), cells)
+    return ListingRow(str(one.id), cells)
 
 
 def title_of(one: TraceSummary) -> str:

@@ -10,7 +10,7 @@ from ui.views.status import outcome_words
 from ui.views.trace_boxes import Box, boxes
 from ui.views.visible import visible_line
 from ui.views.wording import counted
-from ui.web.shapes import Group, Picture, Shape
+from ui.web.shapes import Group, Picture, SvgElement
 
 MOST_BOXES = 300
 _WIDE, _TALL, _GAP, _TURN, _TOP = 26, 24, 3, 12, 6
@@ -63,12 +63,12 @@ def _group(box: Box, left: float, key: str) -> Group:
     style = next((run.style for run in box.line if run.style is not Style.PLAIN), Style.PLAIN)
     middle = left + _WIDE / 2
     shapes = [
-        Shape("rect", {"x": left, "y": _TOP, "width": _WIDE, "height": _TALL, "rx": 3}, f"box {style}"),
-        Shape("text", {"x": middle, "y": _TOP + _LETTER + 1}, style.value, glyph, "middle"),
+        SvgElement("rect", {"x": left, "y": _TOP, "width": _WIDE, "height": _TALL, "rx": 3}, f"box {style}"),
+        SvgElement("text", {"x": middle, "y": _TOP + _LETTER + 1}, style.value, glyph, "middle"),
     ]
     if box.step is not None and box.step.location == box.location:
         number = str(box.step.number)
-        shapes.append(Shape("text", {"x": middle, "y": _TOP + _TALL + 14}, Style.DIM, number, "middle"))
+        shapes.append(SvgElement("text", {"x": middle, "y": _TOP + _TALL + 14}, Style.DIM, number, "middle"))
     return Group(tuple(shapes), _title(box), key)
 
 

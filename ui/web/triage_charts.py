@@ -7,7 +7,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from ui.views.wording import counted
 from ui.web.charts import HIGH, LOW, columns, heat_map, pareto, statuses_by_day
-from ui.web.counter import Question
+from ui.web.counter import CountQuery
 from ui.web.figures import hits
 from ui.web.filters import field, narrowed, on_day
 from ui.web.places import asked, keep
@@ -37,7 +37,7 @@ def charts(figures: TriageFigures, wanted: str) -> None:
         _steps(figures, wanted, height)
 
 
-def _height(figures: TriageFigures, rows: Question[tuple[Any, ...]], wanted: str) -> int:
+def _height(figures: TriageFigures, rows: CountQuery[tuple[Any, ...]], wanted: str) -> int:
     """Low for few rows; but where room was kept for more, what stands below it shall not move."""
     return HIGH if st.session_state.get(_DRAWN_HIGH) == wanted or len(figures.sheet[rows]) > _FEW else LOW
 

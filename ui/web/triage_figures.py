@@ -11,7 +11,7 @@ from inspector.rules.catalogue import find_rule
 from ui.views.stats_wording import code_title, percent
 from ui.views.visible import visible_line
 from ui.web.charts import Rows
-from ui.web.counter import Question
+from ui.web.counter import CountQuery
 from ui.web.facets import STATUSES
 from ui.web.figures import grouped, hits, sliced
 from ui.web.sheets import Sheet
@@ -29,14 +29,14 @@ _LAST_STEP = 12
 class TriageQuestions:
     """What the triage page asks of the traces that a filter lets through, the soonest wanted first."""
 
-    whole: Question[Groups]
-    codes: Question[Slices]
-    days: Question[Groups]
-    models: Question[Groups]
-    models_and_codes: Question[Groups]
-    steps: Question[Slices]
+    whole: CountQuery[Groups]
+    codes: CountQuery[Slices]
+    days: CountQuery[Groups]
+    models: CountQuery[Groups]
+    models_and_codes: CountQuery[Groups]
+    steps: CountQuery[Slices]
 
-    def all(self) -> tuple[Question[Any], ...]:
+    def all(self) -> tuple[CountQuery[Any], ...]:
         """Each of them."""
         return (self.whole, self.codes, self.days, self.models, self.models_and_codes, self.steps)
 
@@ -48,7 +48,7 @@ class TriageFigures:
     asked: TriageQuestions
     sheet: Sheet
 
-    def has(self, *questions: Question[Any]) -> bool:
+    def has(self, *questions: CountQuery[Any]) -> bool:
         """Whether all of these are answered."""
         return all(one in self.sheet for one in questions)
 

@@ -7,14 +7,14 @@ from ui.views.dissect.dissection import Dissection
 from ui.views.dissect.trace_rows import turn_rows
 from ui.views.dissect.tree import HEAVY
 from ui.views.dissect.tree_row import TreeRow
-from ui.web.stream_data import Window, place, runs
+from ui.web.stream_data import TurnWindow, place, runs
 
 MOST_ROWS = 5_000
 NEAR = 250
 """So many turns before and behind the one that is looked at are expanded; turns further off are a row each."""
 
 
-def value_rows(dissection: Dissection, window: Window, turn: int) -> list[Json]:
+def value_rows(dissection: Dissection, window: TurnWindow, turn: int) -> list[Json]:
     """The rows of the window's turns, near `turn` expanded where that is quickly read; at most `MOST_ROWS` of them."""
     rows: list[Json] = []
     at = max(turn - MOST_ROWS // 2, window.first)

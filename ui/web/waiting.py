@@ -6,7 +6,7 @@ from typing import TypeVar
 import streamlit as st
 
 from ui.views.amounts import short_time
-from ui.web.counter import Question
+from ui.web.counter import CountQuery
 from ui.web.markup import put_sentence
 from ui.web.places import asked
 from ui.web.sheets import Sheet, sheet_of
@@ -33,7 +33,7 @@ def put_room(height: int) -> None:
     st.html(f'<div class="wl-room" style="height: {height}px">counting …</div>')
 
 
-def answer_to(question: Question[T]) -> T:
+def answer_to(question: CountQuery[T]) -> T:
     """The answer, waited for where there is not even an older one; says so meanwhile, and can be left."""
     place = st.empty()
     while question not in (sheet := sheet_of(question)):

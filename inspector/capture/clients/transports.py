@@ -99,7 +99,7 @@ class RecordedAsyncTransport(_Recorded):
         await self.inner.__aexit__(kind, error, trace)
 
 
-class _Body:
+class _ObservedBody:
     """A body that is told while somebody reads it."""
 
     def __init__(self, inner: Any, telling: Telling, *, is_request: bool = False) -> None:
@@ -126,7 +126,7 @@ class _Body:
             self._telling.closed()
 
 
-class _SyncBody(_Body):
+class _SyncBody(_ObservedBody):
     def __iter__(self) -> Iterator[bytes]:
         try:
             for raw in self._inner:
@@ -146,7 +146,7 @@ class _SyncBody(_Body):
             self._closed()
 
 
-class _AsyncBody(_Body):
+class _AsyncBody(_ObservedBody):
     async def __aiter__(self) -> AsyncIterator[bytes]:
         try:
             async for raw in self._inner:
@@ -167,5 +167,5 @@ class _AsyncBody(_Body):
 
 
 @cache
-def _body_class(module: str, ours: type[_Body], theirs: str) -> Any:
+def _body_class(module: str, ours: type[_ObservedBody], theirs: str) -> Any:
     return type(ours.__name__, (ours, getattr(sys.modules[module], theirs)), {})

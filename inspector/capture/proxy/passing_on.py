@@ -18,7 +18,7 @@ _RESET = struct.pack("ii", 1, 0)
 """Lingering for no time, by which closing sends a reset (POSIX; what Python's sockets offer for it)."""
 
 
-class Framing(Enum):
+class ResponseFraming(Enum):
     """How the client learns where the body ends."""
 
     NO_BODY = auto()
@@ -33,7 +33,7 @@ class PassedOn(web.StreamResponse):
     def __init__(self, request: web.BaseRequest, answer: ClientResponse, headers: Headers) -> None:
         super().__init__(status=answer.status, reason=answer.reason)
         self._framing = _framing(request, answer)
-        self._stays_open = request.keep_alive and self._framing is not Framing.CLOSE
+        self._stays_open = request.keep_alive and self._framing is not ResponseFraming.CLOSE
         self._head = answer_head(
             answer.status,
             answer.reason or "",
@@ -57,19 +57,19 @@ class PassedOn(web.StreamResponse):
             if request.transport is None or request.transport.is_closing():
                 raise ConnectionResetError("The client left before the answer began.")
             request.transport.write(self._head)
-            if self._framing is Framing.CHUNKED:
+            if self._framing is ResponseFraming.CHUNKED:
                 self._to.enable_chunking()
         return self._to
 
     async def pass_on(self, raw: bytes) -> None:
         """Send a piece of the body at once; waits while the client does not read. Raises ConnectionResetError."""
         assert self._to is not None
-        if self._framing is not Framing.NO_BODY:
+        if self._framing is not ResponseFraming.NO_BODY:
             await self._to.write(raw)
 
     async def write_eof(self, data: bytes = b"") -> None:
         """End the answer as the upstream did; nothing where it was cut."""
-        if self._to is not None and not self._is_cut and self._framing is Framing.CHUNKED:
+        if self._to is not None and not self._is_cut and self._framing is ResponseFraming.CHUNKED:
             await self._to.write_eof(data)
 
     def cut(self) -> None:
@@ -81,12 +81,12 @@ class PassedOn(web.StreamResponse):
         transport = self._request.transport
         if transport is None:
             return
-        if self._framing is Framing.CLOSE and (own := transport.get_extra_info("socket")) is not None:
+        if self._framing is ResponseFraming.CLOSE and (own := transport.get_extra_info("socket")) is not None:
             own.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
         transport.close()
 
     def _connection_headers(self, request: web.BaseRequest) -> list[tuple[str, str]]:
-        extra = [("Transfer-Encoding", "chunked")] if self._framing is Framing.CHUNKED else []
+        extra = [("Transfer-Encoding", "chunked")] if self._framing is ResponseFraming.CHUNKED else []
         if not self._stays_open:
             extra.append(("Connection", "close"))
         elif request.version < (1, 1):
@@ -94,9 +94,9 @@ class PassedOn(web.StreamResponse):
         return extra
 
 
-def _framing(request: web.BaseRequest, answer: ClientResponse) -> Framing:
+def _framing(request: web.BaseRequest, answer: ClientResponse) -> ResponseFraming:
     if request.method == "HEAD" or answer.status in {204, 304}:
-        return Framing.NO_BODY
+        return ResponseFraming.NO_BODY
     if "chunked" in answer.headers.get("Transfer-Encoding", "").lower():
-        return Framing.CHUNKED if request.version >= (1, 1) else Framing.CLOSE
-    return Framing.LENGTH if "Content-Length" in answer.headers else Framing.CLOSE
+        return ResponseFraming.CHUNKED if request.version >= (1, 1) else ResponseFraming.CLOSE
+    return ResponseFraming.LENGTH if "Content-Length" in answer.headers else ResponseFraming.CLOSE

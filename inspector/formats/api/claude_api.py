@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from inspector.formats.api.ends import cut_off, error_inside
 from inspector.formats.api.nodes import is_filled, items, member, number, objects, string, text_of, truth
-from inspector.formats.api.pieces import CallPiece, CallsEnd, Piece, ResultPiece, TurnBegins, Words
+from inspector.formats.api.pieces import CallPiece, CallsEnd, Piece, ResultPiece, TextPiece, TurnBegins
 from inspector.formats.writing import json_of
 from inspector.json_scanner import JsonKind, JsonNode
 from inspector.model import SpanKind, ToolCall
@@ -149,7 +149,7 @@ def _message(node: JsonNode) -> Iterator[Piece]:
     by_model = text_of(node, "role") == "assistant"
     content = string(node, "content")
     if content is not None and is_filled(content):
-        yield Words(SpanKind.TEXT, content, "text", by_model)
+        yield TextPiece(SpanKind.TEXT, content, "text", by_model)
     for block in objects(node, "content"):
         yield from _block(block, by_model=by_model)
     yield from cut_off(string(node, "stop_reason"), _LENGTHS)
@@ -170,7 +170,7 @@ def _block(node: JsonNode, key: str | None = None, *, by_model: bool = True) -> 
     elif kind in ("text", "thinking"):
         said = string(node, kind)
         if said is not None and is_filled(said):
-            yield Words(SpanKind.TEXT if kind == "text" else SpanKind.REASONING, said, kind, by_model)
+            yield TextPiece(SpanKind.TEXT if kind == "text" else SpanKind.REASONING, said, kind, by_model)
 
 
 def _delta(delta: JsonNode | None, key: str) -> Iterator[Piece]:
@@ -183,4 +183,4 @@ def _delta(delta: JsonNode | None, key: str) -> Iterator[Piece]:
         spoken, member_ = _WORD_DELTAS[kind]
         said = string(delta, member_)
         if said is not None and is_filled(said):
-            yield Words(spoken, said, member_)
+            yield TextPiece(spoken, said, member_)

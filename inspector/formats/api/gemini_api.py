@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from inspector.formats.api.ends import another_answer, cut_off, error_inside
 from inspector.formats.api.nodes import is_filled, items, member, number, objects, string, text_of, truth
-from inspector.formats.api.pieces import CallPiece, Piece, RefusedCall, ResultPiece, TurnBegins, Words
+from inspector.formats.api.pieces import CallPiece, Piece, RefusedCall, ResultPiece, TextPiece, TurnBegins
 from inspector.formats.writing import json_of
 from inspector.json_scanner import JsonKind, JsonNode
 from inspector.model import SpanKind, ToolCall
@@ -144,7 +144,7 @@ def _part(node: JsonNode, *, by_model: bool) -> Iterator[Piece]:
         yield ResultPiece(place, response, string(result, "id"), string(result, "name"), _is_error(response))
     elif text is not None and is_filled(text):
         kind = SpanKind.REASONING if truth(node, "thought") else SpanKind.TEXT
-        yield Words(kind, text, by_model=by_model)
+        yield TextPiece(kind, text, by_model=by_model)
 
 
 def _is_error(response: JsonNode | None) -> bool | None:

@@ -12,14 +12,14 @@ from inspector.diagnostics import Fault
 from inspector.formats.api.ends import another_answer, cut_off
 from inspector.formats.api.nodes import items, member, number, objects, string, text_of
 from inspector.formats.api.openai_messages import call_of, read_message, read_words, whole_call
-from inspector.formats.api.pieces import CallPiece, CallsEnd, Oddity, Piece, Words
+from inspector.formats.api.pieces import CallPiece, CallsEnd, Oddity, Piece, TextPiece
 from inspector.json_scanner import JsonNode
 from inspector.model import SpanKind
 from inspector.rules.recording import REUSED_CALL_INDEX
 from inspector.text import Range
 from inspector.wire.openai_calls import LEGACY_INDEX, CallParts
-from inspector.wire.openai_shapes import CallPiece as WirePiece
 from inspector.wire.openai_shapes import FunctionPiece
+from inspector.wire.openai_shapes import ToolCallDelta as WirePiece
 
 
 class ChunkReader:
@@ -51,7 +51,7 @@ class ChunkReader:
                 yield from read_words(delta)
                 yield from self._pieces(delta)
             elif (text := string(choice, "text")) is not None and text.scalar:
-                yield Words(SpanKind.TEXT, text)
+                yield TextPiece(SpanKind.TEXT, text)
             finish = string(choice, "finish_reason")
             if finish is not None:
                 self.has_ended = True

@@ -8,7 +8,7 @@ test_base.py; `reasoning_content` (DeepSeek, SGLang), `reasoning` (vLLM, OpenRou
 from collections.abc import Iterator
 
 from inspector.formats.api.nodes import is_filled, items, member, objects, string, text_of
-from inspector.formats.api.pieces import CallPiece, Piece, ResultPiece, TurnBegins, Words
+from inspector.formats.api.pieces import CallPiece, Piece, ResultPiece, TextPiece, TurnBegins
 from inspector.json_scanner import JsonKind, JsonNode
 from inspector.model import SpanKind
 from inspector.text import Range
@@ -51,18 +51,18 @@ def read_message(node: JsonNode) -> Iterator[Piece]:
         yield call_of(legacy, legacy)
 
 
-def read_words(node: JsonNode, *, by_model: bool = True, in_order: bool = True) -> Iterator[Words]:
+def read_words(node: JsonNode, *, by_model: bool = True, in_order: bool = True) -> Iterator[TextPiece]:
     """The words of a message or of a stream's delta: reasoning, text and refusal."""
     for said in _reasoning(node):
-        yield Words(SpanKind.REASONING, said, by_model=by_model, in_order=in_order)
+        yield TextPiece(SpanKind.REASONING, said, by_model=by_model, in_order=in_order)
     content = member(node, "content")
     if content is not None and is_filled(content):
-        yield Words(SpanKind.TEXT, content, by_model=by_model, in_order=in_order)
+        yield TextPiece(SpanKind.TEXT, content, by_model=by_model, in_order=in_order)
     for block in objects(node, "content"):
         yield from _block(block, by_model=by_model, in_order=in_order)
     refusal = string(node, "refusal")
     if refusal is not None and is_filled(refusal):
-        yield Words(SpanKind.TEXT, refusal, "refusal", by_model=by_model, in_order=in_order)
+        yield TextPiece(SpanKind.TEXT, refusal, "refusal", by_model=by_model, in_order=in_order)
 
 
 def whole_call(node: JsonNode) -> CallPiece:
@@ -97,18 +97,18 @@ def _reasoning(node: JsonNode) -> list[JsonNode]:
     return plain or [one for one in details if one is not None and is_filled(one)]
 
 
-def _block(block: JsonNode, *, by_model: bool, in_order: bool) -> Iterator[Words]:
+def _block(block: JsonNode, *, by_model: bool, in_order: bool) -> Iterator[TextPiece]:
     kind = text_of(block, "type")
     text = string(block, "text")
     if kind in _TEXT_BLOCKS and text is not None and is_filled(text):
-        yield Words(SpanKind.TEXT, text, by_model=by_model, in_order=in_order)
+        yield TextPiece(SpanKind.TEXT, text, by_model=by_model, in_order=in_order)
     elif kind == "refusal" and is_filled(refusal := string(block, "refusal")) and refusal is not None:
-        yield Words(SpanKind.TEXT, refusal, "refusal", by_model=by_model, in_order=in_order)
+        yield TextPiece(SpanKind.TEXT, refusal, "refusal", by_model=by_model, in_order=in_order)
     elif kind == "thinking":
         inner = (string(block, "thinking"), *(string(one, "text") for one in objects(block, "thinking")))
         for said in inner:
             if said is not None and is_filled(said):
-                yield Words(SpanKind.REASONING, said, by_model=by_model, in_order=in_order)
+                yield TextPiece(SpanKind.REASONING, said, by_model=by_model, in_order=in_order)
 
 
 def _result(node: JsonNode) -> ResultPiece:

@@ -14,7 +14,7 @@ Spans and faults depend on the units alone, hence not on how the text was cut in
 from collections.abc import Callable
 
 from inspector.diagnostics import Fault
-from inspector.formats.api.pieces import Piece, ShapeReader
+from inspector.formats.api.pieces import ApiShapeReader, Piece
 from inspector.formats.api.tiling import Tiler
 from inspector.formats.api.units import Cutter, EventLines, JsonValues, Unit, UnitKind
 from inspector.json_scanner import JsonReading, read_json
@@ -31,7 +31,7 @@ _MAX_QUOTE = 40
 class ApiOrText:
     """A FormatParser: an API's JSON where the text is that, else whatever `text_side` makes of it."""
 
-    def __init__(self, shapes: Callable[[], ShapeReader], text_side: FormatParser) -> None:
+    def __init__(self, shapes: Callable[[], ApiShapeReader], text_side: FormatParser) -> None:
         self._new_shapes = shapes
         self._shapes = shapes()
         self._text_side = text_side
@@ -142,7 +142,7 @@ class ApiOrText:
                 return pieces or [], reading.faults if pieces is not None else (*reading.faults, *self._stray(unit))
 
     @staticmethod
-    def _said(unit: Unit, reading: JsonReading, shapes: ShapeReader) -> list[Piece] | None:
+    def _said(unit: Unit, reading: JsonReading, shapes: ApiShapeReader) -> list[Piece] | None:
         """What the values of a unit say: mostly one; malformed JSON may fall into several."""
         found: list[Piece] = []
         is_known = False

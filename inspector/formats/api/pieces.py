@@ -10,7 +10,7 @@ from inspector.model import SpanKind
 from inspector.text import Range
 
 
-class Words(msgspec.Struct, frozen=True):
+class TextPiece(msgspec.Struct, frozen=True):
     """Words in a string: text or reasoning.
 
     `by_model` is False where somebody else says them; `in_order` where their place says nothing about when they were
@@ -92,10 +92,10 @@ class Oddity(msgspec.Struct, frozen=True):
         return self.fault.range
 
 
-Piece: TypeAlias = Words | CallPiece | RefusedCall | ResultPiece | TurnBegins | CallsEnd | Oddity
+Piece: TypeAlias = TextPiece | CallPiece | RefusedCall | ResultPiece | TurnBegins | CallsEnd | Oddity
 
 
-class ShapeReader(Protocol):
+class ApiShapeReader(Protocol):
     """Reads the values of one answer, one after the other, and remembers what a stream's pieces belong to.
 
     `strings` says that the API's whole calls hold their arguments as a string, as OpenAI's do, and not as an object;

@@ -12,7 +12,7 @@ from inspector.diagnostics import Fault
 from inspector.formats.api.ends import cut_off, error_inside
 from inspector.formats.api.nodes import is_filled, items, member, number, objects, string, text_of
 from inspector.formats.api.openai_messages import call_of, is_message, read_message
-from inspector.formats.api.pieces import CallPiece, CallsEnd, Oddity, Piece, ResultPiece, TurnBegins, Words
+from inspector.formats.api.pieces import CallPiece, CallsEnd, Oddity, Piece, ResultPiece, TextPiece, TurnBegins
 from inspector.json_scanner import JsonNode
 from inspector.model import SpanKind
 from inspector.rules.recording import ERROR_INSIDE_200
@@ -68,12 +68,12 @@ def read_item(node: JsonNode, key: str | None = None) -> Iterator[Piece]:
         for block in (*objects(node, "summary"), *objects(node, "content")):
             said = string(block, "text")
             if said is not None and is_filled(said):
-                yield Words(SpanKind.REASONING, said)
+                yield TextPiece(SpanKind.REASONING, said)
     elif kind == "message":
         by_model = text_of(node, "role") == "assistant"
         for piece in read_message(node):
-            if isinstance(piece, Words):
-                yield Words(piece.kind, piece.node, piece.label, by_model)
+            if isinstance(piece, TextPiece):
+                yield TextPiece(piece.kind, piece.node, piece.label, by_model)
             elif not by_model or not isinstance(piece, TurnBegins):
                 yield piece
 
@@ -97,7 +97,7 @@ class EventReader:
             if said is not None and is_filled(said):
                 self._hear(key)
                 spoken, label = _WORD_DELTAS[kind]
-                yield Words(spoken, said, label)
+                yield TextPiece(spoken, said, label)
         elif kind in _CALL_DELTAS or (kind in _CALL_DONE and f"{key} arguments" not in self._heard):
             said = string(node, "delta", "arguments", "input")
             if said is not None:

@@ -17,8 +17,8 @@ from inspector.formats.api.pieces import (
     Piece,
     RefusedCall,
     ResultPiece,
+    TextPiece,
     TurnBegins,
-    Words,
 )
 from inspector.formats.api.refused import read_refused
 from inspector.formats.api.units import Unit
@@ -93,7 +93,7 @@ class Tiler:
     def _lay(self, piece: Piece, unit: Unit, broken: list[Fault]) -> None:
         place = piece.place.moved(unit.base)
         match piece:
-            case Words():
+            case TextPiece():
                 self._end_run()
                 self._words(piece, place, unit)
             case CallPiece(key=None):
@@ -123,7 +123,7 @@ class Tiler:
 
     # words, whole calls and results
 
-    def _words(self, piece: Words, place: Range, unit: Unit) -> None:
+    def _words(self, piece: TextPiece, place: Range, unit: Unit) -> None:
         said = literal(piece.node, unit)
         decoded = Decoded((said,))
         self._cut_markup(place.start)

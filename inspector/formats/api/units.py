@@ -66,7 +66,7 @@ class Cutter(Protocol):
         ...
 
 
-class _Gathering:
+class _UnitBuffer:
     """The part of a Cutter that gathers the text of the unit being read; too long a unit takes all that follows."""
 
     def __init__(self, max_unit: int) -> None:
@@ -105,7 +105,7 @@ class _Gathering:
         return Unit(kind, base, text, place or _trimmed(text), readable or text, cut)
 
 
-class EventLines(_Gathering):
+class EventLines(_UnitBuffer):
     """A Cutter for server-sent events, as the WHATWG HTML standard has them; a line ends with LF or CRLF.
 
     An event's value may go over several `data:` lines; it is told with the line that completes it.
@@ -173,7 +173,7 @@ class EventLines(_Gathering):
         return self._unit(kind, _trimmed(readable) if readable else None, readable or None, cut=cut)
 
 
-class JsonValues(_Gathering):
+class JsonValues(_UnitBuffer):
     """A Cutter for JSON values one behind the other: a document, or one a line.
 
     Where `by_line` is set a line's end also ends a value that is not complete.

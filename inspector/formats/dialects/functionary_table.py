@@ -12,7 +12,7 @@ from inspector.formats.chat_turns import TURN_STATES, TURN_TRANSITIONS
 from inspector.formats.dialect import TOOL_TURN_HOMES, Ways, dialect_table, opening, tool_turn
 from inspector.model import SpanKind
 from inspector.rules import markers as rules
-from inspector.segmenter.ahead import Ahead, Piece, Run
+from inspector.segmenter.ahead import Ahead, Piece, Repeat
 from inspector.segmenter.payload import JSON
 from inspector.segmenter.table import ROLE, Cut, State, Transition
 
@@ -20,7 +20,7 @@ ARROWS, TOKEN, FUNCTION, V1_CALL = ">>>", "<|reserved_special_token_249|>", "<fu
 FUNCTION_END, V1_CALL_END, V1_RESULT_END = "</function>", "<|END_OF_FUNCTION_CALL|>", "<|END_OF_FUNCTION_RESULT|>"
 PYTHON_TAG, FROM, CONTENT = "<|python_tag|>", "<|from|>", "<|content|>"
 _RECIPIENT = "<|from|>assistant\n<|recipient|>"
-_NAME = (Run("[A-Za-z_]", 1, 1), Run(r"[A-Za-z0-9_.\-]", 0, 63))
+_NAME = (Repeat("[A-Za-z_]", 1, 1), Repeat(r"[A-Za-z0-9_.\-]", 0, 63))
 _OTHERS = ("user", "system")
 _HEADS_V1 = tuple(Transition(role, Cut.BEFORE, "v1 role", width=0) for role in ("user:\n", "system:\n", "assistant:\n"))
 _ENDS_V1 = ("<|END_OF_SYSTEM|>", "<|END_OF_USER|>", "<|END_OF_ASSISTANT|>")
@@ -41,7 +41,7 @@ def _named(marker: str, target: str, *behind: Piece) -> Transition:
 def _bare_names(target: str, *behind: Piece) -> Iterator[Transition]:
     """The ways into a call by the tool's name alone: one for each character that a name may begin with."""
     for first in (*ascii_letters, "_"):
-        ahead = Ahead(Run(r"[A-Za-z0-9_.\-]", 0, 63), *behind)
+        ahead = Ahead(Repeat(r"[A-Za-z0-9_.\-]", 0, 63), *behind)
         yield Transition(first, Cut.BEFORE, target, width=0, ahead=ahead)
 
 

@@ -13,14 +13,14 @@ from inspector.formats.format import Signs
 from inspector.formats.python_call import PYTHON, PythonCallReader, is_python_call, write_call
 from inspector.model import SpanKind, ToolCall
 from inspector.rules.markers import INVENTED_RESULT
-from inspector.segmenter.ahead import Ahead, Run
+from inspector.segmenter.ahead import Ahead, Repeat
 from inspector.segmenter.table import HOME, Cut, State, Table, Transition
 
 _FENCE, _NAMESPACE = "```", "default_api."
 CALL_OPENER = "```tool_code"
 """What opens a fence of calls."""
 _RESULT_OPENER = "```tool_outputs"
-_LINE_ENDS = Ahead(Run(r"[ \t]"), ("\n", "\r\n"))
+_LINE_ENDS = Ahead(Repeat(r"[ \t]"), ("\n", "\r\n"))
 _INTO_RESULT = Transition(_RESULT_OPENER, Cut.BEFORE, "result", ahead=_LINE_ENDS)
 GEMINI_SIGNS = Signs(calls={r"```tool_code[ \t]*\r?\n": 0.95}, hints={r"```tool_outputs|default_api\.": 0.6})
 READ_CALLS = PythonCallReader(namespace=_NAMESPACE)

@@ -19,14 +19,14 @@ from inspector.formats.writing import call_object, json_of
 from inspector.json_scanner import read_json
 from inspector.model import SpanKind, ToolCall
 from inspector.rules import call_shape as rules
-from inspector.segmenter.ahead import Ahead, OneOf, Piece, Run
+from inspector.segmenter.ahead import Ahead, OneOf, Piece, Repeat
 from inspector.segmenter.events import SpanClosed
 from inspector.segmenter.payload import JSON
 from inspector.segmenter.readings import Reading
 from inspector.segmenter.table import HOME, Cut, State, Transition
 from inspector.text import Range
 
-_SPACE = Run(r"\s", 0, 24)
+_SPACE = Repeat(r"\s", 0, 24)
 _ONE, _SEVERAL, _RESPONSE = "tool_call", "tool_calls", "response"
 _WRAPPED: tuple[Piece, ...] = (_SPACE, (f'"{_ONE}"', f'"{_SEVERAL}"'), _SPACE, ":", _SPACE, ("{", "["))
 _CALL = Ahead(OneOf(_WRAPPED, NAMED))

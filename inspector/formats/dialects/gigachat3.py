@@ -17,7 +17,7 @@ from inspector.formats.span_readings import ReasoningReader, read_definitions, r
 from inspector.formats.writing import call_object, is_json_call
 from inspector.model import Role, SpanKind, ToolCall
 from inspector.rules.markers import INVENTED_RESULT, MALFORMED_HEADER
-from inspector.segmenter.ahead import Ahead, Run
+from inspector.segmenter.ahead import Ahead, Repeat
 from inspector.segmenter.events import FormatParser
 from inspector.segmenter.machine import Machine
 from inspector.segmenter.payload import JSON
@@ -28,7 +28,7 @@ _CALL = "function call<|role_sep|>"
 _CALL_TOKEN = "<|function_call|>"
 _RESULT = "function result<|role_sep|>"
 _SEPARATOR = "`<|role_sep|>` and a line's end behind `function call`"
-_OBJECT = Ahead(Run(r"[ \n]"), "{", Run(r"[ \n]"), ('"name"', '"arguments"'))
+_OBJECT = Ahead(Repeat(r"[ \n]"), "{", Repeat(r"[ \n]"), ('"name"', '"arguments"'))
 _ROLES = ("system", "user", "assistant", "developer system")
 _SPEAKERS = tuple(Transition(f"{role}<|role_sep|>\n", Cut.BEFORE, "speaker", width=0) for role in _ROLES)
 _TURNS = tuple(opening(end, "ended") for end in (_END, "<s>", "</s>"))

@@ -13,7 +13,7 @@ from inspector.formats.json_dialects import JsonMarkers, json_format
 from inspector.formats.reasoning_tags import THINK_TAGS, ReasoningTag
 from inspector.formats.shared_opener import SharedOpenerReader
 from inspector.formats.writing import call_array
-from inspector.segmenter.ahead import Ahead, Run
+from inspector.segmenter.ahead import Ahead, Repeat
 
 _RESPONSES = ("Here is my response:", "Here's my response:")
 _PROSE_REASONING = tuple(
@@ -31,7 +31,7 @@ GRANITE = json_format(
             Enclosed("<|tool_call|>"),
             Enclosed("<tool_call>", "</tool_call>"),
         ),
-        ahead=Ahead(Run(r"\s"), ("[", "{", "```")),
+        ahead=Ahead(Repeat(r"\s"), ("[", "{", "```")),
         reasoning=(*THINK_TAGS, *_PROSE_REASONING),
         turns=GRANITE_TURNS,
         turn_states=GRANITE_STATES,

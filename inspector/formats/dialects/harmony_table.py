@@ -11,7 +11,7 @@ from dataclasses import replace
 from inspector.formats.dialect import TOOL_TURN_HOMES, Ways, dialect_table, opening, tool_turn
 from inspector.model import SpanKind
 from inspector.rules import markers as rules
-from inspector.segmenter.ahead import Ahead, Run
+from inspector.segmenter.ahead import Ahead, Repeat
 from inspector.segmenter.payload import JSON
 from inspector.segmenter.table import HERE, ROLE, Cut, State, Transition
 
@@ -22,7 +22,7 @@ _HEADER, _ASSISTANT = "`<|channel|>` and `<|message|>`", "`<|start|>assistant`"
 _BEFORE = "`<|channel|>final<|message|>` before the text that ends"
 _CHANNELS = {"analysis": "analysis", "commentary": "text", "final": "text"}
 _TYPES = ("json", "code", "text")
-_NAMED = Ahead(Run(r"[A-Za-z_]", 1, 1))
+_NAMED = Ahead(Repeat(r"[A-Za-z_]", 1, 1))
 _TO_TEXT = Transition("(anything else)", Cut.BEFORE, "text", width=0)
 
 _STARTS = (

@@ -24,7 +24,7 @@ from inspector.formats.xml_table import XmlCall, XmlCalls
 from inspector.json_scanner import read_json
 from inspector.model import Json, SpanKind, ToolCall
 from inspector.rules.markers import WRONG_OPENER
-from inspector.segmenter.ahead import Ahead, Run
+from inspector.segmenter.ahead import Ahead, Repeat
 from inspector.segmenter.events import SpanClosed
 from inspector.segmenter.readings import Reading
 from inspector.segmenter.table import ROLE, Cut, State, Transition
@@ -43,7 +43,7 @@ _WRAPPER = Enclosed(_opens("tools"), _closes("tools"))
 _CALL, _ARGUMENT = '<|open|>call tool="', '<|open|>argument key="'
 _TYPES = ("string", "number", "boolean", "null", "object", "array")
 _SYNTAX = XmlSyntax(
-    call=Ahead(_CALL, NAME, '"', Run(r"[^<>\n]", 0, 32), "<|sep|>"),
+    call=Ahead(_CALL, NAME, '"', Repeat(r"[^<>\n]", 0, 32), "<|sep|>"),
     call_begins=_CALL,
     shown_call=f'{_CALL}NAME" index="1"<|sep|>',
     call_end="",
@@ -59,7 +59,7 @@ _SYNTAX = XmlSyntax(
     anywhere=True,
 )
 _JSON = re.compile(re.escape(_opens('json type="object"')) + r"(.*)" + re.escape(_closes("json")), re.DOTALL)
-_FOLLOWS = Ahead(NAME, '"', Run(r"[^<>\n]", 0, 32), "<|sep|><")
+_FOLLOWS = Ahead(NAME, '"', Repeat(r"[^<>\n]", 0, 32), "<|sep|><")
 _CALLS = XmlCalls((XmlCall(_CALL, _closes("call"), _SYNTAX, rule=WRONG_OPENER, ahead=_FOLLOWS),), (_WRAPPER,))
 _HEADER = State(
     "message header",

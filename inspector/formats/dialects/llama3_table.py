@@ -8,14 +8,14 @@ from collections.abc import Iterator
 
 from inspector.formats.dialect import Ways, dialect_table, opening
 from inspector.model import SpanKind
-from inspector.segmenter.ahead import Ahead, OneOf, Run
+from inspector.segmenter.ahead import Ahead, OneOf, Repeat
 from inspector.segmenter.payload import JSON
 from inspector.segmenter.table import HOME, Cut, State, Transition
 
 TAG = "<|python_tag|>"
 FUNCTION = "<function="
 FUNCTION_CLOSER = "</function>"
-_SPACE = Run(r"\s", 0, 16)
+_SPACE = Repeat(r"\s", 0, 16)
 _KEYS = ("parameters", "arguments")
 _QUOTED, _APOSTROPHES = tuple(f'"{key}"' for key in _KEYS), tuple(f"'{key}'" for key in _KEYS)
 _COLON = (_SPACE, ":", _SPACE)
@@ -23,8 +23,8 @@ _COMMA = (_SPACE, ",", _SPACE)
 _FIRST_KEYS = (
     _SPACE,
     OneOf(
-        ('"name"', *_COLON, '"', Run(r'[^"\\\n]', 1, 96), '"', *_COMMA, _QUOTED),
-        ("'name'", *_COLON, "'", Run(r"[^'\\\n]", 1, 96), "'", *_COMMA, _APOSTROPHES),
+        ('"name"', *_COLON, '"', Repeat(r'[^"\\\n]', 1, 96), '"', *_COMMA, _QUOTED),
+        ("'name'", *_COLON, "'", Repeat(r"[^'\\\n]", 1, 96), "'", *_COMMA, _APOSTROPHES),
         ('"type"', *_COLON, '"function"', *_COMMA, ('"name"', '"function"')),
         (_QUOTED, *_COLON, "{"),
     ),
@@ -81,7 +81,7 @@ LLAMA3_TABLE = dialect_table(
     calls=(
         Transition("{", Cut.BEFORE, "call", width=0, ahead=CALL_BEGINS),
         opening(TAG, "tag"),
-        Transition(FUNCTION, Cut.BEFORE, "function", ahead=Ahead(Run(r"[A-Za-z0-9_.\-]", 1, 64), (">", "{"))),
+        Transition(FUNCTION, Cut.BEFORE, "function", ahead=Ahead(Repeat(r"[A-Za-z0-9_.\-]", 1, 64), (">", "{"))),
     ),
     call_states=_states,
     call_closers=(FUNCTION_CLOSER,),

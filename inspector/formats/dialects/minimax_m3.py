@@ -21,14 +21,14 @@ from inspector.formats.xml_syntax import NAME, XmlSyntax
 from inspector.formats.xml_table import XmlCall, XmlCalls
 from inspector.model import Json, ToolCall
 from inspector.rules.markers import WRONG_OPENER
-from inspector.segmenter.ahead import Ahead, Run
+from inspector.segmenter.ahead import Ahead, Repeat
 
 _TOKEN = "]<]minimax[>["
 _WRAPPER = Enclosed(f"{_TOKEN}<tool_call>", f"{_TOKEN}</tool_call>")
 _INVOKE, _INVOKE_END = f'{_TOKEN}<invoke name="', f"{_TOKEN}</invoke>"
 # Any name but those of the tags around parameters.
 _CHARACTER = r"(?:(?!(?<=[</])(?:invoke|tool_call)>)[\w.-])"
-_KEY = Run(_CHARACTER, 1, 128)
+_KEY = Repeat(_CHARACTER, 1, 128)
 _TAG = re.compile(re.escape(_TOKEN) + rf"<(/?)({_CHARACTER}{{1,128}})>")
 _MOST_LEVELS = 64
 _SYNTAX = XmlSyntax(
@@ -47,7 +47,8 @@ _SYNTAX = XmlSyntax(
     anywhere=True,
 )
 _CALLS = XmlCalls(
-    (XmlCall(_INVOKE, _INVOKE_END, _SYNTAX, rule=WRONG_OPENER, ahead=Ahead(NAME, '">', Run(r"\s"), "]")),), (_WRAPPER,)
+    (XmlCall(_INVOKE, _INVOKE_END, _SYNTAX, rule=WRONG_OPENER, ahead=Ahead(NAME, '">', Repeat(r"\s"), "]")),),
+    (_WRAPPER,),
 )
 
 

@@ -11,7 +11,7 @@ from inspector.formats.dialect import Enclosed, Ways, dialect_table, opening
 from inspector.formats.reasoning_tags import THINK_TAGS, ReasoningTag
 from inspector.model import SpanKind
 from inspector.rules.markers import WRONG_OPENER
-from inspector.segmenter.ahead import Ahead, OneOf, Run
+from inspector.segmenter.ahead import Ahead, OneOf, Repeat
 from inspector.segmenter.payload import JSON
 from inspector.segmenter.table import HERE, Cut, State, Transition
 
@@ -28,8 +28,8 @@ _TURNS = (
     opening("[/SYSTEM_PROMPT]", "user ends"),
     opening(_TOOLS.opener, "tools offered"),
 )
-_SPACE = Run(r"\s")
-_NAME = Run(r"[A-Za-z0-9_.\-]", 1, 64)
+_SPACE = Repeat(r"\s")
+_NAME = Repeat(r"[A-Za-z0-9_.\-]", 1, 64)
 _LOST_MARKER = Ahead(
     OneOf(
         ("[", _SPACE, "{", _SPACE, ('"name"', '"arguments"', '"id"', '"function"')),
@@ -88,7 +88,10 @@ def _turn_states(ways: Ways) -> Iterator[State]:
     yield State(
         "tools offered",
         SpanKind.TOOL_DEFINITIONS,
-        (Transition(_TOOLS.closer, Cut.AFTER, "between turns"), *(way for way in ways.turns if way.marker[1] != "A")),
+        (
+            Transition(_TOOLS.closer, Cut.AFTER, "between turns"),
+            *(way for way in ways.turns if way.marker[1] != "A"),
+        ),
         label="tools",
         opener=_TOOLS.opener,
         closer=_TOOLS.closer,

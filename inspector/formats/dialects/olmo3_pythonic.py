@@ -16,13 +16,13 @@ from inspector.formats.python_call import PYTHON, PythonCallReader, is_python_ca
 from inspector.formats.span_readings import ReasoningReader, read_definitions, read_result
 from inspector.formats.writing import json_of
 from inspector.model import Role, SpanKind, ToolCall
-from inspector.segmenter.ahead import Ahead, Run
+from inspector.segmenter.ahead import Ahead, Repeat
 from inspector.segmenter.events import FormatParser
 from inspector.segmenter.machine import Machine
 from inspector.segmenter.table import HOME, Cut, State, Transition
 
 _OPENER, _CLOSER = "<function_calls>", "</function_calls>"
-_CALL_BEGINS = Ahead(Run(r"[^\W\d]", 1, 1), Run(r"[\w.]", 0, 127), "(")
+_CALL_BEGINS = Ahead(Repeat(r"[^\W\d]", 1, 1), Repeat(r"[\w.]", 0, 127), "(")
 _TO_CALL = Transition("(a call)", Cut.BEFORE, "call", width=0)
 _SIGNS = Signs(
     calls={r"<function_calls>\s*\[?\s*[^\W\d][\w.]*\(": 0.95},

@@ -11,7 +11,7 @@ from inspector.formats.format import Signs
 from inspector.formats.json_call import JsonCallReader
 from inspector.formats.json_dialects import JsonMarkers, json_format
 from inspector.formats.writing import call_array
-from inspector.segmenter.ahead import Ahead, Run
+from inspector.segmenter.ahead import Ahead, Repeat
 
 _BEGINNINGS = ("{", "```", *(f"[{space}{{" for space in ("", " ", "\n", "\n ", "\n  ", "\n    ")))
 
@@ -20,7 +20,7 @@ PHI4 = json_format(
     summary="functools[...]: an array of JSON objects",
     aliases=("phi4_mini", "phi"),
     models=("*phi-4*", "*phi4*"),
-    markers=JsonMarkers((Enclosed("functools"),), ahead=Ahead(Run(r"\s"), _BEGINNINGS)),
+    markers=JsonMarkers((Enclosed("functools"),), ahead=Ahead(Repeat(r"\s"), _BEGINNINGS)),
     signs=Signs(calls={r"functools\s*\[\s*\{": 0.9}),
     reader=JsonCallReader(is_array=True),
     near_calls=((re.compile(r"\b[Ff]unc\w{0,12}[ :=(]{0,2}\[\s{0,8}\{\s{0,8}[\"']"), "functools[{"),),

@@ -22,7 +22,7 @@ from inspector.formats.format import Format, Signs
 from inspector.formats.python_call import PYTHON, PythonCallReader, is_python_call, write_call
 from inspector.formats.span_readings import ReasoningReader, read_definitions, read_result
 from inspector.model import Role, SpanKind, ToolCall
-from inspector.segmenter.ahead import Ahead, OneOf, Piece, Run, Unless
+from inspector.segmenter.ahead import Ahead, OneOf, Piece, Repeat, Unless
 from inspector.segmenter.events import FormatParser
 from inspector.segmenter.machine import Machine
 from inspector.segmenter.table import HOME, ROLE, Cut, State, Transition
@@ -30,17 +30,23 @@ from inspector.segmenter.table import HOME, ROLE, Cut, State, Transition
 _OPENER, _CLOSER = "<|python_start|>", "<|python_end|>"
 _TAG = "<|python_tag|>"
 _LETTER, _WORD = r"[^\W\d]", r"[\w.]"
-_GAP = Run(r"[ \t\n]", 0, 40)
-_NAME: tuple[Piece, ...] = (Run(_LETTER, 1, 1), Run(_WORD, 0, 127))
-_KEYWORD: tuple[Piece, ...] = (Run(_LETTER, 1, 1), Run(r"\w", 0, 63), Run(" "), "=", Unless("="))
+_GAP = Repeat(r"[ \t\n]", 0, 40)
+_NAME: tuple[Piece, ...] = (Repeat(_LETTER, 1, 1), Repeat(_WORD, 0, 127))
+_KEYWORD: tuple[Piece, ...] = (
+    Repeat(_LETTER, 1, 1),
+    Repeat(r"\w", 0, 63),
+    Repeat(" "),
+    "=",
+    Unless("="),
+)
 _EMPTY: tuple[Piece, ...] = (")",)
-_VALUE: tuple[Piece, ...] = (Run(r"[\"'\d{\[-]", 1, 1),)
+_VALUE: tuple[Piece, ...] = (Repeat(r"[\"'\d{\[-]", 1, 1),)
 _LONGEST_NAME = 128
 _LIST_PIECES: tuple[Piece, ...] = (_GAP, *_NAME, "(", _GAP, OneOf(_KEYWORD, _EMPTY, _VALUE))
 _LIST = Ahead(*_LIST_PIECES)
 _LIST_IN_FENCE = Ahead("[", *_LIST_PIECES)
 _LIST_IN_TEXT = Ahead(_GAP, *_NAME, "(", _GAP, OneOf(_KEYWORD, _EMPTY))
-_ALONE: tuple[Piece, ...] = (")", Run("[ \t]"), Unless(r"[^\n,;<]"))
+_ALONE: tuple[Piece, ...] = (")", Repeat("[ \t]"), Unless(r"[^\n,;<]"))
 _BARE = Ahead(*_NAME, "(", _GAP, OneOf(_KEYWORD, _ALONE))
 _ANOTHER = Ahead(_GAP, *_NAME, "(", _GAP, OneOf(_KEYWORD, _ALONE))
 _FENCES = ("```python\n", "```py\n", "```tool_code\n", "```\n")

@@ -13,7 +13,7 @@ from inspector.formats.chat_turns import ROLE_HOMES
 from inspector.formats.dialect import Ways, dialect_table
 from inspector.model import SpanKind
 from inspector.rules.markers import INVENTED_RESULT, MALFORMED_HEADER
-from inspector.segmenter.ahead import Ahead, Run
+from inspector.segmenter.ahead import Ahead, Repeat
 from inspector.segmenter.payload import JSON
 from inspector.segmenter.table import HOME, Cut, State, Table, Transition
 
@@ -21,15 +21,15 @@ THOUGHT = "Thought:"
 """The heading that prompts end in."""
 _HEADINGS = ("Thought", "Action", "Observation", "Final Answer", "Answer")
 _BEGINNINGS = tuple(f"{bold}{word}" for word in _HEADINGS for bold in ("", "**"))
-_HEADING_FOLLOWS = Ahead(Run(r"[ \t]"), _BEGINNINGS)
+_HEADING_FOLLOWS = Ahead(Repeat(r"[ \t]"), _BEGINNINGS)
 _FENCE = "```"
-_NUMBERED = Ahead(Run(r"\d", 1, 3), ":")
-_SAYS_SOMETHING = Ahead(Run(r"\s", 0, 16), Run(r"\S", 1, 1))
+_NUMBERED = Ahead(Repeat(r"\d", 1, 3), ":")
+_SAYS_SOMETHING = Ahead(Repeat(r"\s", 0, 16), Repeat(r"\S", 1, 1))
 _BLOCKS = ("```json\n", "```\n", "```json ", "```JSON\n")
-_IS_ACTION = Ahead(Run(r"\s", 0, 16), "{", Run(r"\s", 0, 16), '"action"')
+_IS_ACTION = Ahead(Repeat(r"\s", 0, 16), "{", Repeat(r"\s", 0, 16), '"action"')
 _IS_ANSWER = Ahead(
-    Run(r"\s"), ("```json\n", "```\n", ""), Run(r"\s"), "{", Run(r"\s", 0, 16), '"action"', Run(r"\s"), ":", Run(r"\s"),
-    '"Final Answer"',
+    Repeat(r"\s"), ("```json\n", "```\n", ""), Repeat(r"\s"), "{", Repeat(r"\s", 0, 16), '"action"',
+    Repeat(r"\s"), ":", Repeat(r"\s"), '"Final Answer"',
 )  # fmt: skip
 _KINDS = {
     "prose": (SpanKind.TEXT, ""),

@@ -12,7 +12,7 @@ from inspector.formats.json_call import JsonCallReader
 from inspector.formats.json_dialects import JsonMarkers, json_format
 from inspector.formats.shared_opener import SharedOpenerReader
 from inspector.formats.writing import call_array
-from inspector.segmenter.ahead import Ahead, Run
+from inspector.segmenter.ahead import Ahead, Repeat
 
 XLAM = json_format(
     name="xlam",
@@ -23,7 +23,7 @@ XLAM = json_format(
     ),
     markers=JsonMarkers(
         (Enclosed("[TOOL_CALLS]"), Enclosed("<tool_call>", "</tool_call>")),
-        ahead=Ahead(Run(r"\s"), ("[", "{")),
+        ahead=Ahead(Repeat(r"\s"), ("[", "{")),
         bare=BareJson(has_fences=True),
         results=(Enclosed("<tool_response>", "</tool_response>"),),
     ),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from inspector.diagnostics import Edit
 from inspector.formats.python_call import call_wording as say
 from inspector.formats.python_call.atoms import read_expression
-from inspector.formats.python_call.cursor import Cursor
+from inspector.formats.python_call.cursor import PythonCursor
 from inspector.formats.python_call.strings import decoded
 from inspector.formats.python_call.values import read_value
 from inspector.model import Json, Parameter
@@ -37,7 +37,7 @@ class Arguments:
     parameters: dict[str | int, Parameter] = field(default_factory=dict)
 
 
-def read_arguments(cursor: Cursor, *, is_list: bool) -> Arguments:
+def read_arguments(cursor: PythonCursor, *, is_list: bool) -> Arguments:
     """The arguments behind the opening parenthesis; the cursor moves behind the closing one."""
     found = Arguments(cursor.at)
     places: dict[str, tuple[int, int]] = {}
@@ -73,7 +73,7 @@ def read_arguments(cursor: Cursor, *, is_list: bool) -> Arguments:
         _separator(cursor)
 
 
-def _read_plain(cursor: Cursor, found: Arguments, places: dict[str, tuple[int, int]]) -> None:
+def _read_plain(cursor: PythonCursor, found: Arguments, places: dict[str, tuple[int, int]]) -> None:
     """Read arguments that are as most are, and the commas behind them, up to one that is not."""
     text, base, is_keyword = cursor.text, cursor.base, keyword.iskeyword
     members, parameters = found.members, found.parameters
@@ -100,7 +100,7 @@ def _read_plain(cursor: Cursor, found: Arguments, places: dict[str, tuple[int, i
             _separator(cursor)
 
 
-def _read_argument(cursor: Cursor, found: Arguments, places: dict[str, tuple[int, int]]) -> None:
+def _read_argument(cursor: PythonCursor, found: Arguments, places: dict[str, tuple[int, int]]) -> None:
     text, start = cursor.text, cursor.at
     match = _KEYWORD.match(text, start)
     if match is not None:
@@ -128,7 +128,7 @@ def _read_argument(cursor: Cursor, found: Arguments, places: dict[str, tuple[int
         found.parameters[name] = Parameter(name, value.range.of(text), value_place, name_place, typed=True)
 
 
-def _read_unnamed(cursor: Cursor, found: Arguments) -> None:
+def _read_unnamed(cursor: PythonCursor, found: Arguments) -> None:
     start = cursor.at
     if cursor.peek() == "*":
         mark = cursor.mark()
@@ -148,7 +148,7 @@ def _read_unnamed(cursor: Cursor, found: Arguments) -> None:
     found.parameters[number] = Parameter("", argument.range.of(cursor.text), place, typed=True)
 
 
-def _separator(cursor: Cursor) -> None:
+def _separator(cursor: PythonCursor) -> None:
     """The comma between two arguments, or what stands in its place."""
     end = cursor.at
     character = cursor.skip()

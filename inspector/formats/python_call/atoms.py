@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from inspector.formats.python_call import wording as say
-from inspector.formats.python_call.cursor import Cursor
+from inspector.formats.python_call.cursor import PythonCursor
 from inspector.formats.python_call.strings import STRING_BEGINS, read_string, string_end
 from inspector.json_scanner.arithmetic import result_of
 from inspector.model import Json
@@ -41,7 +41,7 @@ class PythonValue:
     range: Range
 
 
-def read_atom(cursor: Cursor, name: str, *, is_key: bool = False) -> PythonValue | None:
+def read_atom(cursor: PythonCursor, name: str, *, is_key: bool = False) -> PythonValue | None:
     """The value at the cursor, `name`'s; None where there is none, which is flagged. `is_key`: a dict's key."""
     start, character = cursor.at, cursor.peek()
     if not character:
@@ -65,7 +65,7 @@ def read_atom(cursor: Cursor, name: str, *, is_key: bool = False) -> PythonValue
     return read_expression(cursor, start, is_key=is_key)
 
 
-def read_expression(cursor: Cursor, start: int, *, is_key: bool = False) -> PythonValue:
+def read_expression(cursor: PythonCursor, start: int, *, is_key: bool = False) -> PythonValue:
     """From `start`, over the cursor, to the next comma or closing bracket: what nobody can compute, or lacks quotes."""
     text = cursor.text
     _skip_expression(cursor, is_key=is_key)
@@ -93,7 +93,7 @@ def read_expression(cursor: Cursor, start: int, *, is_key: bool = False) -> Pyth
     return PythonValue(what, place)
 
 
-def _joined(cursor: Cursor, text: str) -> str:
+def _joined(cursor: PythonCursor, text: str) -> str:
     """A string with those that follow it at once: Python makes them one."""
     pieces = [text]
     while not cursor.is_cut:
@@ -107,7 +107,7 @@ def _joined(cursor: Cursor, text: str) -> str:
     return "".join(pieces)
 
 
-def _number(cursor: Cursor, number: re.Match[str]) -> Json:
+def _number(cursor: PythonCursor, number: re.Match[str]) -> Json:
     sign, digits = number[1], number[2].replace("_", "")
     place = Range(*number.span())
     if number[3]:
@@ -126,7 +126,7 @@ def _number(cursor: Cursor, number: re.Match[str]) -> Json:
     return int(sign + digits) if len(digits) <= _LONGEST_INT else Decimal(sign + digits)
 
 
-def _skip_expression(cursor: Cursor, *, is_key: bool) -> None:
+def _skip_expression(cursor: PythonCursor, *, is_key: bool) -> None:
     """Go to the next comma or closing bracket that is not within brackets or a string of the expression."""
     text, depth, run = cursor.text, 0, _RUN[is_key]
     while True:

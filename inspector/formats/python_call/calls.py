@@ -7,7 +7,7 @@ from inspector.diagnostics import Fault
 from inspector.formats.python_call import call_wording as say
 from inspector.formats.python_call.arguments import read_arguments
 from inspector.formats.python_call.atoms import read_expression
-from inspector.formats.python_call.cursor import Cursor
+from inspector.formats.python_call.cursor import PythonCursor
 from inspector.json_scanner.quoting import shown
 from inspector.model import ToolCall
 from inspector.text import Range
@@ -31,7 +31,7 @@ class PythonCalls:
 
 
 @dataclass(slots=True)
-class _Found:
+class _ReadCall:
     """One call, and the cursor's counts before and behind it."""
 
     call: ToolCall
@@ -46,8 +46,8 @@ def read_calls(text: str, base: int = 0, *, namespace: str = "", takes_json: boo
     where there is one, `print` may stand around a call. Without `takes_json`, JSON's `true`, `false` and
     `null` are faults.
     """
-    cursor = Cursor(text, base=base, namespace=namespace, takes_json=takes_json)
-    found: list[_Found] = []
+    cursor = PythonCursor(text, base=base, namespace=namespace, takes_json=takes_json)
+    found: list[_ReadCall] = []
     while cursor.skip():
         _lead_in(cursor, found)
         is_list = cursor.peek() == "["
@@ -74,12 +74,12 @@ def read_calls(text: str, base: int = 0, *, namespace: str = "", takes_json: boo
         if not cursor.breaks:
             cursor.flag(say.only_text(text, place))
         call = ToolCall(None, content, content, valid=False, range=place.moved(base))
-        found.append(_Found(call, cursor.breaks, 1))
+        found.append(_ReadCall(call, cursor.breaks, 1))
     faults = tuple(fault.moved(base) for fault in cursor.found.finished())
     return PythonCalls(tuple(_judged(found)), faults, not cursor.is_cut)
 
 
-def _judged(found: list[_Found]) -> list[ToolCall]:
+def _judged(found: list[_ReadCall]) -> list[ToolCall]:
     """The calls with their verdicts: what was found up to the next call counts against a call."""
     calls, breaks, hopeless = [], 0, 0
     for one in found:
@@ -107,7 +107,7 @@ def _judged(found: list[_Found]) -> list[ToolCall]:
     return calls
 
 
-def _lead_in(cursor: Cursor, found: list[_Found]) -> None:
+def _lead_in(cursor: PythonCursor, found: list[_ReadCall]) -> None:
     """Words before the calls."""
     text, start = cursor.text, cursor.at
     if cursor.peek() == "[" or _NAME.match(text, start):
@@ -123,7 +123,7 @@ def _lead_in(cursor: Cursor, found: list[_Found]) -> None:
     cursor.at = begin.start()
 
 
-def _read_list(cursor: Cursor, found: list[_Found], *, is_list: bool) -> None:
+def _read_list(cursor: PythonCursor, found: list[_ReadCall], *, is_list: bool) -> None:
     """Calls behind one another, up to what ends them."""
     while (character := cursor.skip()) and character != "]" and not cursor.is_cut:
         printed = _PRINT.match(cursor.text, cursor.at) if cursor.namespace else None
@@ -143,7 +143,7 @@ def _read_list(cursor: Cursor, found: list[_Found], *, is_list: bool) -> None:
             return
 
 
-def _end_of_print(cursor: Cursor) -> None:
+def _end_of_print(cursor: PythonCursor) -> None:
     end = cursor.at
     if cursor.skip() == ")":
         cursor.at += 1
@@ -152,7 +152,7 @@ def _end_of_print(cursor: Cursor) -> None:
         cursor.flag(say.missing_closer(cursor.text, end, ")"))
 
 
-def _goes_on(cursor: Cursor, *, is_list: bool) -> bool:
+def _goes_on(cursor: PythonCursor, *, is_list: bool) -> bool:
     """Whether another call follows; the cursor goes over what parts it from the last."""
     end = cursor.at
     character = cursor.skip()
@@ -168,7 +168,7 @@ def _goes_on(cursor: Cursor, *, is_list: bool) -> bool:
     return is_list or "\n" in cursor.text[end : cursor.at]
 
 
-def _read_call(cursor: Cursor, match: re.Match[str], *, is_list: bool) -> _Found:
+def _read_call(cursor: PythonCursor, match: re.Match[str], *, is_list: bool) -> _ReadCall:
     text, name, start = cursor.text, match[1], match.start()
     if cursor.namespace and name.startswith(cursor.namespace):
         name = name.removeprefix(cursor.namespace)
@@ -187,10 +187,10 @@ def _read_call(cursor: Cursor, match: re.Match[str], *, is_list: bool) -> _Found
         arguments_range=cursor.place(arguments.start, arguments.end),
         parameters=tuple(arguments.parameters.values()),
     )
-    return _Found(call, cursor.breaks, cursor.hopeless)
+    return _ReadCall(call, cursor.breaks, cursor.hopeless)
 
 
-def _extra_brackets(cursor: Cursor, *, is_list: bool) -> None:
+def _extra_brackets(cursor: PythonCursor, *, is_list: bool) -> None:
     """Brackets too many behind a call; in a list, the last `]` may be the list's own."""
     end = cursor.at
     cursor.skip()
@@ -206,7 +206,7 @@ def _extra_brackets(cursor: Cursor, *, is_list: bool) -> None:
     cursor.flag(say.extra(cursor.text, place))
 
 
-def _no_call(cursor: Cursor, found: list[_Found], *, is_list: bool) -> bool:
+def _no_call(cursor: PythonCursor, found: list[_ReadCall], *, is_list: bool) -> bool:
     """What stands in a list where a call belongs: it gets an entry of its own. False where no list is open."""
     if not is_list:
         return False
@@ -220,11 +220,11 @@ def _no_call(cursor: Cursor, found: list[_Found], *, is_list: bool) -> bool:
         cursor.flag((say.bare_name if is_name else say.only_text)(cursor.text, value.range))
     what = value.range.of(cursor.text)
     call = ToolCall(None, what, what, valid=False, range=value.range.moved(cursor.base))
-    found.append(_Found(call, cursor.breaks, cursor.hopeless))
+    found.append(_ReadCall(call, cursor.breaks, cursor.hopeless))
     return True
 
 
-def _end_of_list(cursor: Cursor, found: list[_Found], opened: int) -> None:
+def _end_of_list(cursor: PythonCursor, found: list[_ReadCall], opened: int) -> None:
     """A list without its closing bracket."""
     if cursor.is_cut:
         return
@@ -237,7 +237,7 @@ def _end_of_list(cursor: Cursor, found: list[_Found], opened: int) -> None:
         cursor.at = len(cursor.text)
 
 
-def _behind_calls(cursor: Cursor, found: list[_Found]) -> None:
+def _behind_calls(cursor: PythonCursor, found: list[_ReadCall]) -> None:
     """Whatever stands behind the calls, up to where more of them begin."""
     start = cursor.at
     if not cursor.skip() or cursor.is_cut:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from inspector.diagnostics import Fault
-from inspector.json_scanner.findings import Findings
+from inspector.json_scanner.findings import PayloadFindings
 from inspector.scanning import end_of_repeats, repeated
 from inspector.text import Range
 
@@ -12,7 +12,7 @@ _SPACE = repeated(r"[ \t\n\r\f]++|\\\r?\n|(?<=[\s,(\[{])#[^\n]*+")
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class CursorMark:
     """A place in the text, and how many faults were found before it."""
 
     at: int
@@ -21,7 +21,7 @@ class Mark:
 
 
 @dataclass(slots=True)
-class Cursor:
+class PythonCursor:
     """`at` is the next character of `text`, which begins at `base` in the whole text.
 
     `namespace` is what the dialect puts before a tool's name, and inside `print(...)`; "" where it does not.
@@ -36,7 +36,7 @@ class Cursor:
     namespace: str = ""
     takes_json: bool = True
     """Whether JSON's `true`, `false` and `null` are literals here, as Python's own are."""
-    found: Findings = field(init=False)
+    found: PayloadFindings = field(init=False)
     breaks: int = 0
     hopeless: int = 0
     is_cut: bool = False
@@ -49,7 +49,7 @@ class Cursor:
     """For each kind of quotes the last stretch, up to a line's end, in which a string was not closed."""
 
     def __post_init__(self) -> None:
-        self.found = Findings(self.text)
+        self.found = PayloadFindings(self.text)
 
     def skip(self) -> str:
         """Go over white space and comments; the character there, "" at the end."""
@@ -73,11 +73,11 @@ class Cursor:
         """A fault that leaves the call valid."""
         self.found.add(fault)
 
-    def mark(self) -> Mark:
+    def mark(self) -> CursorMark:
         """This place, to come back to."""
-        return Mark(self.at, self.breaks, self.hopeless)
+        return CursorMark(self.at, self.breaks, self.hopeless)
 
-    def undo(self, mark: Mark) -> None:
+    def undo(self, mark: CursorMark) -> None:
         """Forget what was found since `mark`: a greater fault takes all of it in. The place stays."""
         self.found.forget(mark.at)
         self.breaks, self.hopeless = mark.breaks, mark.hopeless

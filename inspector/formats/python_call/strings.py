@@ -8,7 +8,7 @@ import unicodedata
 
 from inspector.diagnostics import Edit
 from inspector.formats.python_call import wording as say
-from inspector.formats.python_call.cursor import Cursor
+from inspector.formats.python_call.cursor import PythonCursor
 from inspector.json_scanner.quoting import shown
 from inspector.scanning import closing_quote, end_of_repeats, repeated
 from inspector.text import Range
@@ -46,7 +46,7 @@ _ESCAPED = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v
 _CONTROLS = {"\n": "\\n", "\r": "\\r"}
 
 
-def string_end(cursor: Cursor, first: int, quote: str) -> int:
+def string_end(cursor: PythonCursor, first: int, quote: str) -> int:
     """Where the string ends whose content begins at `first`, its closing quotes included; -1 where nothing ends it."""
     text, (start, end) = cursor.text, cursor.unclosed.get(quote, (0, 0))
     if start <= first < end:  # it stands behind a quote, so what is escaped there is escaped for both
@@ -58,7 +58,7 @@ def string_end(cursor: Cursor, first: int, quote: str) -> int:
     return -1
 
 
-def read_string(cursor: Cursor) -> str | None:
+def read_string(cursor: PythonCursor) -> str | None:
     """The string literal at the cursor, which moves behind it; None where none begins.
 
     A string that a call's text cannot tell from an expression (`'a' + b`) is read up to its quote.
@@ -76,7 +76,7 @@ def read_string(cursor: Cursor) -> str | None:
     return value
 
 
-def _end(cursor: Cursor, first: int, quote: str) -> int:
+def _end(cursor: PythonCursor, first: int, quote: str) -> int:
     """Where the content that begins at `first` ends; the cursor moves behind the closing quote."""
     text = cursor.text
     strict = string_end(cursor, first, quote)
@@ -119,7 +119,7 @@ def _swallowed(text: str, first: int, last: int) -> int:
     return end - 1 if "(" in text[comma:last] and content.endswith(")") else end
 
 
-def _looked_for(cursor: Cursor, first: int, quote: str) -> int:
+def _looked_for(cursor: PythonCursor, first: int, quote: str) -> int:
     """The end of a string that holds raw line feeds or its own quote: where the text goes on as a call does."""
     if quote in cursor.endless:
         return -1
@@ -135,7 +135,7 @@ def _looked_for(cursor: Cursor, first: int, quote: str) -> int:
     return -1
 
 
-def _flag_content(cursor: Cursor, first: int, last: int, inner: list[int]) -> None:
+def _flag_content(cursor: PythonCursor, first: int, last: int, inner: list[int]) -> None:
     text = cursor.text
     if inner:
         edits = tuple(Edit(Range(at, at), "\\") for at in inner)
@@ -145,7 +145,7 @@ def _flag_content(cursor: Cursor, first: int, last: int, inner: list[int]) -> No
         cursor.flag(say.raw_line_feed(breaks))
 
 
-def decoded(cursor: Cursor, first: int, last: int) -> str:
+def decoded(cursor: PythonCursor, first: int, last: int) -> str:
     """The text that the content of a string literal, from `first` to `last`, stands for."""
     text = cursor.text
     if text.find("\\", first, last) < 0:
@@ -167,7 +167,7 @@ def _is_plain(content: str) -> bool:
     return rest.count("\\") == sum(map(rest.count, ("\\n", "\\'", '\\"', "\\t")))
 
 
-def _escaped(cursor: Cursor, match: re.Match[str]) -> str:
+def _escaped(cursor: PythonCursor, match: re.Match[str]) -> str:
     new_line, short, octal, two, four, eight, name, other = match.groups()
     if new_line:
         return ""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from inspector.diagnostics import Edit
 from inspector.formats.python_call import wording as say
 from inspector.formats.python_call.atoms import PythonValue, read_atom, read_expression
-from inspector.formats.python_call.cursor import Cursor, Mark
+from inspector.formats.python_call.cursor import CursorMark, PythonCursor
 from inspector.json_scanner import MAX_DEPTH
 from inspector.model import Json
 from inspector.text import Range
@@ -23,11 +23,11 @@ _NEXT_ITEM = re.compile(r"[rRuU]?['\"]|-?\d|(?:True|False|None|true|false|null)\
 
 
 @dataclass(slots=True)
-class _Frame:
+class _OpenBracket:
     """An open bracket: what it holds so far, and the cursor's counts when it opened."""
 
     opener: str
-    mark: Mark
+    mark: CursorMark
     items: list[Json] = field(default_factory=list)
     members: dict[str, Json] = field(default_factory=dict)
     places: dict[str, Range] = field(default_factory=dict)
@@ -43,16 +43,16 @@ class _Frame:
         return self.key or ""
 
 
-def read_value(cursor: Cursor, name: str) -> PythonValue | None:
+def read_value(cursor: PythonCursor, name: str) -> PythonValue | None:
     """The value of the argument `name` at the cursor, which moves behind it; None where there is none."""
-    frames: list[_Frame] = []
+    frames: list[_OpenBracket] = []
     first = cursor.at
     while True:
         character = cursor.skip()
         if character and character in _CLOSERS:
             if len(frames) == MAX_DEPTH:
                 return _too_deep(cursor, first, frames[0])
-            frames.append(_Frame(character, cursor.mark()))
+            frames.append(_OpenBracket(character, cursor.mark()))
             cursor.at += 1
             if cursor.skip() != _CLOSERS[character]:
                 continue
@@ -71,7 +71,7 @@ def read_value(cursor: Cursor, name: str) -> PythonValue | None:
 
 
 def _unless_it_goes_on(
-    cursor: Cursor, value: PythonValue | None, mark: Mark, frames: list[_Frame]
+    cursor: PythonCursor, value: PythonValue | None, mark: CursorMark, frames: list[_OpenBracket]
 ) -> PythonValue | None:
     """`value`, or the expression that it only begins."""
     if value is None or cursor.is_cut:
@@ -89,7 +89,7 @@ def _unless_it_goes_on(
     return read_expression(cursor, mark.at, is_key=is_key)
 
 
-def _take(cursor: Cursor, frame: _Frame, value: PythonValue | None) -> bool:
+def _take(cursor: PythonCursor, frame: _OpenBracket, value: PythonValue | None) -> bool:
     """Put `value` into the open bracket; whether the bracket is closed, so that no further value belongs to it."""
     if frame.wants_key and value is not None:
         return _take_key(cursor, frame, value)
@@ -101,7 +101,7 @@ def _take(cursor: Cursor, frame: _Frame, value: PythonValue | None) -> bool:
     return _is_closed(cursor, frame)
 
 
-def _take_key(cursor: Cursor, frame: _Frame, value: PythonValue) -> bool:
+def _take_key(cursor: PythonCursor, frame: _OpenBracket, value: PythonValue) -> bool:
     character = cursor.skip()
     if character not in (":", "=") and not frame.members:
         frame.items.append(value.value)
@@ -126,7 +126,7 @@ def _take_key(cursor: Cursor, frame: _Frame, value: PythonValue) -> bool:
     return _is_closed(cursor, frame)
 
 
-def _is_closed(cursor: Cursor, frame: _Frame) -> bool:
+def _is_closed(cursor: PythonCursor, frame: _OpenBracket) -> bool:
     """Go over what stands behind an item: a comma, the closing bracket, or a fault in their place."""
     end = cursor.at
     character = cursor.skip()
@@ -156,7 +156,7 @@ def _is_closed(cursor: Cursor, frame: _Frame) -> bool:
     return False
 
 
-def _closed(cursor: Cursor, frame: _Frame) -> PythonValue:
+def _closed(cursor: PythonCursor, frame: _OpenBracket) -> PythonValue:
     """The value of a bracket that was closed."""
     place = cursor.since(frame.mark.at)
     if frame.opener == "[":
@@ -171,7 +171,7 @@ def _closed(cursor: Cursor, frame: _Frame) -> PythonValue:
     return PythonValue(frame.items, place)
 
 
-def _too_deep(cursor: Cursor, first: int, outermost: _Frame) -> PythonValue:
+def _too_deep(cursor: PythonCursor, first: int, outermost: _OpenBracket) -> PythonValue:
     cursor.at = first
     cursor.undo(outermost.mark)
     value = read_expression(cursor, first)

@@ -15,7 +15,7 @@ import pytest
 from storage import open_store
 from tests.ui.conftest import ROOT, START, Run, environment
 from ui.cli import import_jobs
-from ui.cli.import_jobs import Wanted, jobs_for, readings
+from ui.cli.import_jobs import ImportOptions, jobs_for, readings
 from ui.importing.file_places import files_below
 from ui.importing.files import ReadItem
 from ui.importing.placed_file import PlacedFile
@@ -103,7 +103,7 @@ def test_many_processes_report_and_write_what_one_does(weaklink: Run, tmp_path: 
 
 
 def reports(files: Sequence[PlacedFile], jobs: int) -> list[FileReport]:
-    with readings(files, Wanted(), jobs) as read:
+    with readings(files, ImportOptions(), jobs) as read:
         found: list[ReadItem] = [item for items in read for item in items]
     return [report for item in found if isinstance(item, tuple) for report in item]
 
@@ -112,7 +112,7 @@ def test_a_process_that_dies_costs_its_file_and_no_other(tmp_path: Path) -> None
     files = [PlacedFile(str(write(tmp_path / f"{number}", str(number)))) for number in range(5)]
     with (tmp_path / "1").open("a", encoding="utf-8") as stream:
         stream.writelines(chat(str(number)) for number in range(2_000))
-    with readings(files, Wanted(), 2) as read:
+    with readings(files, ImportOptions(), 2) as read:
         assert len(list(next(read))) == 2
         second = next(read)
         next(second)

@@ -12,7 +12,7 @@ import pytest
 from inspector.redaction.redactor import Redactor
 from storage import open_store
 from tests.ui.conftest import Run
-from ui.cli.import_jobs import Wanted
+from ui.cli.import_jobs import ImportOptions
 from ui.cli.import_round import import_round
 from ui.importing.file_places import files_to_read
 from ui.importing.files import read_file, report_only
@@ -77,7 +77,7 @@ def test_what_is_known_already_counts_at_its_own_file(weaklink: Run, tmp_path: P
     files = files_to_read([known, str(tmp_path / "b" / "2.jsonl")])
     reports: list[FileReport] = []
     with open_store(str(tmp_path / "w.db")) as store:
-        import_round(store, files, Wanted(), 1, lambda _, report: reports.append(report))
+        import_round(store, files, ImportOptions(), 1, lambda _, report: reports.append(report))
     assert [(one.counts.traces, one.unchanged) for one in reports] == [(1, 1), (1, 0)]
 
 

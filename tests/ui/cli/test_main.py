@@ -1,4 +1,4 @@
-"""The command itself: help, versions, mistakes, completion, and who its neighbours are."""
+"""The command itself: help, versions, mistakes, and completion."""
 
 import signal
 import subprocess
@@ -103,20 +103,3 @@ def test_ctrl_c_ends_it_quietly_with_130(tmp_path: Path) -> None:
     command.send_signal(signal.SIGINT)
     _, said = command.communicate(timeout=60)
     assert (command.returncode, said) == (130, b"")
-
-
-def test_a_stranger_of_the_same_name_is_named(tmp_path: Path) -> None:
-    stranger = tmp_path / "elsewhere" / "storage"
-    stranger.mkdir(parents=True)
-    (stranger / "__init__.py").write_text("raise SystemExit('imported')", encoding="utf-8")
-    script = f"import sys; sys.path.insert(0, {str(stranger.parent)!r})\nfrom ui.cli.main import main; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", script, "--version"],
-        capture_output=True,
-        text=True,
-        env=environment(tmp_path),
-        cwd=tmp_path,
-        check=False,
-    )
-    assert (done.returncode, done.stdout) == (2, "")
-    assert f"the package `storage` in {stranger.parent} is another program's" in done.stderr

@@ -16,7 +16,7 @@ from tests.ui.views.dissect import scenes
 from ui.tui.app import WeaklinkApp
 from ui.tui.chains.filter_bar import FilterInput
 from ui.tui.dialogs import LineDialog
-from ui.tui.line_bar import LineBar, Spot
+from ui.tui.line_bar import ClickTarget, LineBar
 from ui.views.run import Run
 
 HOSTILE = (
@@ -130,7 +130,7 @@ async def test_what_is_typed_into_a_dialog_stays_what_it_is(tmp_path: Path) -> N
 async def test_a_spot_is_pressed_where_it_stands_whatever_the_gap(tmp_path: Path, gap: int) -> None:
     async with running(filled(tmp_path / "runs.db")) as (app, pilot):
         names = ("status:broken", "status:ok", "status:aborted")
-        app.screen.query_one("#statuses", LineBar).offer([Spot(name, (Run(name),)) for name in names], gap=gap)
+        app.screen.query_one("#statuses", LineBar).offer([ClickTarget(name, (Run(name),)) for name in names], gap=gap)
         await pilot.pause()
         at = shown(app).splitlines()[1].index(names[2])
         await pilot.click("#statuses", offset=(at - 1, 0))

@@ -1,6 +1,7 @@
 """Dashboards that really run, as `weaklink web` starts them, for tests that drive a real browser."""
 
 import re
+import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ from urllib.request import urlopen
 from tests.ui.conftest import START, environment
 
 _PATIENCE_S = 60.0
-CHROMIUM = "/usr/bin/chromium"
+CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
 CHROMIUM_OPTIONS = (
     "--no-sandbox",
     "--disable-gpu",

@@ -8,7 +8,7 @@ from time import monotonic, sleep
 import pytest
 
 from storage import FilterError, Store, open_store
-from ui.web.counter import Counter, Question, value_of
+from ui.web.counter import Counter, CountQuery, value_of
 
 _PATIENCE_S = 60.0
 
@@ -19,16 +19,16 @@ def store(demo_database: Path) -> Iterator[Store]:
         yield opened
 
 
-def _waits_for(event: Event, key: str, counted: list[str]) -> Question[str]:
+def _waits_for(event: Event, key: str, counted: list[str]) -> CountQuery[str]:
     def count(_: Store) -> str:
         assert event.wait(_PATIENCE_S)
         counted.append(key)
         return key
 
-    return Question(key, count)
+    return CountQuery(key, count)
 
 
-def _wait(counter: Counter, *questions: Question[str], since_s: float = 0.0) -> None:
+def _wait(counter: Counter, *questions: CountQuery[str], since_s: float = 0.0) -> None:
     counter.wait(questions, since_s, monotonic() + _PATIENCE_S)
 
 
@@ -61,7 +61,7 @@ def test_no_more_threads_count_at_once_than_were_allowed(store: Store) -> None:
         return ""
 
     counter = Counter(store, threads=2)
-    questions = [Question(number, count) for number in range(8)]
+    questions = [CountQuery(number, count) for number in range(8)]
     _wait(counter, *questions)
     assert len(counter.known(questions, 0.0)) == 8
     assert most == [2]
@@ -76,7 +76,7 @@ def test_what_nobody_waits_for_any_more_is_not_begun(store: Store) -> None:
         return "first"
 
     counter = Counter(store, threads=1, unwanted_s=0.1)
-    first, left = Question("first", count), _waits_for(go_on, "left", counted)
+    first, left = CountQuery("first", count), _waits_for(go_on, "left", counted)
     while not begun.wait(0.01):
         counter.ask([first], 0.0)
     counter.ask([left], 0.0)
@@ -117,7 +117,7 @@ def test_what_the_store_refuses_is_told_once_and_then_asked_again(store: Store) 
         asked.append("again")
         return list(store.figures("status:brk"))
 
-    counter, question = Counter(store), Question("refused", count)
+    counter, question = Counter(store), CountQuery("refused", count)
     for _ in range(2):
         counter.wait([question], 0.0, monotonic() + _PATIENCE_S)
         with pytest.raises(FilterError):
@@ -129,7 +129,7 @@ def test_what_the_store_refuses_is_told_once_and_then_asked_again(store: Store) 
 @pytest.mark.parametrize("key", ["\ud800", 'model:"\u202e"', ""])
 def test_any_text_can_be_asked_for(store: Store, key: str) -> None:
     counter = Counter(store)
-    question: Question[str] = Question(key, _constant(key))
+    question: CountQuery[str] = CountQuery(key, _constant(key))
     _wait(counter, question)
     assert value_of(counter.known([question], 0.0), question) == key
 

@@ -8,14 +8,14 @@ from streamlit.testing.v1 import AppTest
 
 from storage import open_store
 from storage.console import ask
-from storage.location import Place
+from storage.location import DatabaseLocation
 from tests.ui.scenes import broken_trace
 from ui.web.pages.sql import _EXAMPLES
 from ui.web.serving import Serving, serve_from
 
 
 @pytest.fixture
-def served(tmp_path: Path) -> Iterator[Place]:
+def served(tmp_path: Path) -> Iterator[DatabaseLocation]:
     """Where the store is that the pages show; it holds one broken trace."""
     with open_store(tmp_path / "w.db") as store:
         store.save([broken_trace()])
@@ -45,7 +45,7 @@ def _page(script: Callable[[], None], **asked: str) -> AppTest:
 
 
 @pytest.mark.parametrize("title", list(_EXAMPLES))
-def test_every_example_runs(served: Place, title: str) -> None:
+def test_every_example_runs(served: DatabaseLocation, title: str) -> None:
     assert ask(served, _EXAMPLES[title]).columns
 
 
@@ -54,7 +54,7 @@ def _run(statement: str) -> AppTest:
     return page.button[0].click().run()
 
 
-def test_the_statement_of_the_address_waits_until_it_is_run(served: Place) -> None:
+def test_the_statement_of_the_address_waits_until_it_is_run(served: DatabaseLocation) -> None:
     page = _page(_sql, sql="select status, errors from traces")
     assert not page.exception
     assert page.text_area[0].value == "select status, errors from traces"
@@ -66,32 +66,32 @@ def test_the_statement_of_the_address_waits_until_it_is_run(served: Place) -> No
     assert page.dataframe[0].value.to_dict("records") == [{"status": "broken", "errors": 2}]
 
 
-def test_an_example_runs_when_it_is_chosen(served: Place) -> None:
+def test_an_example_runs_when_it_is_chosen(served: DatabaseLocation) -> None:
     page = _page(_sql, sql="select 1")
     page.button_group[0].select("Rules by traces").run()
     assert page.text_area[0].value == _EXAMPLES["Rules by traces"]
     assert list(page.dataframe[0].value.columns) == ["code", "traces", "times"]
 
 
-def test_a_statement_that_would_write_is_refused_in_words(served: Place) -> None:
+def test_a_statement_that_would_write_is_refused_in_words(served: DatabaseLocation) -> None:
     page = _run("delete from traces")
     assert [one.stack_trace for one in page.exception]
     assert "SELECT" in page.exception[0].message
 
 
-def test_two_columns_of_one_name_are_told_apart(served: Place) -> None:
+def test_two_columns_of_one_name_are_told_apart(served: DatabaseLocation) -> None:
     page = _run("select 1 as n, 2 as n")
     assert page.dataframe[0].value.to_dict("records") == [{"0 n": 1, "1 n": 2}]
 
 
-def test_what_was_left_out_is_said_below_the_rows(served: Place) -> None:
+def test_what_was_left_out_is_said_below_the_rows(served: DatabaseLocation) -> None:
     page = _run("with recursive n(i) as (select 1 union all select i + 1 from n where i < 2000) select i from n")
     assert [one.value for one in page.warning] == [
         "More rows follow: these are the first 1,000. Write LIMIT to choose which."
     ]
 
 
-def test_what_can_be_read_is_said_before_anything_is_imported(served: Place) -> None:
+def test_what_can_be_read_is_said_before_anything_is_imported(served: DatabaseLocation) -> None:
     page = _page(_imports)
     assert not page.exception
     assert [one.label for one in page.expander] == ["What can be read"]

@@ -19,7 +19,7 @@ from ui.views.visible import visible_line
 from ui.web.fault_data import fault_data
 from ui.web.flow_picture import MOST_STEPS, flow_picture
 from ui.web.serving import Serving, serve_from
-from ui.web.stream_data import Window, stream_data, window_of
+from ui.web.stream_data import TurnWindow, stream_data, window_of
 from ui.web.trace_rail import MOST_BOXES, rail, rail_boxes, selected_box
 from ui.web.value_rows import MOST_ROWS, NEAR, value_rows
 
@@ -137,7 +137,7 @@ def test_a_member_is_chosen_by_its_key_too() -> None:
     text = _CALL % 1
     trace = Trace((Turn(Role.USER, (Part("text", "go"),)), Turn(Role.ASSISTANT, (Part("text", text),))))
     dissection = Dissection(trace, inspect_trace(trace, format="hermes"))
-    rows: list[Any] = value_rows(dissection, Window(1, 2, is_whole=True), 2)
+    rows: list[Any] = value_rows(dissection, TurnWindow(1, 2, is_whole=True), 2)
     value = next(row for row in rows if row.get("from") == text.index('"city"'))
     assert text[value["start"] : value["end"]] == '"Oslo 1"'
 

@@ -9,8 +9,8 @@ from textual.binding import BindingType
 from textual.message import Message
 
 from inspector.errors import WeaklinkError
-from storage import Cursor, Order, Store, Stretch, TraceSummary
-from ui.tui.chains.pages import PAGE, SURVEYED, Pages, Row, rows_of
+from storage import ListCursor, ListSection, Order, Store, TraceSummary
+from ui.tui.chains.pages import PAGE, SURVEYED, Pages, TraceListRow, rows_of
 from ui.tui.commands import Command, bindings
 from ui.tui.line_commands import LINE_COMMANDS
 from ui.tui.line_view import LineView
@@ -56,7 +56,7 @@ class ChainList(LineView, inherit_bindings=False):
         return row.summary if row else None
 
     @property
-    def place(self) -> Cursor | None:
+    def place(self) -> ListCursor | None:
         """Where in its list the trace under the cursor stands; None where there is none."""
         row = self.pages.row(self.cursor) if self.pages.count else None
         return row.cursor if row else None
@@ -89,7 +89,7 @@ class ChainList(LineView, inherit_bindings=False):
             if self._wants_end:
                 self.action_last()
 
-    async def go_to(self, wanted: TraceSummary, cursor: Cursor | None = None) -> bool:
+    async def go_to(self, wanted: TraceSummary, cursor: ListCursor | None = None) -> bool:
         """Put the cursor on a trace, wherever in the list it is; whether it is there, as far as that is known.
 
         `cursor` says where in the list that is; it need not where the list goes by time.
@@ -199,17 +199,17 @@ class _ChainLines:
         return self._owner.row_line(index, width)
 
 
-def _page(store: Store, *, wanted: str, order: Order, after: Cursor | None) -> list[Row]:
+def _page(store: Store, *, wanted: str, order: Order, after: ListCursor | None) -> list[TraceListRow]:
     paging = store.paging()
     found = paging.page(wanted, order, limit=PAGE, after=after)
     return rows_of(found, paging.call_counts([one.summary.id for one in found]))
 
 
-def _survey(store: Store, *, wanted: str, order: Order, after: Cursor) -> Stretch:
+def _survey(store: Store, *, wanted: str, order: Order, after: ListCursor) -> ListSection:
     return store.paging().stretch(wanted, order, limit=SURVEYED, page=PAGE, after=after)
 
 
-def _first_broken(rows: list[Row]) -> int:
+def _first_broken(rows: list[TraceListRow]) -> int:
     return next((at for at, row in enumerate(rows) if row.summary.broken is not None), 0)
 
 

@@ -4,7 +4,7 @@ import asyncio
 from functools import partial
 
 from inspector.errors import WeaklinkError
-from storage import Cursor, Store, TraceSummary
+from storage import ListCursor, Store, TraceSummary
 from ui.tui.chains.wanted import has_words
 from ui.tui.line_bar import LineBar
 from ui.tui.store_access import StoreAccess
@@ -81,7 +81,7 @@ def _looked_up(store: Store, *, summary: TraceSummary, wanted: str, width: int) 
     else:
         lines.append((Run("a long trace; open it to see its map", Style.DIM),))
     if has_words(wanted):
-        just_before = Cursor(summary.cursor.sort_at_s, summary.id + 1)
+        just_before = ListCursor(summary.cursor.sort_at_s, summary.id + 1)
         hits = store.search(wanted, limit=1, after=just_before).hits
         lines += list(hit_lines(hits, width=width))[2:3]
     return lines

@@ -13,10 +13,10 @@ from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.widgets import Input, Label
 
-from storage import Completion, FilterError
+from storage import FilterCompletion, FilterError
 from storage.filter import parse_filter
 from ui.tui.commands import Command, bindings
-from ui.tui.line_bar import LineBar, Spot
+from ui.tui.line_bar import ClickTarget, LineBar
 from ui.tui.line_input import LineInput
 from ui.tui.work import begin
 from ui.views.palette import Style
@@ -37,7 +37,7 @@ _NARROWEST = 20  # cells
 _NOTHING = "-"
 
 
-Completer = Callable[[str, int], Awaitable[Sequence[Completion]]]
+Completer = Callable[[str, int], Awaitable[Sequence[FilterCompletion]]]
 """What could stand at a place of a filter."""
 
 
@@ -114,7 +114,7 @@ class FilterBar(Vertical):
         self._before = ""
         self._history: list[str] = []
         self._at = 0
-        self._offered: Sequence[Completion] = ()
+        self._offered: Sequence[FilterCompletion] = ()
         self._offered_for = ""
 
     def compose(self) -> ComposeResult:
@@ -212,15 +212,17 @@ class FilterBar(Vertical):
         if self._marker.position is None and self.has_class("open"):
             self.post_message(self.Wanted(text, is_final=False))
 
-    def _mends(self, offered: Completion) -> bool:
+    def _mends(self, offered: FilterCompletion) -> bool:
         """Whether nothing is wrong with the filter before what is offered: else that is what is to be said."""
         return self._marker.position is None or offered.start <= self._marker.position
 
     def _show_offered(self) -> None:
         """What could come next, and what the first of it is."""
-        spots = [Spot(str(at), (Run(visible_line(one.text), Style.KEY),)) for at, one in enumerate(self._offered)]
+        spots = [
+            ClickTarget(str(at), (Run(visible_line(one.text), Style.KEY),)) for at, one in enumerate(self._offered)
+        ]
         first = self._offered[0].what
-        about = [Spot(_NOTHING, (Run(f"tab: {visible_line(first)}", Style.DIM),))] if first else []
+        about = [ClickTarget(_NOTHING, (Run(f"tab: {visible_line(first)}", Style.DIM),))] if first else []
         self._say([])
         self.query_one(LineBar).offer([*about, *spots])
 

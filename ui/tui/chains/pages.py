@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from storage import Cursor, Listed, Stretch, TraceSummary
+from storage import ListCursor, Listed, ListSection, TraceSummary
 
 PAGE = 100
 """Traces on a page."""
@@ -20,37 +20,37 @@ _KEPT = 60  # pages in memory
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TraceListRow:
     """A trace in the list; of its calls, so many went well."""
 
     summary: TraceSummary
-    cursor: Cursor
+    cursor: ListCursor
     ok_calls: int | None = None
 
 
-def rows_of(found: Sequence[Listed], counts: Mapping[int, tuple[int, int]]) -> list[Row]:
+def rows_of(found: Sequence[Listed], counts: Mapping[int, tuple[int, int]]) -> list[TraceListRow]:
     """Rows of these traces; `counts` are the store's of their calls."""
     ok_calls = {id_: ok for id_, (ok, _) in counts.items()}
-    return [Row(one.summary, one.cursor, ok_calls.get(one.summary.id)) for one in found]
+    return [TraceListRow(one.summary, one.cursor, ok_calls.get(one.summary.id)) for one in found]
 
 
 @dataclass(slots=True)
 class Pages:
     """What is known of one list: one filter in one order."""
 
-    fresh: list[Row] = field(default_factory=list)
-    edges: list[Cursor] = field(default_factory=list)
+    fresh: list[TraceListRow] = field(default_factory=list)
+    edges: list[ListCursor] = field(default_factory=list)
     counted: int = 0
     is_complete: bool = False
-    top: Cursor | None = None
-    _kept: OrderedDict[int, list[Row]] = field(default_factory=OrderedDict)
+    top: ListCursor | None = None
+    _kept: OrderedDict[int, list[TraceListRow]] = field(default_factory=OrderedDict)
 
     @property
     def count(self) -> int:
         """How many traces are known of; all of them once `is_complete`."""
         return len(self.fresh) + self.counted
 
-    def begin(self, rows: list[Row]) -> None:
+    def begin(self, rows: list[TraceListRow]) -> None:
         """Take the first page."""
         self.counted = len(rows)
         self.is_complete = len(rows) < PAGE
@@ -58,20 +58,20 @@ class Pages:
         self.top = rows[0].cursor if rows else None
         self.put(0, rows)
 
-    def survey(self, found: Stretch) -> None:
+    def survey(self, found: ListSection) -> None:
         """Take the next stretch, which begins behind the last edge."""
         self.edges += found.edges
         self.counted += found.count
         self.is_complete = found.is_last
 
-    def put(self, page: int, rows: list[Row]) -> None:
+    def put(self, page: int, rows: list[TraceListRow]) -> None:
         """Keep a page's rows, and let go of the page that was not asked for the longest."""
         self._kept[page] = rows
         self._kept.move_to_end(page)
         if len(self._kept) > _KEPT:
             self._kept.popitem(last=False)
 
-    def after(self, page: int) -> Cursor | None:
+    def after(self, page: int) -> ListCursor | None:
         """Where a page begins: behind the last trace of the page before."""
         return self.edges[page - 1] if page else None
 
@@ -80,7 +80,7 @@ class Pages:
         at = index - len(self.fresh)
         return None if at < 0 else at // PAGE
 
-    def row(self, index: int) -> Row | None:
+    def row(self, index: int) -> TraceListRow | None:
         """The trace of a line; None where its page is not in memory, or it is no longer there."""
         page = self.page_of(index)
         if page is None:
@@ -96,11 +96,11 @@ class Pages:
         """Whether a page is in memory."""
         return page in self._kept
 
-    def page_at(self, cursor: Cursor) -> int:
+    def page_at(self, cursor: ListCursor) -> int:
         """The page that holds the trace with this cursor, as this list sorts it."""
         return bisect_left(self.edges, _downwards(cursor), key=_downwards)
 
-    def known(self) -> Iterator[tuple[int, Row]]:
+    def known(self) -> Iterator[tuple[int, TraceListRow]]:
         """The lines whose traces are in memory, and these."""
         yield from enumerate(self.fresh)
         for page, rows in self._kept.items():
@@ -115,7 +115,7 @@ class Pages:
         """The pages in memory that hold a trace which is being recorded."""
         return {page for page, rows in self._kept.items() if any(row.summary.is_open for row in rows)}
 
-    def refresh_head(self, head: list[Row]) -> int:
+    def refresh_head(self, head: list[TraceListRow]) -> int:
         """Take the newest rows as they are now; how many of them are new. Those that were fresh grow with it."""
         if self.top is None:
             return 0
@@ -128,5 +128,5 @@ class Pages:
         return len(seen - before)
 
 
-def _downwards(cursor: Cursor) -> tuple[float, int]:
+def _downwards(cursor: ListCursor) -> tuple[float, int]:
     return -cursor.sort_at_s, -cursor.id

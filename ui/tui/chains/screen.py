@@ -8,7 +8,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 
 from inspector.errors import WeaklinkError
-from storage import Completion, Cursor, FilterError, Listed, Order, Store, TraceSummary
+from storage import FilterCompletion, FilterError, ListCursor, Listed, Order, Store, TraceSummary
 from ui.tui.chains.chain_list import ChainList
 from ui.tui.chains.commands import CHAIN_COMMANDS
 from ui.tui.chains.detail import ChainDetail
@@ -20,7 +20,7 @@ from ui.tui.commands import Command, bindings
 from ui.tui.dialogs import Choice, ChoiceDialog
 from ui.tui.footer import KeyFooter
 from ui.tui.line_bar import LineBar
-from ui.tui.status_line import Said, StatusLine
+from ui.tui.status_line import StatusLine, StatusText
 from ui.tui.store_access import StoreAccess, sentence
 from ui.tui.work import begin
 from ui.views.chain_list import chain_columns
@@ -209,7 +209,7 @@ class ChainsScreen(OpeningChains):
             if mine == self._work:
                 status.working = ""
 
-    async def _complete(self, text: str, cursor: int) -> Sequence[Completion]:
+    async def _complete(self, text: str, cursor: int) -> Sequence[FilterCompletion]:
         try:
             return await self._access.ask(lambda store: store.complete(text, cursor))
         except WeaklinkError:
@@ -267,7 +267,7 @@ class ChainsScreen(OpeningChains):
         about: Line = (Run("f: ", Style.DIM), Run(visible_line(wanted), Style.KEY)) if wanted else ()
         problem = sentence(self.problem, self._access.name) if self.problem and pages.count else ""
         right = (*shown_of(pages, wanted, self.counts, self.order), *self.mood())
-        self.query_one(StatusLine).said = Said(("weaklink", self._place, "chains"), about, right, problem)
+        self.query_one(StatusLine).said = StatusText(("weaklink", self._place, "chains"), about, right, problem)
         spots = status_spots(self.counts, self.pulse, wanted)
         self.query_one("#statuses", LineBar).offer(spots)
         columns = chain_columns(max(self.size.width - 1, 10))
@@ -285,11 +285,11 @@ class ChainsScreen(OpeningChains):
         return self._access.name.rpartition("/")[2]
 
 
-def _next_broken(store: Store, *, wanted: str, order: Order, after: Cursor | None) -> Listed | None:
+def _next_broken(store: Store, *, wanted: str, order: Order, after: ListCursor | None) -> Listed | None:
     page = partial(store.paging().page, narrowed(wanted, "status:broken"), order, limit=1)
     found = page(after=after) or page()
     return found[0] if found else None
 
 
-def _broken_before(store: Store, *, wanted: str, order: Order, at: Cursor) -> Listed | None:
+def _broken_before(store: Store, *, wanted: str, order: Order, at: ListCursor) -> Listed | None:
     return store.paging().before(narrowed(wanted, "status:broken"), order, at=at)

@@ -11,7 +11,7 @@ from inspector.model import Liveness
 from storage import NoDatabaseYetError, Order, Pulse, TraceSummary
 from ui.tui.chains.pages import Pages
 from ui.tui.dialogs import Choice, copied
-from ui.tui.line_bar import Spot
+from ui.tui.line_bar import ClickTarget
 from ui.tui.store_access import sentence
 from ui.views.links import Link
 from ui.views.palette import Style
@@ -24,7 +24,7 @@ from ui.views.wording import quoted, wrapped
 _MOST_IDS = 8
 
 
-def status_spots(counts: Mapping[str, int], pulse: Pulse, wanted: str) -> list[Spot]:
+def status_spots(counts: Mapping[str, int], pulse: Pulse, wanted: str) -> list[ClickTarget]:
     """How many chains ended in each status; each can be clicked, and that of the filter stands in brackets."""
     spots = []
     for status in Status:
@@ -34,11 +34,11 @@ def status_spots(counts: Mapping[str, int], pulse: Pulse, wanted: str) -> list[S
             line: Line = (Run(f"{run.text[0]} {count:,} {status.value}", run.style),)
             if f"status:{status.value}" in wanted.split():
                 line = (Run("[", Style.STRONG), *line, Run("]", Style.STRONG))
-            spots.append(Spot(f"status:{status.value}", line))
+            spots.append(ClickTarget(f"status:{status.value}", line))
     for state, ids in ((Liveness.RUNNING, pulse.running), (Liveness.IDLE, pulse.idle)):
         if ids:
             run = LIVENESS[state]
-            spots.append(Spot("", (Run(f"{run.text[0]} {len(ids):,} {state.value}", run.style),)))
+            spots.append(ClickTarget("", (Run(f"{run.text[0]} {len(ids):,} {state.value}", run.style),)))
     return spots
 
 

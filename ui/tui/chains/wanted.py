@@ -3,7 +3,7 @@
 import re
 
 from storage import FilterError
-from storage.filter import Filter, Words, parse_filter
+from storage.filter import Filter, PhraseTerm, parse_filter
 from storage.filter.terms import All, Any, Not
 
 _STATUS_TERM = re.compile(r"(?<!\S)status:[\w*]+(?!\S)")
@@ -35,7 +35,7 @@ def has_words(wanted: str) -> bool:
 def _has_words(terms: Filter) -> bool:
     for term in terms:
         match term:
-            case Words():
+            case PhraseTerm():
                 return True
             case All(inner) | Any(inner):
                 if _has_words(inner):

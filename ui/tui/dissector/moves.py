@@ -11,7 +11,7 @@ from ui.tui.dialogs import LineDialog
 from ui.tui.dissector.deeds import Doors
 from ui.tui.dissector.switches import StreamSwitches
 from ui.tui.line_bar import LineBar
-from ui.tui.status_line import Said, StatusLine
+from ui.tui.status_line import StatusLine, StatusText
 from ui.tui.store_access import StoreAccess
 from ui.tui.work import begin
 from ui.views.dissect.moving import find, next_fault, next_step
@@ -188,4 +188,4 @@ class TraceMoves(StreamSwitches):
             right += [Run(f"  step {step.number}/{steps}")] if step is not None else []
             line = place_line(dissection, place, self.panes.branches.row, step)
             self.query_one("#place", LineBar).say([(Run(" "), *line)])
-        self.query_one(StatusLine).said = Said(("chains", title), about=about, right=tuple(right))
+        self.query_one(StatusLine).said = StatusText(("chains", title), about=about, right=tuple(right))

@@ -7,7 +7,7 @@ from textual.widget import Widget
 from ui.tui.dissector.side_pane import SidePane, SideView
 from ui.tui.dissector.stream_view import StreamView
 from ui.tui.dissector.tree_view import TreeView
-from ui.tui.line_bar import LineBar, Spot
+from ui.tui.line_bar import ClickTarget, LineBar
 from ui.views.palette import Style
 from ui.views.run import Run
 
@@ -163,5 +163,7 @@ class Panes(Container):
         spots = []
         for name, title in zip(_NAMES, _TITLES, strict=True):
             is_here = name == self._current
-            spots.append(Spot(name, (Run(f"[{title}]" if is_here else title, Style.STRONG if is_here else Style.DIM),)))
+            spots.append(
+                ClickTarget(name, (Run(f"[{title}]" if is_here else title, Style.STRONG if is_here else Style.DIM),))
+            )
         self.query_one("#tabs", LineBar).offer(spots)

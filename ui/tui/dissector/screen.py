@@ -21,7 +21,7 @@ from ui.tui.dissector.tree_view import TreeView
 from ui.tui.footer import KeyFooter
 from ui.tui.line_bar import LineBar
 from ui.tui.line_view import LineView
-from ui.tui.status_line import Said, StatusLine
+from ui.tui.status_line import StatusLine, StatusText
 from ui.tui.store_access import StoreAccess, sentence
 from ui.tui.work import begin
 from ui.views.dissect.tree import Tree
@@ -172,7 +172,7 @@ class DissectorScreen(TraceMoves):
 
     async def _read(self, id: int, step: int | None) -> None:
         status = self.query_one(StatusLine)
-        status.said, status.working = Said(("chains", f"trace {id}")), "reading the trace"
+        status.said, status.working = StatusText(("chains", f"trace {id}")), "reading the trace"
         if self._opened is not None and self._opened.is_long:
             self._show_nothing()  # two long traces at once would take twice the memory
         try:
@@ -235,7 +235,7 @@ class DissectorScreen(TraceMoves):
                 return
             grown = await self.access.ask_for_trace(partial(opened, id=found.id))
         except WeaklinkError as error:
-            self.query_one(StatusLine).said = Said(
+            self.query_one(StatusLine).said = StatusText(
                 ("chains", f"trace {self._trace_id}"), problem=sentence(error, self.access.name)
             )
             return
@@ -257,4 +257,4 @@ class DissectorScreen(TraceMoves):
 
     def _say_problem(self, error: WeaklinkError) -> None:
         problem = sentence(error, self.access.name)
-        self.query_one(StatusLine).said = Said(("chains", f"trace {self._trace_id}"), problem=problem)
+        self.query_one(StatusLine).said = StatusText(("chains", f"trace {self._trace_id}"), problem=problem)

@@ -16,7 +16,7 @@ from inspector.model import Liveness
 from storage import Mark
 from ui.tui.commands import Command, bindings
 from ui.tui.dissector.commands import SIDE_COMMANDS
-from ui.tui.line_bar import LineBar, Spot
+from ui.tui.line_bar import ClickTarget, LineBar
 from ui.tui.line_view import Lines, LineView
 from ui.tui.work import begin
 from ui.views.dissect.dissection import Dissection
@@ -212,7 +212,7 @@ class SidePane(Vertical):
         for kind in _KINDS:
             said = f"{kind.value} {numbers[kind]}" if numbers.get(kind) else kind.value
             shown = Run(f"[{said}]", Style.STRONG) if kind is self.kind else Run(said, Style.DIM)
-            spots.append(Spot(kind.value, (shown,)))
+            spots.append(ClickTarget(kind.value, (shown,)))
         self.query_one("#views", LineBar).offer(spots)
 
     def _wanted(self) -> object:

@@ -23,7 +23,7 @@ from ui.tui.line_view import settled
 from ui.tui.palette import paint_of
 from ui.views.dissect.dissection import Dissection
 from ui.views.dissect.options import StreamOptions
-from ui.views.dissect.stream import Spot, StreamLayout
+from ui.views.dissect.stream import BlockRow, StreamLayout
 from ui.views.dissect.stream_rows import GUTTER, RowKind, StreamRow
 from ui.views.dissect.viewport import Viewport
 
@@ -233,7 +233,7 @@ class StreamView(Widget, can_focus=True):
             self._port.scroll(by)
             self.refresh()
 
-    def _drawn(self, port: Viewport, spot: Spot, row: StreamRow, base: RichStyle) -> Strip:
+    def _drawn(self, port: Viewport, spot: BlockRow, row: StreamRow, base: RichStyle) -> Strip:
         paint = paint_of(self.app)
         strip = Strip([Segment(settled(run.text), base + paint.of[run.style]) for run in row.line])
         if row.kind is not RowKind.TEXT:

@@ -11,7 +11,7 @@ MOST_PIECES = 20_000
 _LONGEST_PIECE = 24
 
 
-class Cut(StrEnum):
+class Chunking(StrEnum):
     """How a stream is cut, under the name that its column bears."""
 
     WHOLE = "whole"
@@ -20,18 +20,18 @@ class Cut(StrEnum):
     RANDOM = "random"
 
 
-def pieces_of(part: Part, cut: Cut, seed: int) -> Iterator[str]:
+def pieces_of(part: Part, cut: Chunking, seed: int) -> Iterator[str]:
     """The pieces that a part's text is cut into, one behind the other; none where it is not known how it came."""
     text = part.text
     match cut:
-        case Cut.WHOLE:
+        case Chunking.WHOLE:
             yield text
-        case Cut.AS_CAME:
+        case Chunking.AS_CAME:
             yield from _as_came(part)
-        case Cut.SINGLE:
+        case Chunking.SINGLE:
             size = single_size(text)
             yield from (text[at : at + size] for at in range(0, len(text), size))
-        case Cut.RANDOM:
+        case Chunking.RANDOM:
             yield from _at_random(text, seed)
 
 

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from inspector.formats.format import Format
-from ui.tui.lab.cutting import Cut
+from ui.tui.lab.cutting import Chunking
 from ui.tui.lab.reading import Cell, Likeness
 from ui.views.palette import Style
 from ui.views.run import Line, Run, clipped, padded, width_of
 from ui.views.wording import counted
 
-Cells = dict[tuple[str, Cut], Cell]
+Cells = dict[tuple[str, Chunking], Cell]
 """What readings came to, by the format's name and the way of cutting."""
 
 _NAME, _SURE = 18, 5
@@ -28,7 +28,7 @@ class LabGrid:
     def __init__(
         self,
         formats: Sequence[tuple[Format, float]],
-        cells: Callable[[], Mapping[tuple[str, Cut], Cell]],
+        cells: Callable[[], Mapping[tuple[str, Chunking], Cell]],
     ) -> None:
         self._formats, self._cells = formats, cells
 
@@ -42,24 +42,24 @@ class LabGrid:
         format_, confidence = self._formats[index]
         lead: Line = (*padded((Run(f" {format_.name}", Style.STRONG if not index else Style.PLAIN),), _NAME),)
         line = [*lead, Run(f"{confidence:>4.0%} " if confidence else " " * _SURE, Style.DIM)]
-        for cut in Cut:
+        for cut in Chunking:
             cell = self._cells().get((format_.name, cut))
             line += (*padded(_cell(cell, _room(width)), _room(width)), Run(" "))
         return clipped(line, width)
 
     @staticmethod
-    def head(width: int, cut: Cut, single: int) -> Line:
+    def head(width: int, cut: Chunking, single: int) -> Line:
         """The names of the columns; the chosen one in brackets."""
         line = [*padded((Run(" format", Style.DIM),), _NAME), Run(f"{'sure':>4} ", Style.DIM)]
-        for one in Cut:
-            name = f"{single:,} characters" if one is Cut.SINGLE and single > 1 else one.value
+        for one in Chunking:
+            name = f"{single:,} characters" if one is Chunking.SINGLE and single > 1 else one.value
             said = Run(f"[{name}]", Style.STRONG) if one is cut else Run(f" {name}", Style.DIM)
             line += (*padded((said,), _room(width)), Run(" "))
         return clipped(line, width)
 
 
 def _room(width: int) -> int:
-    return min(max((width - _NAME - _SURE) // len(Cut) - 1, 8), _WIDEST)
+    return min(max((width - _NAME - _SURE) // len(Chunking) - 1, 8), _WIDEST)
 
 
 def _cell(cell: Cell | None, room: int) -> Line:

@@ -6,9 +6,9 @@ from itertools import islice
 
 from inspector.formats.format import Format
 from inspector.segmentation import Segmentation
-from ui.tui.lab.cutting import Cut
+from ui.tui.lab.cutting import Chunking
 from ui.tui.lab.reading import Comparing, Likeness, read, uncut
-from ui.tui.lab.sample import Sample
+from ui.tui.lab.sample import LabSample
 from ui.views.palette import Style
 from ui.views.reading_diff import ReadingFacts, reading_diff_lines
 from ui.views.run import Line, Run
@@ -21,10 +21,10 @@ _MOST_LINES = 20_000
 class WantedReading:
     """A reading to be shown beside the stored one."""
 
-    sample: Sample
+    sample: LabSample
     comparing: Comparing
     format: Format
-    cut: Cut
+    cut: Chunking
     seed: int
 
     def read(self, is_left: Callable[[], bool]) -> Segmentation | str:
@@ -48,7 +48,7 @@ class WantedReading:
         return [(Run(" "), *line) for line in islice(lines, _MOST_LINES)]
 
 
-def sample_line(sample: Sample, comparing: Comparing | None, seed: int) -> Line:
+def sample_line(sample: LabSample, comparing: Comparing | None, seed: int) -> Line:
     """What the sample is, and how it is stored."""
     chunks = sample.part.chunks
     came = counted(len(chunks.ends), "chunk") if chunks is not None else "chunks not kept"

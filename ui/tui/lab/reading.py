@@ -9,8 +9,8 @@ from inspector.formats.format import Format
 from inspector.model import Span, ToolCall
 from inspector.model.columns import Entries
 from inspector.segmentation import Segmentation, Segmenter
-from ui.tui.lab.cutting import Cut, pieces_of
-from ui.tui.lab.sample import Sample
+from ui.tui.lab.cutting import Chunking, pieces_of
+from ui.tui.lab.sample import LabSample
 
 _LOOKED_AFTER = 256  # pieces after which a reader looks whether anybody still waits for it
 
@@ -36,7 +36,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class LabResult:
     """What a reading holds, as it is compared."""
 
     spans: Entries[Span]
@@ -48,7 +48,9 @@ class LeftError(Exception):
     """Nobody waits for the reading any more."""
 
 
-def read(sample: Sample, format: Format, cut: Cut, seed: int, is_left: Callable[[], bool]) -> Segmentation | str:
+def read(
+    sample: LabSample, format: Format, cut: Chunking, seed: int, is_left: Callable[[], bool]
+) -> Segmentation | str:
     """The sample read by a format; a sentence where that is a plug-in and raised. LeftError once `is_left`."""
     try:
         segmenter = Segmenter(
@@ -72,11 +74,11 @@ class Comparing:
     `beyond` counts the others: what only the whole trace shows, such as an answer that was cut off.
     """
 
-    def __init__(self, sample: Sample, own: Segmentation | str) -> None:
+    def __init__(self, sample: LabSample, own: Segmentation | str) -> None:
         found = own.diagnostics if isinstance(own, Segmentation) else ()
         codes = {one.rule.code for one in found}
         known = tuple(one for one in sample.diagnostics if one.rule.code in codes)
-        self.stored = Found(sample.stored.spans, sample.stored.calls, known)
+        self.stored = LabResult(sample.stored.spans, sample.stored.calls, known)
         self.beyond = len(sample.diagnostics) - len(known)
 
     def cell(self, reading: Segmentation | str) -> Cell:
@@ -93,6 +95,6 @@ class Comparing:
         return Cell(likeness, len(reading.spans), len(reading.calls), len(reading.diagnostics))
 
 
-def uncut(sample: Sample, cut: Cut) -> bool:
+def uncut(sample: LabSample, cut: Chunking) -> bool:
     """Whether a sample cannot be cut so."""
-    return cut is Cut.AS_CAME and sample.part.chunks is None
+    return cut is Chunking.AS_CAME and sample.part.chunks is None

@@ -19,7 +19,7 @@ TEXT = "text"
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class LabSample:
     """A text, how it came, what the request gave to read it by, and what is stored of it.
 
     `diagnostics` are all that the stored inspection has in this part, also those that only the whole trace shows.
@@ -47,7 +47,7 @@ class Sample:
         return sorted(weighed, key=lambda pair: (pair[0].name != self.stored.format, -pair[1], pair[0].name))
 
 
-def sample_of(store: Store, *, id: int, place: Location | None) -> Sample | None:
+def sample_of(store: Store, *, id: int, place: Location | None) -> LabSample | None:
     """The text at a place, else that of the break, else the longest answer; None where nothing was said. StoreError."""
     trace, inspection = store.inspected(id, in_columns=True)
     number = _turn(trace, inspection, place)
@@ -61,7 +61,7 @@ def sample_of(store: Store, *, id: int, place: Location | None) -> Sample | None
     stored = next((one for one in of_turn if (one.turn, one.part) == (number, TEXT)), unread)
     prompt = turn.part(PROMPT_PART)
     wrong = [one for one in inspection.diagnostics if one.location.turn == number and one.location.part == TEXT]
-    return Sample(
+    return LabSample(
         id,
         title_of(trace),
         number,

@@ -17,11 +17,11 @@ from ui.tui.commands import Command, bindings
 from ui.tui.dialogs import LineDialog
 from ui.tui.footer import KeyFooter
 from ui.tui.lab.commands import LAB_COMMANDS
-from ui.tui.lab.cutting import Cut, single_size
+from ui.tui.lab.cutting import Chunking, single_size
 from ui.tui.lab.grid import Cells, LabGrid
 from ui.tui.lab.lines import WantedReading, sample_line
 from ui.tui.lab.reading import Cell, Comparing, LeftError, Likeness, read, uncut
-from ui.tui.lab.sample import Sample, sample_of
+from ui.tui.lab.sample import LabSample, sample_of
 from ui.tui.lab.writing import write_reading, wrong_with
 from ui.tui.line_bar import LineBar
 from ui.tui.line_view import Lines, LineView
@@ -35,7 +35,7 @@ from ui.views.visible import visible_line
 from ui.views.wording import counted, quoted
 
 _PATIENCE_S = 0.06
-_CUTS = tuple(Cut)
+_CUTS = tuple(Chunking)
 _Answer = TypeVar("_Answer")
 
 
@@ -55,12 +55,12 @@ class LabScreen(UpperScreen):
         super().__init__(access, f"trace {id}", "lab")
         self._trace_id = id
         self._place = place
-        self._sample: Sample | None = None
+        self._sample: LabSample | None = None
         self._formats: list[tuple[Format, float]] = []
         self._comparing: Comparing | None = None
         self._cells: Cells = {}
         self._seed = 1
-        self._cut = Cut.WHOLE
+        self._cut = Chunking.WHOLE
         self._is_whole = False
         self._left = Event()
 
@@ -90,7 +90,7 @@ class LabScreen(UpperScreen):
         return self._cells
 
     @property
-    def selected(self) -> tuple[str, Cut]:
+    def selected(self) -> tuple[str, Chunking]:
         """The selected reading: its format's name and how it is cut."""
         return self._formats[self.grid.cursor][0].name, self._cut
 
@@ -138,8 +138,8 @@ class LabScreen(UpperScreen):
     def action_seed(self) -> None:
         """Cut the stream at other random places."""
         self._seed += 1
-        self._cells = {key: cell for key, cell in self._cells.items() if key[1] is not Cut.RANDOM}
-        self._cut = Cut.RANDOM
+        self._cells = {key: cell for key, cell in self._cells.items() if key[1] is not Chunking.RANDOM}
+        self._cut = Chunking.RANDOM
         self._go_on()
 
     def action_whole(self) -> None:
@@ -186,7 +186,7 @@ class LabScreen(UpperScreen):
         self.crumbs = (f"{self._trace_id} {visible_line(sample.title)}".strip(), "lab")
         self._formats = await asyncio.to_thread(sample.candidates)
         own = self._formats[0][0]
-        reading = await self._thread(partial(read, sample, own, Cut.WHOLE, self._seed, self._left.is_set))
+        reading = await self._thread(partial(read, sample, own, Chunking.WHOLE, self._seed, self._left.is_set))
         if reading is None:
             return
         self._comparing = Comparing(sample, reading)
@@ -216,7 +216,9 @@ class LabScreen(UpperScreen):
             left.set()
             self.work("")
 
-    async def _cell(self, sample: Sample, comparing: Comparing, format_: Format, cut: Cut, left: Event) -> Cell | None:
+    async def _cell(
+        self, sample: LabSample, comparing: Comparing, format_: Format, cut: Chunking, left: Event
+    ) -> Cell | None:
         if uncut(sample, cut):
             return Cell(Likeness.UNCUT)
 
@@ -275,11 +277,11 @@ class LabScreen(UpperScreen):
         if lines is not None:
             self.unlike.show(Lines(lines))
 
-    def _write(self, format_: Format, cut: Cut, path: str | None) -> None:
+    def _write(self, format_: Format, cut: Chunking, path: str | None) -> None:
         if path is not None:
             begin(self, partial(self._written, format_, cut, path), "write", supersedes=False)
 
-    async def _written(self, format_: Format, cut: Cut, path: str) -> None:
+    async def _written(self, format_: Format, cut: Chunking, path: str) -> None:
         sample = self._sample
         assert sample is not None
         reading = await self._thread(partial(read, sample, format_, cut, self._seed, self._left.is_set))

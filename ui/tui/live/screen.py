@@ -60,7 +60,7 @@ class LiveScreen(UpperScreen):
         self._rate = Rate()
         self._growing = GrowingTrace(self._span_closed, self._fault_found)
         self._lines = GrowingLines(self._growing, 80)
-        self._told: deque[_Told] = deque(maxlen=_MOST_EVENTS)
+        self._told: deque[_LiveEvent] = deque(maxlen=_MOST_EVENTS)
         self._events: list[Line] = []
         self._waiting: list[RecordEvent] = []
         self._is_paused = False
@@ -218,7 +218,7 @@ class LiveScreen(UpperScreen):
     def _fault_found(self, diagnostic: Diagnostic) -> None:
         self._tell(partial(live_lines.fault_lines, "", diagnostic))
 
-    def _tell(self, tell: "_Told") -> None:
+    def _tell(self, tell: "_LiveEvent") -> None:
         self._told.append(tell)
         self._events += tell(width=self._width)
 
@@ -256,7 +256,7 @@ class LiveScreen(UpperScreen):
         return tuple(facts)
 
 
-class _Told(Protocol):
+class _LiveEvent(Protocol):
     """Something that happened, as lines for a width: they are made anew for another."""
 
     def __call__(self, *, width: int) -> Iterable[Line]: ...

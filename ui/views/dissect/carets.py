@@ -16,7 +16,7 @@ MOST_MARKED_ROWS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class CaretMark:
     """Carets for a fault below one row; `says` where its words follow, `rows` how many rows they stand for."""
 
     fault: Fault
@@ -24,22 +24,22 @@ class Mark:
     rows: int = 1
 
 
-def marks_of(rows: Sequence[Range], diagnostics: Sequence[Diagnostic]) -> list[list[Mark]]:
+def marks_of(rows: Sequence[Range], diagnostics: Sequence[Diagnostic]) -> list[list[CaretMark]]:
     """What belongs below each row: carets in every row of a short fault, in the first alone of one that goes on."""
     starts = [row.start for row in rows]
-    below: list[list[Mark]] = [[] for _ in rows]
+    below: list[list[CaretMark]] = [[] for _ in rows]
     for one in diagnostics if rows else ():
         first = max(bisect_right(starts, one.range.start) - 1, 0)
         last = max(bisect_left(starts, one.range.end) - 1, first)
         if last - first >= MOST_MARKED_ROWS:
-            below[first].append(Mark(one.fault, rows=last - first + 1))
+            below[first].append(CaretMark(one.fault, rows=last - first + 1))
         else:
             for index in range(first, last + 1):
-                below[index].append(Mark(one.fault, says=index == last))
+                below[index].append(CaretMark(one.fault, says=index == last))
     return below
 
 
-def fault_rows(marks: Sequence[Mark], text: str, row: Range, cells: Sequence[int], room: int) -> Iterator[Line]:
+def fault_rows(marks: Sequence[CaretMark], text: str, row: Range, cells: Sequence[int], room: int) -> Iterator[Line]:
     """The lines below a row; `cells` are those at which its characters begin."""
     places = []
     for mark in marks:
@@ -56,7 +56,7 @@ def _under(place: Range, row: Range, cells: Sequence[int]) -> tuple[int, int]:
     return before, max(cells[end - row.start] - before, 1)
 
 
-def _said(mark: Mark, text: str) -> Iterator[Line]:
+def _said(mark: CaretMark, text: str) -> Iterator[Line]:
     fault = mark.fault
     feeds = text.count("\n", fault.range.start, fault.range.end) if mark.rows > 1 else 0
     length = f"{counted(feeds + 1, 'line')}, " if feeds else ""

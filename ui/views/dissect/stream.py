@@ -1,7 +1,7 @@
 """The exact stream of a trace as the rows of a screen, laid out where somebody looks.
 
 The trace is cut into blocks. A block's rows are counted by a guess until they are laid out, which happens when one of
-them is asked for; so opening a trace and moving in it cost the same whatever its size. A `Spot` names a row by its
+them is asked for; so opening a trace and moving in it cost the same whatever its size. A `BlockRow` names a row by its
 block, hence stays true while guesses above it are mended; a row's number among all does not. Of the blocks that were
 laid out the newest are kept.
 """
@@ -26,7 +26,7 @@ from ui.views.places import NO_PART
 _KEPT = 48
 
 
-class Spot(NamedTuple):
+class BlockRow(NamedTuple):
     """A row of the stream: the index of its block, and its number within that block, both from 0."""
 
     block: int
@@ -50,17 +50,17 @@ class StreamLayout:
         """How many rows there are, as far as is known: exact where they were laid out, a guess elsewhere."""
         return self._until(len(self._blocks))
 
-    def number(self, spot: Spot) -> int:
+    def number(self, spot: BlockRow) -> int:
         """The number of a row among all, from 0, as far as is known."""
         return self._until(spot.block) + spot.row
 
-    def spot(self, number: int) -> Spot:
+    def spot(self, number: int) -> BlockRow:
         """The row with a number, or the nearest there is."""
         block = max(bisect_right(range(len(self._blocks)), number, key=self._until) - 1, 0)
         within = number - self._until(block)
-        return Spot(block, min(max(within, 0), len(self.rows(block)) - 1))
+        return BlockRow(block, min(max(within, 0), len(self.rows(block)) - 1))
 
-    def row(self, spot: Spot) -> StreamRow:
+    def row(self, spot: BlockRow) -> StreamRow:
         """What a row shows."""
         return self.rows(spot.block)[spot.row]
 
@@ -76,46 +76,46 @@ class StreamLayout:
             self._laid.move_to_end(block)
         return rows
 
-    def below(self, spot: Spot) -> Iterator[tuple[Spot, StreamRow]]:
+    def below(self, spot: BlockRow) -> Iterator[tuple[BlockRow, StreamRow]]:
         """The rows from `spot` on, downwards."""
         first = spot.row
         for block in range(spot.block, len(self._blocks)):
             rows = self.rows(block)
             for index in range(first, len(rows)):
-                yield Spot(block, index), rows[index]
+                yield BlockRow(block, index), rows[index]
             first = 0
 
-    def above(self, spot: Spot) -> Iterator[tuple[Spot, StreamRow]]:
+    def above(self, spot: BlockRow) -> Iterator[tuple[BlockRow, StreamRow]]:
         """The rows before `spot`, upwards."""
         rows = self.rows(spot.block)[: spot.row]
         for block in range(spot.block, -1, -1):
             if block < spot.block:
                 rows = self.rows(block)
             for index in range(len(rows) - 1, -1, -1):
-                yield Spot(block, index), rows[index]
+                yield BlockRow(block, index), rows[index]
 
-    def moved(self, spot: Spot, distance: int) -> Spot:
+    def moved(self, spot: BlockRow, distance: int) -> BlockRow:
         """The row so many rows further down, or up where `distance` is negative; the last or first where they end."""
         walk = islice(self.below(spot), distance + 1) if distance >= 0 else islice(self.above(spot), -distance)
         return deque(chain((spot,), (at for at, _ in walk)), maxlen=1)[0]
 
-    def first(self) -> Spot:
+    def first(self) -> BlockRow:
         """The first row."""
-        return Spot(0, 0)
+        return BlockRow(0, 0)
 
-    def last(self) -> Spot:
+    def last(self) -> BlockRow:
         """The last row."""
         block = len(self._blocks) - 1
-        return Spot(block, len(self.rows(block)) - 1)
+        return BlockRow(block, len(self.rows(block)) - 1)
 
-    def find(self, location: Location) -> Spot | None:
+    def find(self, location: Location) -> BlockRow | None:
         """The row that shows the first character of a place; a turn's heading where it is in no part, or None."""
         part = self.dissection.outline.parts.number(location.turn, location.part)
         if part == NO_PART:
             return self._heading(location.turn)
         return self.find_in(part, location.range.start)
 
-    def find_in(self, part: int, offset: int) -> Spot:
+    def find_in(self, part: int, offset: int) -> BlockRow:
         """The row that shows a character of the part with this index; the end of the text is in its last row."""
         block = self._blocks.holding(self.dissection.outline.parts.turn_of(part), part, offset)
         found = 0
@@ -124,7 +124,7 @@ class StreamLayout:
                 if row.place.start > offset:
                     break
                 found = index
-        return Spot(block, found)
+        return BlockRow(block, found)
 
     def guessed(self, turn: int, part: int, offset: int) -> int:
         """About which number the row of a character has, by its part's index, without laying out anything.
@@ -165,11 +165,11 @@ class StreamLayout:
         found = Range(cells[start - place.start], cells[end - place.start])
         return found if len(found) else Range(found.start, found.start + 1)
 
-    def _heading(self, turn: int) -> Spot | None:
+    def _heading(self, turn: int) -> BlockRow | None:
         number = self._blocks.heading(turn)
         if number >= len(self._blocks) or self._blocks.block(number).turn != turn:
             return None
-        return Spot(number, min(1, len(self.rows(number)) - 1))
+        return BlockRow(number, min(1, len(self.rows(number)) - 1))
 
     def _lay_out(self, block: Block) -> Iterator[StreamRow]:
         if block.part is None:

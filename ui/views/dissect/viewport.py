@@ -5,7 +5,7 @@ from itertools import islice
 from inspector.diagnostics import Location
 from inspector.text import Range
 from ui.views.dissect.carets import MOST_MARKED_ROWS
-from ui.views.dissect.stream import Spot, StreamLayout
+from ui.views.dissect.stream import BlockRow, StreamLayout
 from ui.views.dissect.stream_rows import GUTTER, RowKind, StreamRow
 
 _MARGIN = 2  # rows that are kept in sight around the cursor
@@ -21,11 +21,11 @@ class Viewport:
 
     def __init__(self, layout: StreamLayout, height: int) -> None:
         self.layout, self.height = layout, height
-        self.top = self.spot = Spot(0, 0)
+        self.top = self.spot = BlockRow(0, 0)
         self.offset, self.left = 0, 0
         self._gone_to: Location | None = None
         self._goal = GUTTER
-        self._rows: list[tuple[Spot, StreamRow]] | None = None
+        self._rows: list[tuple[BlockRow, StreamRow]] | None = None
 
     @property
     def row(self) -> StreamRow:
@@ -41,7 +41,7 @@ class Viewport:
         return self.layout.dissection.parts[row.part].location(Range(self.offset, self.offset + 1))
 
     @property
-    def rows(self) -> list[tuple[Spot, StreamRow]]:
+    def rows(self) -> list[tuple[BlockRow, StreamRow]]:
         """The rows in sight, from the top down."""
         if self._rows is None:
             self._rows = list(islice(self.layout.below(self.top), max(self.height, 1)))
@@ -150,7 +150,7 @@ class Viewport:
         self._goal = self.cells.start
         self._settle()
 
-    def _land(self, spot: Spot, *, down: bool = True) -> None:
+    def _land(self, spot: BlockRow, *, down: bool = True) -> None:
         """Put the cursor on a row, or on the nearest row of text from there."""
         ways = (self.layout.below(spot), self.layout.above(spot))
         is_text = self.layout.row(spot).kind is RowKind.TEXT

@@ -17,7 +17,7 @@ from ui.reports.import_report import FileReport
 from ui.views.palette import Style
 from ui.views.run import Run
 from ui.views.wording import counted
-from ui.web.components import Column, Row, listing
+from ui.web.components import ListingColumn, ListingRow, listing
 from ui.web.markup import put_lines
 from ui.web.places import go
 from ui.web.serving import current
@@ -42,15 +42,20 @@ def show() -> None:
     reports: list[FileReport] = st.session_state.get(_REPORTS, [])
     if not reports:
         with st.expander("What can be read"):
-            listing((Column("source"), Column("known by")), _sources(), key="weaklink_sources", label="Sources")
+            listing(
+                (ListingColumn("source"), ListingColumn("known by")),
+                _sources(),
+                key="weaklink_sources",
+                label="Sources",
+            )
         return
     put_lines(import_lines(reports, width=_WIDTH))
     if any(report.counts.traces for report in reports) and st.button("To the traces", icon=":material/list:"):
         go("traces")
 
 
-def _sources() -> list[Row]:
-    return [Row(one.name, ((Run(one.name),), (Run(signs_of(one), Style.DIM),))) for one in importers()]
+def _sources() -> list[ListingRow]:
+    return [ListingRow(one.name, ((Run(one.name),), (Run(signs_of(one), Style.DIM),))) for one in importers()]
 
 
 def _imported(name: str, file: IO[bytes]) -> FileReport:

@@ -9,7 +9,7 @@ from ui.views.palette import Style, style_of
 from ui.views.rule import rule_lines
 from ui.views.rule_example import read_example
 from ui.views.run import Run
-from ui.web.components import Column, Measured, Room, Row, listing
+from ui.web.components import ListingColumn, ListingRow, Measured, MinimumWidth, listing
 from ui.web.figures import grouped, hits
 from ui.web.filters import field
 from ui.web.markup import put_lines
@@ -18,8 +18,13 @@ from ui.web.waiting import answer_to
 
 _WIDTH = 84
 _COLUMNS = (
-    *(Column("code"), Column("name"), Column("traces"), Column("broken", "end", room=Room.MEDIUM)),
-    *(Column("severity", room=Room.MEDIUM), Column("family", room=Room.WIDE)),
+    *(
+        ListingColumn("code"),
+        ListingColumn("name"),
+        ListingColumn("traces"),
+        ListingColumn("broken", "end", room=MinimumWidth.MEDIUM),
+    ),
+    *(ListingColumn("severity", room=MinimumWidth.MEDIUM), ListingColumn("family", room=MinimumWidth.WIDE)),
 )
 
 
@@ -43,9 +48,9 @@ def show() -> None:
         _explain(chosen, found.get(chosen.code, (0, 0))[0])
 
 
-def _row(rule: Rule, traces: int, broken: int, most: int) -> Row:
+def _row(rule: Rule, traces: int, broken: int, most: int) -> ListingRow:
     family = next(title for prefix, title, _ in FAMILIES if rule.code.startswith(prefix))
-    return Row(
+    return ListingRow(
         rule.code,
         (
             (Run(rule.code, style_of(rule.severity)),),

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from storage.console import VIEWS, Answer, View, ask
+from storage.console import VIEWS, QueryResult, View, ask
 from storage.console.asking import Value
 from ui.views.visible import visible
 from ui.views.wording import counted
@@ -61,7 +61,7 @@ def _take() -> None:
         keep(sql=_EXAMPLES[chosen])
 
 
-def _rows(answer: Answer) -> None:
+def _rows(answer: QueryResult) -> None:
     """The rows as a table, in which one can be chosen that names a trace."""
     rows = [_row(answer, row) for row in answer.rows]
     leads = "trace_id" in answer.columns
@@ -77,7 +77,7 @@ def _rows(answer: Answer) -> None:
         st.warning(note, icon=":material/content_cut:")
 
 
-def _row(answer: Answer, row: tuple[Value, ...]) -> dict[str, Value]:
+def _row(answer: QueryResult, row: tuple[Value, ...]) -> dict[str, Value]:
     """A row by the names of its columns, those that come twice with their number."""
     shown = (visible(one) if isinstance(one, str) else one for one in row)
     return {

@@ -4,7 +4,7 @@ import streamlit as st
 
 from inspector.chain.metrics import FEWEST, estimate
 from inspector.chain.metrics_groups import GroupFigures, GroupKey
-from inspector.chain.metrics_measures import BY_NAME, Kind
+from inspector.chain.metrics_measures import BY_NAME, MeasureKind
 from inspector.checks.schema_complexity import SchemaComplexity
 from storage import TraceSummary, Violations
 from ui.views.palette import Style
@@ -12,8 +12,8 @@ from ui.views.run import Line, Run
 from ui.views.stats_wording import code_title, value_text
 from ui.views.visible import visible_line
 from ui.web.charts import HIGH, LOW
-from ui.web.components import Cell, Column, Measured, Room, Row, listing
-from ui.web.counter import Question
+from ui.web.components import Cell, ListingColumn, ListingRow, Measured, MinimumWidth, listing
+from ui.web.counter import CountQuery
 from ui.web.figures import grouped, schemas_of, violated
 from ui.web.filter_bar import filter_bar, nothing_found
 from ui.web.filters import field, narrowed
@@ -30,13 +30,16 @@ _MEASURES = tuple(
     BY_NAME[name] for name in ("well_formed", "schema_compliance", "error_results", "error_recovery", "latency_ms")
 )
 _COLUMNS = (
-    *(Column("tool"), Column("traces", "end"), Column("calls", "end", room=Room.MEDIUM)),
-    *(Column(one.title, room=Room.MEDIUM if index < 2 else Room.WIDE) for index, one in enumerate(_MEASURES)),
-    Column("schema", room=Room.WIDE),
+    *(ListingColumn("tool"), ListingColumn("traces", "end"), ListingColumn("calls", "end", room=MinimumWidth.MEDIUM)),
+    *(
+        ListingColumn(one.title, room=MinimumWidth.MEDIUM if index < 2 else MinimumWidth.WIDE)
+        for index, one in enumerate(_MEASURES)
+    ),
+    ListingColumn("schema", room=MinimumWidth.WIDE),
 )
 _VIOLATED = (
-    *(Column("tool"), Column("argument", mono=True), Column("rule")),
-    *(Column("times", "end", room=Room.MEDIUM), Column("traces", "end")),
+    *(ListingColumn("tool"), ListingColumn("argument", mono=True), ListingColumn("rule")),
+    *(ListingColumn("times", "end", room=MinimumWidth.MEDIUM), ListingColumn("traces", "end")),
 )
 
 
@@ -63,7 +66,7 @@ def show() -> None:
         _violations(sheet, violations, wanted, tool)
 
 
-def _tools(sheet: Sheet, question: Question[tuple[GroupFigures, ...]], wanted: str, tool: str) -> None:
+def _tools(sheet: Sheet, question: CountQuery[tuple[GroupFigures, ...]], wanted: str, tool: str) -> None:
     """Every tool with what its calls come to."""
     if question not in sheet:
         put_room(HIGH)
@@ -84,7 +87,7 @@ def _tools(sheet: Sheet, question: Question[tuple[GroupFigures, ...]], wanted: s
         st.rerun()
 
 
-def _row(group: GroupFigures, schema: SchemaComplexity | None) -> Row:
+def _row(group: GroupFigures, schema: SchemaComplexity | None) -> ListingRow:
     tool = group.keys[0]
     cells: list[Cell] = [
         (Run(visible_line(tool) or "(no readable name)", Style.STRONG),),
@@ -93,9 +96,9 @@ def _row(group: GroupFigures, schema: SchemaComplexity | None) -> Row:
     ]
     for measure in _MEASURES:
         one = estimate(measure, group.tally(measure.name))
-        share = one.value if measure.kind is not Kind.MEAN else None
+        share = one.value if measure.kind is not MeasureKind.MEAN else None
         cells.append(Measured(share, (Run(value_text(one, FEWEST), Style.DIM if one.value is None else Style.PLAIN),)))
-    return Row(tool, (*cells, _schema_words(schema)))
+    return ListingRow(tool, (*cells, _schema_words(schema)))
 
 
 def _schema_words(schema: SchemaComplexity | None) -> Line:
@@ -108,7 +111,7 @@ def _schema_words(schema: SchemaComplexity | None) -> Line:
     return (Run(", ".join([f"depth {schema.depth}, {schema.properties} properties", *filter(None, further)])),)
 
 
-def _violations(sheet: Sheet, question: Question[tuple[Violations, ...]], wanted: str, tool: str) -> None:
+def _violations(sheet: Sheet, question: CountQuery[tuple[Violations, ...]], wanted: str, tool: str) -> None:
     st.subheader("Where schemas are broken", anchor=False)
     if question not in sheet:
         put_room(LOW)
@@ -118,7 +121,7 @@ def _violations(sheet: Sheet, question: Question[tuple[Violations, ...]], wanted
         st.caption("No call of the chosen tool broke its schema." if tool else "No call broke the schema of its tool.")
         return
     rows = [
-        Row(
+        ListingRow(
             str(index),
             (
                 (Run(visible_line(one.tool), Style.STRONG),),

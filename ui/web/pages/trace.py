@@ -9,7 +9,7 @@ from ui.web.places import asked, go
 from ui.web.serving import current
 from ui.web.shown_trace import ShownTrace, shown_trace
 from ui.web.side_views import side_views
-from ui.web.stream_data import Window, stream_data, turns_shown, window_of
+from ui.web.stream_data import TurnWindow, stream_data, turns_shown, window_of
 from ui.web.trace_actions import trace_actions
 from ui.web.trace_head import rail_of, trace_title, verdict_line
 from ui.web.trace_neighbours import go_beside, neighbours
@@ -77,6 +77,6 @@ def _stream(shown: ShownTrace, at: Location | None, key: str) -> Location | None
 
 
 @st.cache_resource(show_spinner=False, max_entries=_KEPT, ttl=_FRESH_S)
-def _data(where: str | None, version: str, window: Window, turn: int, _shown: ShownTrace) -> dict[str, Json]:
+def _data(where: str | None, version: str, window: TurnWindow, turn: int, _shown: ShownTrace) -> dict[str, Json]:
     data = stream_data(_shown.trace, _shown.inspection, window)
     return {**data, "values": value_rows(_shown.dissection, window, turn), "version": version}

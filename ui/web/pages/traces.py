@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from storage import Cursor, TraceSummary
+from storage import ListCursor, TraceSummary
 from ui.views.wording import counted
 from ui.web.components import listing
 from ui.web.filter_bar import filter_bar, nothing_found
@@ -72,11 +72,11 @@ def _chosen(found: Sequence[TraceSummary]) -> TraceSummary:
     return next((one for one in found if str(one.id) == selected), found[0])
 
 
-def _cursor() -> Cursor | None:
+def _cursor() -> ListCursor | None:
     """Where the page begins, as the address says it: `after=TIME_ID`."""
     at, _, id_ = asked("after").partition("_")
     try:
-        return Cursor(float(at), int(id_)) if len(id_) <= _LONGEST_ID else None
+        return ListCursor(float(at), int(id_)) if len(id_) <= _LONGEST_ID else None
     except ValueError:
         return None
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from inspector.chain.metrics import FEWEST, estimate
-from inspector.chain.metrics_measures import MEASURES, TASK_CASES, Kind
+from inspector.chain.metrics_measures import MEASURES, TASK_CASES, MeasureKind
 from inspector.chain.steps import Status
 from ui.views.palette import Style
 from ui.views.run import Run
@@ -14,7 +14,7 @@ from ui.views.status import status_run
 from ui.views.task_cases import HEADS, task_cases
 from ui.views.wording import counted
 from ui.web.charts import LOW
-from ui.web.components import Cell, Column, Measured, Room, Row, listing
+from ui.web.components import Cell, ListingColumn, ListingRow, Measured, MinimumWidth, listing
 from ui.web.facets import STATUSES
 from ui.web.figures import hits
 from ui.web.filter_bar import filter_bar, nothing_found
@@ -93,15 +93,15 @@ def _tasks(figures: TriageFigures) -> None:
     if not figures.has(figures.asked.whole):
         return
     rows = [
-        Row(one.chain, ((Run(one.chain),), *((Run(f"{count:,}"),) for count in one.counts)))
+        ListingRow(one.chain, ((Run(one.chain),), *((Run(f"{count:,}"),) for count in one.counts)))
         for one in task_cases(figures.whole())
     ]
     if rows:
-        columns = (Column(HEADS[0]), *(Column(head, "end") for head in HEADS[1:]))
+        columns = (ListingColumn(HEADS[0]), *(ListingColumn(head, "end") for head in HEADS[1:]))
         listing(columns, rows, key="weaklink_tasks", label="Chains by the outcome of their tasks")
 
 
-def _newest(rows: Sequence[Row], wanted: str) -> None:
+def _newest(rows: Sequence[ListingRow], wanted: str) -> None:
     """The newest of the traces behind the numbers."""
     st.subheader("The newest of them", anchor=False)
     done = listing(TRACE_COLUMNS, rows, key="weaklink_newest", label="The newest traces", is_eager=True)
@@ -119,10 +119,14 @@ def _measures(figures: TriageFigures) -> None:
     whole, rows = figures.whole(), []
     for measure in (one for one in MEASURES if one.name not in TASK_CASES):
         one = estimate(measure, whole.tally(measure.name))
-        is_share = measure.kind is not Kind.MEAN
+        is_share = measure.kind is not MeasureKind.MEAN
         said = Run(value_text(one, FEWEST), Style.PLAIN if one.value is not None else Style.DIM)
         value: Cell = Measured(one.value if is_share else None, (said,))
         meaning = measure.meaning if one.value is not None else measure.absent
-        rows.append(Row(measure.name, ((Run(measure.title),), value, (Run(meaning, Style.DIM),))))
-    heads = (Column("measure"), Column("value, 95 % interval"), Column("what is counted", room=Room.MEDIUM))
+        rows.append(ListingRow(measure.name, ((Run(measure.title),), value, (Run(meaning, Style.DIM),))))
+    heads = (
+        ListingColumn("measure"),
+        ListingColumn("value, 95 % interval"),
+        ListingColumn("what is counted", room=MinimumWidth.MEDIUM),
+    )
     listing(heads, rows, key="weaklink_measures", label="Measures")

@@ -7,7 +7,7 @@ import pytest
 
 from inspector.capture.events import TraceEnded, TraceStarted, TurnEnded
 from inspector.model import Instant, Part, Role, Trace, Turn
-from storage import Cursor, Order, Store, StoreSink, Stretch, open_store
+from storage import ListCursor, ListSection, Order, Store, StoreSink, open_store
 from tests.storage.samples import BAD_CALL, inspected, trace
 from tests.ui.tui.apps import LONG_AGO_S, filled, home, names, press, running, settled, shown
 from ui.tui.app import WeaklinkApp
@@ -92,7 +92,7 @@ async def test_the_end_is_reached_though_the_list_is_still_being_walked_over(
 ) -> None:
     walks, may_go_on = chain_list._survey, Event()
 
-    def held_up(store: Store, *, wanted: str, order: Order, after: Cursor) -> Stretch:
+    def held_up(store: Store, *, wanted: str, order: Order, after: ListCursor) -> ListSection:
         may_go_on.wait(60)
         return walks(store, wanted=wanted, order=order, after=after)
 

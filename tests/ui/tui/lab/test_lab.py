@@ -18,7 +18,7 @@ from storage import open_store
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 from tests.ui.tui.apps import SIZES, agree, at_home, home, press, running, settled, shown, told
 from ui.tui.app import WeaklinkApp
-from ui.tui.lab.cutting import MOST_PIECES, Cut, pieces_of
+from ui.tui.lab.cutting import MOST_PIECES, Chunking, pieces_of
 from ui.tui.lab.reading import Likeness
 from ui.tui.lab.screen import LabScreen
 from ui.views.run import plain
@@ -67,13 +67,13 @@ async def test_formats_stand_in_rows_and_cuts_in_columns(
 @pytest.mark.parametrize("text", [GOOD_CALL, BAD_CALL, "<think>Hm.</think>Hello <tool_call>{", "plain words"])
 async def test_the_formats_own_reading_is_the_stored_one_however_it_is_cut(tmp_path: Path, text: str) -> None:
     async with reading(tmp_path, chunked(text, 1, len(text) // 2)) as (_, _, screen):
-        assert {screen.cells["hermes", cut].likeness for cut in Cut} == {Likeness.SAME}
-        assert len(screen.cells) == len(formats()) * len(Cut)
+        assert {screen.cells["hermes", cut].likeness for cut in Chunking} == {Likeness.SAME}
+        assert len(screen.cells) == len(formats()) * len(Chunking)
 
 
 async def test_a_reading_in_another_format_shows_what_differs_side_by_side(tmp_path: Path) -> None:
     async with reading(tmp_path) as (app, pilot, screen):
-        assert screen.cells["mistral", Cut.WHOLE].likeness is Likeness.DIFFERS
+        assert screen.cells["mistral", Chunking.WHOLE].likeness is Likeness.DIFFERS
         assert "the same reading" in unlike(screen)
         await press(pilot, "n")
         assert "- tool_call" in unlike(screen)
@@ -85,7 +85,7 @@ async def test_a_reading_in_another_format_shows_what_differs_side_by_side(tmp_p
 
 async def test_how_a_text_came_is_not_made_up(tmp_path: Path) -> None:
     async with reading(tmp_path) as (_, pilot, screen):
-        assert screen.cells["hermes", Cut.AS_CAME].likeness is Likeness.UNCUT
+        assert screen.cells["hermes", Chunking.AS_CAME].likeness is Likeness.UNCUT
         await press(pilot, "]")
         assert "did not keep in which pieces" in unlike(screen)
         await press(pilot, "[")
@@ -97,7 +97,7 @@ async def test_another_seed_cuts_elsewhere(tmp_path: Path) -> None:
         await press(pilot, "s")
         await settled(pilot)
         assert "seed 2" in shown(app)
-        assert screen.cells["hermes", Cut.RANDOM].likeness is Likeness.SAME
+        assert screen.cells["hermes", Chunking.RANDOM].likeness is Likeness.SAME
 
 
 async def test_a_reading_is_written_as_json(tmp_path: Path) -> None:
@@ -126,7 +126,7 @@ async def test_the_lab_is_left_while_it_reads(tmp_path: Path) -> None:
         lab.action_back()
         await settled(pilot)
         assert at_home(app)
-        assert len(lab.cells) < len(formats()) * len(Cut)
+        assert len(lab.cells) < len(formats()) * len(Chunking)
 
 
 async def test_a_trace_without_text_says_so(tmp_path: Path) -> None:
@@ -146,16 +146,16 @@ async def test_a_reader_of_foreign_code_that_raises_is_an_error(
     monkeypatch.setattr(registry, "_registered", {})
     registry.register_format(replace(formats()[0], name="raising", aliases=(), new_parser=raises))
     async with reading(tmp_path) as (app, pilot, screen):
-        assert screen.cells["raising", Cut.WHOLE].likeness is Likeness.ERROR
+        assert screen.cells["raising", Chunking.WHOLE].likeness is Likeness.ERROR
         assert "3 errors" in shown(app).splitlines()[0]
-        while screen.selected != ("raising", Cut.WHOLE):
+        while screen.selected != ("raising", Chunking.WHOLE):
             await press(pilot, "n")
         assert "The reader of `raising` raised RuntimeError: ␛[31mno." in unlike(screen)
 
 
-@pytest.mark.parametrize("cut", Cut)
+@pytest.mark.parametrize("cut", Chunking)
 @pytest.mark.parametrize("text", ["", "a", "𝔸b" * 30_000])
-def test_pieces_make_up_the_text_and_are_not_too_many(cut: Cut, text: str) -> None:
+def test_pieces_make_up_the_text_and_are_not_too_many(cut: Chunking, text: str) -> None:
     part = Part("text", text, Chunks((len(text),), (0,)) if text else None)
     pieces = list(pieces_of(part, cut, 7))
     assert "".join(pieces) == text

@@ -11,7 +11,7 @@ from tests.ui.views.dissect import scenes
 from ui.views.dissect import stream
 from ui.views.dissect.blocks import BLOCK
 from ui.views.dissect.options import StreamOptions
-from ui.views.dissect.stream import Spot, StreamLayout
+from ui.views.dissect.stream import BlockRow, StreamLayout
 from ui.views.dissect.stream_rows import BlockRows, RowKind, StreamRow
 from ui.views.run import plain, width_of
 from ui.views.visible import visible_line
@@ -36,7 +36,7 @@ def layouts() -> st.SearchStrategy[StreamLayout]:
     )
 
 
-def text_rows(layout: StreamLayout, part: int) -> list[tuple[Spot, StreamRow]]:
+def text_rows(layout: StreamLayout, part: int) -> list[tuple[BlockRow, StreamRow]]:
     rows = layout.below(layout.first())
     return [(spot, row) for spot, row in rows if row.kind is RowKind.TEXT and row.part == part]
 

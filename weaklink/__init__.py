@@ -1,0 +1,34 @@
+"""weaklink in Python: `import weaklink` is the one door, and what `weaklink.__all__` names is public.
+
+Names load when they are first used (PEP 562): `import weaklink` alone loads nothing else of the project. Where another
+package named `inspector` comes first on the import path, the first use raises NameCollisionError.
+"""
+
+from typing import TYPE_CHECKING
+
+from weaklink.own_packages import NameCollisionError as NameCollisionError
+from weaklink.own_packages import import_own
+
+if TYPE_CHECKING:
+    from inspector import *  # noqa: F403  # `inspector.__all__` is the list
+    from inspector import __all__ as __all__
+    from inspector import __version__ as __version__
+
+
+def _public() -> list[str]:
+    return [*import_own("inspector").__all__, NameCollisionError.__name__]
+
+
+def _attribute(name: str) -> object:
+    """The value of a public name, kept for the next use. Raises AttributeError, and NameCollisionError."""
+    if name == "__all__":
+        return _public()
+    is_private = name.startswith("_") and name != "__version__"
+    if is_private or name not in _public():
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_own("inspector"), name)
+    return value
+
+
+if not TYPE_CHECKING:  # a type checker would take every name for a public one
+    __getattr__, __dir__ = _attribute, _public
