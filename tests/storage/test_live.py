@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.capture.events import (
@@ -28,6 +28,7 @@ from inspector.model.arrivals import parts_of
 from storage import Store, StoreSink, open_store
 from storage.running import recovery
 from storage.running.pieces import opening, piece, read_so_far
+from tests.examples import in_the_gate
 from tests.storage.samples import BAD_CALL, GOOD_CALL, TOOLS, inspected, trace
 from tests.strategies import texts
 
@@ -377,7 +378,7 @@ _CHUNKS = st.builds(
 )
 
 
-@settings(max_examples=300)
+@in_the_gate(60, most=300)
 @given(st.lists(_CHUNKS, max_size=12), st.lists(st.integers(0, 12), max_size=3))
 def test_pieces_put_together_are_the_turn(chunks: list[Chunk], cuts: list[int]) -> None:
     ends = [*sorted(cuts), len(chunks)]
