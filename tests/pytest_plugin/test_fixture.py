@@ -9,6 +9,9 @@ from typing import Any
 
 import pytest
 
+import inspector.pytest_plugin.judging  # noqa: F401  # here once: what a run in this process loads, it forgets again
+from inspector import pytest_plugin
+
 pytest_plugins = ["pytester"]
 
 ROOT = Path(__file__).parents[2]
@@ -29,7 +32,7 @@ SOUND = COMMA.replace(",}", "}")
 
 @pytest.fixture
 def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Runs the body of a test that has the fixture `weaklink`, in a process of its own."""
+    """Runs the body of a test that has the fixture `weaklink`, in a run of its own."""
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
@@ -38,7 +41,7 @@ def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Any:
         lines = "\n    ".join(body.splitlines())
         head = "from pathlib import Path\nfrom inspector import read_transcript\n"
         pytester.makepyfile(f"{head}COMMA = {COMMA!r}\nSOUND = {SOUND!r}\ndef test_agent(weaklink):\n    {lines}\n")
-        return pytester.runpytest_subprocess("-p", "inspector.pytest_plugin", "-p", "no:cacheprovider")
+        return pytester.runpytest_inprocess("-p", "no:cacheprovider", plugins=[pytest_plugin])
 
     return run
 
