@@ -156,7 +156,7 @@ HOSTILE = hostile("hermes", 8)
 JSON_VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | HOSTILE,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5) | HOSTILE, inner, max_size=3),
-    max_leaves=12,
+    max_leaves=6,
 )
 
 
