@@ -4,7 +4,6 @@ Creating the tables takes longer than most tests, so a store is made from a temp
 and no rows, which the migrations make once in a session, on each kind.
 """
 
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 
 from benchmarks.postgresql_server import NOT_INSTALLED, new_database, programs, running_server
 from storage import Store, open_store
+from tests.storage.templates import put_empty_database
 
 DATABASES = ("sqlite", "postgresql")
 
@@ -29,10 +29,10 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def store(database: str, request: pytest.FixtureRequest) -> Iterator[Store]:
+def store(database: str) -> Iterator[Store]:
     """An empty store."""
-    if not database.startswith("postgresql"):
-        shutil.copyfile(request.getfixturevalue("sqlite_template"), database)
+    if "://" not in database:
+        put_empty_database(Path(database))
     with open_store(database) as opened:
         yield opened
 
@@ -58,15 +58,6 @@ def postgresql_database(postgresql: str, request: pytest.FixtureRequest) -> Iter
     template = request.getfixturevalue("postgresql_template") if "store" in request.fixturenames else None
     with new_database(postgresql, template=template) as url:
         yield url
-
-
-@pytest.fixture(scope="session")
-def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A database file with the tables and no rows."""
-    path = tmp_path_factory.mktemp("template") / "template.db"
-    with open_store(path):
-        pass
-    return path
 
 
 @pytest.fixture(scope="session")

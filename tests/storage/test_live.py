@@ -30,6 +30,7 @@ from storage.running import recovery
 from storage.running.pieces import opening, piece, read_so_far
 from tests.examples import in_the_gate
 from tests.storage.samples import BAD_CALL, GOOD_CALL, TOOLS, inspected, trace
+from tests.storage.templates import put_empty_database
 from tests.strategies import texts
 
 ROOT = Path(__file__).parents[2]
@@ -87,7 +88,7 @@ def test_a_session_ends_as_if_it_had_been_saved(
     sink.flush()
     (kept,) = store.traces()
     assert not kept.running
-    with open_store(tmp_path / "saved.db") as other:
+    with open_store(put_empty_database(tmp_path / "saved.db")) as other:
         (saved,) = other.save(inspected(whole))
         assert store.inspected(kept.id) == other.inspected(saved.id)
         assert _summary(store, kept.id) == _summary(other, saved.id)
