@@ -17,6 +17,8 @@ PYTHONS ?= $(shell for p in /usr/bin/python3.1[1-9] $${PYENV_ROOT:-$$HOME/.pyenv
 CORE ?= tests/json_scanner tests/segmenter tests/formats tests/checks tests/chain tests/wire tests/test_patterns.py tests/test_sample_traces.py
 # What those tests need beside weaklink itself.
 CORE_TOOLS := hypothesis jsonschema opentelemetry-proto pytest pytest-randomly pytest-timeout pytest-xdist
+# Each worker takes half of the tests, and from the other what is left in the end: most fixtures of a module are made once.
+ON_ALL_CORES := --numprocesses auto --dist worksteal
 # More words for pytest: `make test ARGS='tests/formats -x'`.
 ARGS ?=
 
@@ -37,7 +39,7 @@ AXE_INSTALL := install --silent --no-audit --no-fund --ignore-scripts --prefix b
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-pythons test-lowest test-slow check lint types fuzz rule-pages architecture pictures bench bench-store bench-tui bench-web bench-import bench-proxy wheel release constraints clean install dev system-packages
+.PHONY: help demo test test-pythons test-lowest test-slow check lint types mypy pyright fuzz rule-pages architecture pictures bench bench-store bench-tui bench-web bench-import bench-proxy wheel release constraints clean install dev system-packages
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,7 +48,7 @@ demo: install ## Import the sample traces and print what broke, and where
 	$(BIN)/weaklink demo
 
 test: dev system-packages build/axe/installed ## Set up all that the tests need and run them
-	$(BIN)/python -m pytest --numprocesses auto $(ARGS)
+	$(BIN)/python -m pytest $(ON_ALL_CORES) $(ARGS)
 
 test-pythons: dev ## Run the core tests on every supported Python that this machine has, beside the one of .venv
 	@[ -n "$(PYTHONS)" ] || { echo "No Python from 3.11 on was found. 'make test-pythons PYTHONS=...' names some." >&2; exit 1; }
@@ -54,7 +56,7 @@ test-pythons: dev ## Run the core tests on every supported Python that this mach
 		version=$$($$python -V) && [ "$$version" != "$$own" ] || continue; echo "$$version: $$python"; \
 		made="build/$$(echo $$version | tr ' ' -)" && $$python -m venv --clear "$$made" && \
 		$(UV) pip install --quiet --python "$$made/bin/python" -c constraints-dev.txt $(CORE_TOOLS) -e '.[postgres]' && \
-		"$$made/bin/python" -m pytest --numprocesses auto $(CORE) $(ARGS) || exit 1; \
+		"$$made/bin/python" -m pytest $(ON_ALL_CORES) $(CORE) $(ARGS) || exit 1; \
 	done
 
 # The versions of dependencies that pyproject.toml names, and the newest that those work with.
@@ -63,10 +65,10 @@ test-lowest: dev ## Run the core tests with the lowest Python and versions that 
 	$(UV) pip compile --quiet --resolution lowest-direct --python-version 3.11 --only-binary :all: --no-annotate --no-header \
 		--no-emit-index-url --extra postgres pyproject.toml > build/lowest/requirements.txt
 	$(UV) pip install --quiet --python build/lowest/bin/python -r build/lowest/requirements.txt $(CORE_TOOLS) -e .
-	build/lowest/bin/python -m pytest --numprocesses auto $(CORE) $(ARGS)
+	build/lowest/bin/python -m pytest $(ON_ALL_CORES) $(CORE) $(ARGS)
 
-test-slow: dev system-packages build/axe/installed ## Run the campaigns that take minutes
-	$(BIN)/python -m pytest --numprocesses auto -m slow $(ARGS)
+test-slow: dev system-packages build/axe/installed ## Run the campaigns that take minutes, and every property with 500 examples
+	HYPOTHESIS_PROFILE=full $(BIN)/python -m pytest $(ON_ALL_CORES) -m 'slow or hypothesis' $(ARGS)
 
 check: lint types test ## All that must hold before a change lands
 
@@ -75,8 +77,12 @@ lint: dev ## Style, format and layers
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports --no-cache
 
-types: dev ## Types: mypy (strict) and pyright
+types: mypy pyright ## Types: mypy (strict) and pyright; `make -j2 types` runs both at once
+
+mypy: dev
 	$(BIN)/mypy
+
+pyright: dev
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
 fuzz: dev ## Run the invariants on EXAMPLES made-up texts (a million), DAMAGED outputs and REPEATED fragments a format

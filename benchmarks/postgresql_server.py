@@ -52,11 +52,12 @@ def running_server(programs: Path) -> Iterator[str]:
 
 
 @contextmanager
-def new_database(server: str) -> Iterator[str]:
-    """The URL of an empty database on a server; it is dropped at the end."""
+def new_database(server: str, *, template: str | None = None) -> Iterator[str]:
+    """The URL of a database on a server, empty or a copy of `template`; it is dropped at the end."""
     name = f"weaklink_{uuid4().hex}"
     with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:
-        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        copied = sql.Identifier(template or "template1")
+        connection.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(sql.Identifier(name), copied))
         yield f"{server}/{name}"
         connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
 

@@ -5,14 +5,15 @@ import os
 import pytest
 from hypothesis import HealthCheck, settings
 
-# HYPOTHESIS_PROFILE chooses: `dev` while writing, `ci` (taken when nothing is said) before landing, `fuzz` for a night.
-_EXAMPLES = {"dev": 100, "ci": 500, "fuzz": int(os.environ.get("WEAKLINK_FUZZ_EXAMPLES", "1000000"))}
+# HYPOTHESIS_PROFILE chooses: `dev` while writing, `ci` (the default) in the gate, `full` in `make test-slow`,
+# and `fuzz` for a night.
+_EXAMPLES = {"dev": 50, "ci": 100, "full": 500, "fuzz": int(os.environ.get("WEAKLINK_FUZZ_EXAMPLES", "1000000"))}
 for _name, _examples in _EXAMPLES.items():
     settings.register_profile(
         _name,
         max_examples=_examples,
         deadline=None,  # a slow machine is no fault of the code
-        derandomize=_name == "ci",  # a gate is no lottery; `dev` and `fuzz` look somewhere else each time
+        derandomize=_name == "ci",  # a gate is no lottery; the others look somewhere else each time
         print_blob=True,  # the failure says how to see it again
         suppress_health_check=[HealthCheck.too_slow],
     )

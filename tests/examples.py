@@ -1,9 +1,11 @@
-"""How many examples a property gets in the gate where that is not what others get."""
+"""How many examples a property gets where that is not the number of the profile."""
 
 from hypothesis import settings
 
 
-def in_the_gate(examples: int) -> settings:
-    """Settings for so many examples where the same are made up each time; else as the profile has it."""
+def in_the_gate(examples: int, *, most: int | None = None) -> settings:
+    """Settings for this many examples in the gate, elsewhere for those of the profile, but at most `most`."""
     profile = settings()
-    return settings(max_examples=examples if profile.derandomize else profile.max_examples)
+    if profile.derandomize:
+        return settings(max_examples=examples)
+    return settings(max_examples=min(profile.max_examples, most or profile.max_examples))

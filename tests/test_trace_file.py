@@ -9,7 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.errors import UnreadableFileError
@@ -35,6 +35,7 @@ from inspector.text import Range
 from inspector.trace_file import VERSION, read_trace_file, write_trace_file
 from inspector.trace_file.numbers import original, portable
 from inspector.trace_file.upgrades import STEPS
+from tests.examples import in_the_gate
 from tests.strategies import json_values, texts, traces
 
 EXAMPLE = Trace(
@@ -86,7 +87,7 @@ def test_the_format_is_what_it_was() -> None:
 
 
 @pytest.mark.invariants
-@settings(max_examples=200)
+@in_the_gate(50, most=200)
 @given(some=st.lists(traces(), max_size=2))
 def test_every_trace_survives(some_path: Path, some: list[Trace]) -> None:
     write_trace_file(some_path, some)
@@ -104,7 +105,7 @@ def test_halves_that_two_chunks_brought_stay_two(some_path: Path, text: str) -> 
 
 
 @pytest.mark.invariants
-@settings(max_examples=200)
+@in_the_gate(50, most=200)
 @given(value=json_values() | st.dictionaries(st.just("weaklink_number"), json_values(), min_size=1))
 def test_every_number_of_a_schema_survives_in_plain_json(value: Json) -> None:
     carried = json.loads(json.dumps(portable(value), allow_nan=False))
@@ -204,7 +205,7 @@ def test_what_is_no_plain_file_is_written_and_not_replaced() -> None:
     assert Path("/dev/null").is_char_device()
 
 
-@settings(max_examples=200)
+@in_the_gate(50, most=200)
 @given(text=texts())
 def test_a_reader_of_anything_raises_nothing_else(some_path: Path, text: str) -> None:
     some_path.write_bytes(b'{"weaklink_trace_file": 1}\n' + text.encode("utf-8", "surrogatepass"))

@@ -83,8 +83,8 @@ def test_an_asynchronous_client_is_recorded_into_a_database(tmp_path: Path) -> N
 def test_a_dropped_stream_is_an_aborted_turn_with_its_text() -> None:
     sink = Remembering()
     with running_upstream(scripted.chat_stream("half a ", Drop(reset=False), "word")) as upstream:
-        client = client_of(upstream.url)
-        with recorded(client, sink), pytest.raises(Exception, match=r"peer closed|Connection|reset|incomplete"):
+        left = pytest.raises(Exception, match=r"peer closed|Connection|reset|incomplete")
+        with client_of(upstream.url) as client, recorded(client, sink), left:
             for _ in client.chat.completions.create(model="h", messages=MESSAGES, stream=True):
                 pass
     answer = sink.trace().turns[-1]
@@ -101,7 +101,7 @@ def test_clients_that_share_a_transport_are_recorded_together() -> None:
     with running_upstream(scripted.chat_answer("Hello")) as upstream:
         client = client_of(upstream.url)
         other = client.with_options(timeout=30)
-        with recorded(client, sink):
+        with client, recorded(client, sink):
             with pytest.raises(ValueError, match="recorded already"):
                 record(other, sink)
             other.chat.completions.create(model="h", messages=MESSAGES)
@@ -117,6 +117,7 @@ def test_what_cannot_be_recorded_opens_nothing(tmp_path: Path) -> None:
         record(client, tmp_path / "none" / "runs.jsonl")
     assert not is_observed(client)
     unrecord(client)
+    client.close()
 
 
 def test_a_client_that_nobody_holds_any_more_ends_its_record(tmp_path: Path) -> None:

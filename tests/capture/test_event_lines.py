@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from inspector.capture.event_lines import EventLineError, event_line, header_line, read_events
 from inspector.capture.events import ChunksArrived, RecordEvent, TraceEnded, TraceStarted, TurnEnded, TurnStarted
 from inspector.model import Chunk, Outcome, Role
+from tests.examples import in_the_gate
 from tests.strategies import generations, texts, traces, turns
 
 FLOATS = st.floats(allow_nan=False)
@@ -79,7 +80,7 @@ def test_what_is_no_event_is_named_with_its_line(written: bytes, says: str) -> N
     assert str(caught.value).startswith(says)
 
 
-@settings(max_examples=200)
+@in_the_gate(50, most=200)
 @given(text=texts())
 def test_a_reader_of_anything_raises_nothing_else(text: str) -> None:
     with contextlib.suppress(EventLineError):

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.capture.recorder import Recorder
@@ -10,6 +10,7 @@ from inspector.inspection import inspect_trace
 from inspector.sessions.exchange import Exchange, ExchangeEnd, RequestHead
 from tests.capture.recordings import Call, ToldSink, ToldWatch, play, user
 from tests.capture.test_recorder import BODIES, REQUESTS
+from tests.examples import in_the_gate
 from tests.sessions.transcripts import EPOCH_S
 from tests.strategies import texts
 
@@ -54,7 +55,7 @@ def exchanges(draw: st.DrawFn) -> Exchange:
     )
 
 
-@settings(max_examples=300)
+@in_the_gate(60, most=300)
 @given(st.lists(exchanges(), max_size=4))
 def test_nothing_that_comes_makes_the_recorder_fail(played: list[Exchange]) -> None:
     sink, watch = ToldSink(), ToldWatch()
@@ -67,7 +68,7 @@ def test_nothing_that_comes_makes_the_recorder_fail(played: list[Exchange]) -> N
     assert sum(not facts.key for facts in watch.ended) == recorder.unrecorded_exchanges
 
 
-@settings(max_examples=300)
+@in_the_gate(60, most=300)
 @given(texts(), st.lists(st.integers(1, 40), min_size=1, max_size=8), st.sampled_from(["hermes-4", "mine", "glm-4.5"]))
 def test_what_is_told_of_a_running_answer_is_what_the_inspection_finds(said: str, sizes: list[int], model: str) -> None:
     sink, watch = ToldSink(), ToldWatch()

@@ -4,7 +4,7 @@ import json
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.chain import alignment_lcs
@@ -17,6 +17,7 @@ from inspector.model import Generation, Part, Role, ToolDefinition, Trace, Turn
 from inspector.model.columns import Entries
 from tests.chain.building import chain_of, trace_of
 from tests.counted_columns import Counted, Looks
+from tests.examples import in_the_gate
 from tests.strategies import texts
 
 
@@ -37,7 +38,7 @@ def numbers(found: Alignment) -> list[tuple[int | None, ...]]:
 CALLS = st.lists(st.sampled_from(["a 1", "a 2", "b 1", "b 2: gone", "b 2", "c 1"]), max_size=7)
 
 
-@settings(max_examples=200)  # whole chains are analysed
+@in_the_gate(50, most=200)  # whole chains are analysed
 @given(CALLS)
 def test_a_run_beside_itself_is_all_the_same(calls: list[str]) -> None:
     steps = run(*calls)
@@ -47,7 +48,7 @@ def test_a_run_beside_itself_is_all_the_same(calls: list[str]) -> None:
     assert found.divergence is None
 
 
-@settings(max_examples=200)
+@in_the_gate(50, most=200)
 @given(st.lists(CALLS, min_size=1, max_size=4))
 def test_every_step_of_every_run_stands_in_one_row_in_order(calls: list[list[str]]) -> None:
     runs = [run(*one) for one in calls]
@@ -61,14 +62,14 @@ def test_every_step_of_every_run_stands_in_one_row_in_order(calls: list[list[str
     assert [found.rows.is_same(at) for at in range(len(found.rows))] == [row.is_same for row in found.rows]
 
 
-@settings(max_examples=200)
+@in_the_gate(50, most=200)
 @given(st.lists(CALLS, min_size=1, max_size=3))
 def test_steps_that_are_made_anew_at_every_look_are_aligned_like_those_that_are_there(calls: list[list[str]]) -> None:
     runs = [run(*one) for one in calls]
     assert align([Counted(steps, Looks()) for steps in runs]) == align(runs)
 
 
-@settings(max_examples=200)
+@in_the_gate(50, most=200)
 @given(CALLS, st.integers(0, 7))
 def test_an_inserted_step_shifts_nothing_else(calls: list[str], at: int) -> None:
     at = min(at, len(calls))

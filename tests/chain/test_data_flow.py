@@ -4,7 +4,7 @@ import json
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.chain.data_flow import DataFlow, step_values, trace_values
@@ -13,6 +13,7 @@ from inspector.inspection import data_flow_of, inspect_trace, step_flow_of
 from inspector.model import Trace
 from tests.chain.building import trace_of
 from tests.counted_columns import counted
+from tests.examples import in_the_gate
 
 
 def flow_of(*lines: str) -> tuple[Trace, DataFlow]:
@@ -113,7 +114,7 @@ def test_what_was_only_an_argument_before_comes_from_there() -> None:
     assert flow.critical_path == ()
 
 
-@settings(max_examples=300)
+@in_the_gate(60, most=300)
 @given(st.lists(st.lists(st.integers(0, 11), max_size=3), min_size=1, max_size=12))
 def test_a_known_graph_comes_back_with_exactly_its_edges(wanted: list[list[int]]) -> None:
     """Step n hands out the key of n, and uses keys of some earlier steps: those and no others are its edges."""
@@ -139,7 +140,7 @@ def _longest(uses: list[list[int]]) -> int:
 _WORDS = st.sampled_from(("Oslo", "new york", "1250", "key-7001", "a", "2024-05-01", "north, south"))
 
 
-@settings(max_examples=300)
+@in_the_gate(60, most=300)
 @given(st.lists(st.tuples(st.sampled_from(("user", "call", "also", "result")), _WORDS, _WORDS), max_size=16))
 def test_the_values_of_one_step_come_from_where_they_come_from_among_all(said: list[tuple[str, str, str]]) -> None:
     lines = [
@@ -155,7 +156,7 @@ def test_the_values_of_one_step_come_from_where_they_come_from_among_all(said: l
         assert step_flow_of(trace, inspection, step, lambda: True) is None
 
 
-@settings(max_examples=300)
+@in_the_gate(60, most=300)
 @given(st.recursive(st.none() | st.booleans() | st.floats() | st.integers() | st.text(), st.lists, max_leaves=20))
 def test_no_value_makes_it_raise(value: object) -> None:
     text = json.dumps({"value": value})

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.dataset.repair import Examined, repair_trace
@@ -16,6 +16,7 @@ from inspector.model import Part, Role, Trace, Turn
 from inspector.rules.json_syntax import SINGLE_QUOTED_JSON, TRAILING_COMMA
 from inspector.rules.rule import Rule
 from inspector.text import Range
+from tests.examples import in_the_gate
 
 
 def trace_of(*texts: str) -> Trace:
@@ -106,7 +107,7 @@ _PAYLOADS = st.lists(st.sampled_from([*_PIECES, '"name": "f"', '"arguments": {',
 
 
 @pytest.mark.parametrize("ascii_only", [True, False])
-@settings(max_examples=200)  # each inspects the trace several times over
+@in_the_gate(50, most=200)  # each inspects the trace several times over
 @given(payload=_PAYLOADS, prefix=st.text(max_size=5))
 def test_the_record_says_what_the_repaired_trace_says(ascii_only: bool, payload: list[str], prefix: str) -> None:
     text = f"{prefix}<tool_call>\n{{{''.join(payload)}}}\n</tool_call>"

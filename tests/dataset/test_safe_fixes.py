@@ -14,7 +14,7 @@ from inspector.rules.rule import Severity
 from inspector.segmentation import Segmentation, segment
 from tests.mutations import FormatText, mutated_texts
 
-SEEDS = range(4)
+SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 4))]
 TEXTS = 200
 BRACKETS = frozenset("{}[]\"'<")
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+import inspector.pytest_plugin.judging  # noqa: F401  # here once: what a run in this process loads, it forgets again
+from weaklink import pytest_plugin
 from weaklink.own_packages import PACKAGES
 
 pytest_plugins = ["pytester"]
@@ -20,7 +22,7 @@ SOUND = COMMA.replace(",}", "}")
 
 @pytest.fixture
 def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Runs the body of a test that has the fixture `weaklink`, in a process of its own."""
+    """Runs the body of a test that has the fixture `weaklink`, in a run of its own."""
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
@@ -29,7 +31,7 @@ def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Any:
         lines = "\n    ".join(body.splitlines())
         head = "from pathlib import Path\nfrom weaklink import read_transcript\n"
         pytester.makepyfile(f"{head}COMMA = {COMMA!r}\nSOUND = {SOUND!r}\ndef test_agent(weaklink):\n    {lines}\n")
-        return pytester.runpytest_subprocess("-p", "weaklink.pytest_plugin", "-p", "no:cacheprovider")
+        return pytester.runpytest_inprocess("-p", "no:cacheprovider", plugins=[pytest_plugin])
 
     return run
 

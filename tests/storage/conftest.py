@@ -1,14 +1,22 @@
-"""A store on each kind of database; the PostgreSQL server is a real one, started here and stopped again."""
+"""A store on each kind of database; the PostgreSQL server is a real one, started here and stopped again.
 
-from collections.abc import Iterator
+Creating the tables takes longer than most tests, so a store is made from a template: a database with all the tables
+and no rows, which the migrations make once in a session, on each kind.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from benchmarks.postgresql_server import NOT_INSTALLED, new_database, programs, running_server
 from storage import Store, open_store
+from tests.storage.templates import put_empty_database
 
 DATABASES = ("sqlite", "postgresql")
+
+NewStore = Callable[[], Store]
 
 
 @pytest.fixture(params=DATABASES)
@@ -23,15 +31,42 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 @pytest.fixture
 def store(database: str) -> Iterator[Store]:
     """An empty store."""
+    if "://" not in database:
+        put_empty_database(Path(database))
     with open_store(database) as opened:
         yield opened
 
 
+@pytest.fixture(scope="module", params=DATABASES)
+def new_store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[NewStore]:
+    """Makes an empty store, which lasts for a module: for tests that only read what a fixture of theirs saved once."""
+    with ExitStack() as opened:
+
+        def new() -> Store:
+            if request.param == "sqlite":
+                where = str(tmp_path_factory.mktemp("store") / "weaklink.db")
+            else:
+                where = opened.enter_context(new_database(request.getfixturevalue("postgresql")))
+            return opened.enter_context(open_store(where))
+
+        yield new
+
+
 @pytest.fixture
-def postgresql_database(postgresql: str) -> Iterator[str]:
-    """The URL of an empty database, which is dropped at the end."""
-    with new_database(postgresql) as url:
+def postgresql_database(postgresql: str, request: pytest.FixtureRequest) -> Iterator[str]:
+    """The URL of an empty database, which is dropped at the end; with the tables where the test has a store in it."""
+    template = request.getfixturevalue("postgresql_template") if "store" in request.fixturenames else None
+    with new_database(postgresql, template=template) as url:
         yield url
+
+
+@pytest.fixture(scope="session")
+def postgresql_template(postgresql: str) -> Iterator[str]:
+    """The name of a database with the tables and no rows."""
+    with new_database(postgresql) as url:
+        with open_store(url):
+            pass
+        yield url.rpartition("/")[2]
 
 
 @pytest.fixture(scope="module")

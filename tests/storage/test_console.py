@@ -8,13 +8,16 @@ import pytest
 from inspector.errors import StoreError
 from storage import Store, open_store
 from storage.console import VIEWS, ask
+from tests.storage.conftest import NewStore
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 
 Where = Callable[[], str]
 
 
-@pytest.fixture
-def filled(store: Store) -> Store:
+@pytest.fixture(scope="module")
+def filled(new_store: NewStore) -> Store:
+    """Two traces; no test here changes them."""
+    store = new_store()
     store.save(inspected(trace("good", GOOD_CALL), trace("bad", BAD_CALL, model="hermes%4")))
     return store
 

@@ -7,6 +7,7 @@ import pytest
 from sqlalchemy import event
 
 from storage import FilterError, Store
+from tests.storage.conftest import NewStore
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 
 TEXT_CALL = GOOD_CALL.replace("get_weather", "get_time")
@@ -14,7 +15,17 @@ TEXT_CALL = GOOD_CALL.replace("get_weather", "get_time")
 
 @pytest.fixture
 def filled(store: Store) -> Store:
-    """Traces of every kind, the oldest first, indexed."""
+    """A store of its own for a test that changes it: traces of every kind, the oldest first, indexed."""
+    return _filled(store)
+
+
+@pytest.fixture(scope="module")
+def filled_once(new_store: NewStore) -> Store:
+    """The same for tests that only read it."""
+    return _filled(new_store())
+
+
+def _filled(store: Store) -> Store:
     store.save(
         inspected(
             trace("broken", BAD_CALL, started_s=1.0, words="Is it raining in Zürich today?"),
@@ -77,8 +88,8 @@ def _names(store: Store, wanted: str) -> list[str]:
         ("tool:' OR 1=1 --", []),
     ],
 )
-def test_filters(filled: Store, wanted: str, names: list[str]) -> None:
-    assert _names(filled, wanted) == names
+def test_filters(filled_once: Store, wanted: str, names: list[str]) -> None:
+    assert _names(filled_once, wanted) == names
 
 
 @pytest.mark.parametrize(
@@ -134,11 +145,34 @@ def test_common_and_rare_things_are_found_alike(store: Store, monkeypatch: pytes
 _VOCABULARY = ("sun", "rain", "snow", "wind", "fog")
 
 
-@pytest.mark.parametrize(("most", "stretch"), [(0, 4096), (0, 8), (1000, 4096), (1_000_000, 8), (1_000_000, 1)])
-@pytest.mark.parametrize("enough", [1, 3, 1000])
-@pytest.mark.parametrize("close", [0, 100])
+_DRAWN = Random(7)
+_WORDS = {f"s{n}": " ".join(_DRAWN.choices(_VOCABULARY, [9, 5, 3, 1, 0.3], k=4)) for n in range(60)}
+_CALLS = {name: _DRAWN.choice((GOOD_CALL, BAD_CALL)) for name in _WORDS}
+_TIMES = {name: float(_DRAWN.randrange(20)) for name in _WORDS}
+
+
+@pytest.fixture(scope="module")
+def drawn(new_store: NewStore) -> Store:
+    """Traces of words drawn at random, of which every fourth was deleted, indexed; for tests that only read it."""
+    store = new_store()
+    store.save(inspected(*(trace(one, _CALLS[one], words=_WORDS[one], started_s=_TIMES[one]) for one in _WORDS)))
+    store.delete([n for n in range(1, 61) if n % 4 == 0])
+    store.index_pending()
+    return store
+
+
+# Each pair of values once: what a pair shows, a third value beside it does not change.
+_NEAREST = ((0, 4096), (0, 8), (1000, 4096), (1_000_000, 8), (1_000_000, 1))
+_LIMITS = [
+    (close, enough, *nearest)
+    for row, nearest in enumerate(_NEAREST)
+    for close, enough in zip((0, 100, 0) if row % 2 else (100, 0, 100), (1, 3, 1000), strict=True)
+]
+
+
+@pytest.mark.parametrize(("close", "enough", "most", "stretch"), _LIMITS)
 def test_words_are_found_as_if_every_text_were_read(
-    store: Store, monkeypatch: pytest.MonkeyPatch, *, enough: int, close: int, most: int, stretch: int
+    drawn: Store, monkeypatch: pytest.MonkeyPatch, *, enough: int, close: int, most: int, stretch: int
 ) -> None:
     _common_from(monkeypatch, enough)
     monkeypatch.setattr("storage.search.asking._CLOSE", close)
@@ -146,14 +180,7 @@ def test_words_are_found_as_if_every_text_were_read(
     monkeypatch.setattr("storage.listing._WIDE", 8)
     monkeypatch.setattr("storage.search.nearest._MOST", most)
     monkeypatch.setattr("storage.search.nearest._STRETCH", stretch)
-    rng = Random(7)
-    made = {f"s{n}": " ".join(rng.choices(_VOCABULARY, [9, 5, 3, 1, 0.3], k=4)) for n in range(60)}
-    calls = {name: rng.choice((GOOD_CALL, BAD_CALL)) for name in made}
-    times = {name: float(rng.randrange(20)) for name in made}
-    store.save(inspected(*(trace(one, calls[one], words=made[one], started_s=times[one]) for one in made)))
-    store.delete([n for n in range(1, 61) if n % 4 == 0])
-    store.index_pending()
-    order = [one.name for one in store.traces(limit=100)]
+    order = [one.name for one in drawn.traces(limit=100)]
     asked = [
         "sun",
         "fog",
@@ -170,15 +197,15 @@ def test_words_are_found_as_if_every_text_were_read(
         expected = [
             name
             for name in order
-            if all(_holds(made[name], word) for word in words)
-            and ("code:" not in wanted or calls[name] == BAD_CALL)
-            and ("status:" not in wanted or calls[name] == GOOD_CALL)
+            if all(_holds(_WORDS[name], word) for word in words)
+            and ("code:" not in wanted or _CALLS[name] == BAD_CALL)
+            and ("status:" not in wanted or _CALLS[name] == GOOD_CALL)
         ]
-        assert _names(store, wanted) == expected, wanted
-        paged, page = [], store.traces(wanted, limit=3)
+        assert _names(drawn, wanted) == expected, wanted
+        paged, page = [], drawn.traces(wanted, limit=3)
         while page:
             paged += [one.name for one in page]
-            page = store.traces(wanted, limit=3, after=page[-1].cursor)
+            page = drawn.traces(wanted, limit=3, after=page[-1].cursor)
         assert paged == expected, wanted
 
 

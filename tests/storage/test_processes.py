@@ -21,7 +21,7 @@ from storage import open_store, place_of
 from tests.storage.processes import streamed_text, trace_named
 
 ROOT = Path(__file__).parents[2]
-_SOAK_S = float(os.environ.get("WEAKLINK_SOAK_S", "5"))
+_SOAK_S = float(os.environ.get("WEAKLINK_SOAK_S", "2"))
 _LONGEST_WAIT_S = 5.0
 """No writer and no reader waits longer than this for the others, with its own work counted in."""
 

@@ -11,7 +11,7 @@ from typing import TypeAlias
 import pytest
 import sqlalchemy as sa
 from alembic import command
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import storage
@@ -28,6 +28,7 @@ from storage.location import place_of
 from storage.migrating import config
 from storage.packing.sums import Sums, pack_sums, unpack_sums
 from storage.rollups import QUESTIONS, SUMMED, not_summed, summed
+from tests.examples import in_the_gate
 from tests.storage.conftest import DATABASES
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 from tests.storage.test_live import events_of
@@ -135,7 +136,7 @@ def _sum_up(store: Store, number: int) -> None:
 _CHANGES: tuple[Change, ...] = (_save, _save_otherwise, _delete, _reinspect, _prune, _record, _upkeep)
 
 
-@settings(max_examples=15)
+@in_the_gate(5, most=15)
 @given(st.lists(st.tuples(st.sampled_from([*_CHANGES, _sum_up, _sum_up, _sum_up]), st.integers(0, 40)), max_size=8))
 def test_whatever_is_done_answers_are_those_of_a_plain_sum(shared: Store, steps: list[tuple[Change, int]]) -> None:
     shared.delete([one.id for one in shared.traces(limit=1_000)])
@@ -150,7 +151,7 @@ def test_whatever_is_done_answers_are_those_of_a_plain_sum(shared: Store, steps:
 @pytest.mark.parametrize("change", _CHANGES[:-1])
 def test_no_write_leaves_what_it_changed_kept(store: Store, change: Change) -> None:
     store.save(inspected(*map(made, range(9))))
-    for number in range(6):
+    for number in range(4):
         store.sum_pending()
         change(store, number)
         _assert_same(store)

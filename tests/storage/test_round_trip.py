@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.inspection import Inspection, inspect_trace
@@ -23,6 +23,7 @@ from inspector.model import (
 )
 from storage import Store, open_store
 from storage.packing.values import pack, unpack, unpack_list
+from tests.examples import in_the_gate
 from tests.storage.samples import BAD_CALL, GOOD_CALL, TOOLS, inspected, trace
 from tests.storage.strategies import inspections
 from tests.strategies import traces
@@ -35,7 +36,7 @@ def shared(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         yield opened
 
 
-@settings(max_examples=300)
+@in_the_gate(60, most=300)
 @given(traces(), inspections())
 def test_whatever_a_trace_holds_comes_back(shared: Store, made: Trace, inspection: Inspection) -> None:
     (saved,) = shared.save([(made, inspection)])
@@ -54,7 +55,7 @@ def _told(made: Trace) -> str:
     return repr(replace(made, turns=tuple(replace(turn, flags=frozenset()) for turn in made.turns)))
 
 
-@settings(max_examples=100)
+@in_the_gate(50, most=100)
 @given(st.lists(st.tuples(traces(), inspections()), max_size=3))
 def test_a_batch_comes_back(shared: Store, made: list[tuple[Trace, Inspection]]) -> None:
     for saved, (one, inspection) in zip(shared.save(made), made, strict=True):

@@ -1,12 +1,13 @@
 """Faults told while a text is written are those of the whole text, wherever it is cut."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.diagnostics import Diagnostic
 from inspector.formats.registry import formats
 from inspector.segmentation import segment
+from tests.examples import in_the_gate
 from tests.strategies import texts
 from ui.cli.live_faults import LiveFaults
 from ui.views.run import plain
@@ -18,7 +19,7 @@ def codes(found: list[Diagnostic] | tuple[Diagnostic, ...]) -> list[tuple[int, s
     return sorted((one.range.start, one.rule.code) for one in found)
 
 
-@settings(max_examples=100)
+@in_the_gate(50, most=100)
 @given(text=texts(max_size=20), step=st.integers(1, 9), format=st.sampled_from([one.name for one in formats()]))
 def test_faults_are_those_of_the_whole_text_wherever_it_is_cut(text: str, step: int, format: str) -> None:
     faults = LiveFaults(format=format)

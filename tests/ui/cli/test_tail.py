@@ -27,6 +27,7 @@ from inspector.inspection import inspect_trace
 from inspector.model import Chunk, FinishReason, Generation, Part, ResultHeader, Role, Span, ToolCall, Trace, Turn
 from storage import StoreSink, TraceSummary, open_store
 from tests.storage.samples import BAD_CALL, GOOD_CALL, TOOLS, trace
+from tests.storage.templates import put_empty_database
 from tests.storage.test_live import events_of, streamed
 from tests.ui.conftest import ROOT, START, Run, environment
 from ui.cli.tail_reading import TailReading
@@ -278,7 +279,7 @@ def test_every_fault_and_every_text_of_a_sample_is_told(
     monkeypatch.setattr("storage.live._EVERY_S", 1e6)
     for number, whole in enumerate(read_source(path).records):
         assert not isinstance(whole, Skipped)
-        with open_store(tmp_path / f"{number}.db") as store:
+        with open_store(put_empty_database(tmp_path / f"{number}.db")) as store:
             sink, following, told = StoreSink(store), store.follow(), Remembering()
             reading = TailReading(store, told)
             for event in events_of(streamed(whole) if all(turn.parts for turn in whole.turns) else whole):

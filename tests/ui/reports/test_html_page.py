@@ -6,7 +6,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from inspector.diagnostics import Fault
 from inspector.inspection import Inspection, PartInspection, inspect_trace
@@ -14,6 +14,7 @@ from inspector.model import CallHeader, ExternalId, Part, Provenance, ResultHead
 from inspector.rules.catalogue import find_rule
 from inspector.segmentation import segment
 from inspector.text import Range
+from tests.examples import in_the_gate
 from tests.strategies import traces
 from tests.ui.scenes import broken_trace
 from ui.reports.html_page import POLICY, html_page
@@ -154,7 +155,7 @@ def test_faults_that_overlap_or_are_empty_are_all_marked() -> None:
     assert [words for words in ("One", "Two", "Three", "Four") if f"{words}." not in page] == []
 
 
-@settings(max_examples=200)  # each draws a whole trace
+@in_the_gate(50, most=200)  # each draws a whole trace
 @given(traces())
 def test_any_trace_makes_a_sound_page(trace: Trace) -> None:
     page = page_of((trace, inspect_trace(replace(trace, format="hermes"))))

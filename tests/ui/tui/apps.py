@@ -2,7 +2,9 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from textual.pilot import Pilot
 
@@ -18,23 +20,33 @@ SIZES = ((80, 24), (120, 40))
 
 def filled(path: Path, *, traces: int = 6) -> str:
     """A database with so many traces, a minute apart; every third one is whole, the others break at a comma."""
-    with open_store(path) as store:
-        store.save(
-            inspected(
-                *(
-                    trace(
-                        f"session {number}",
-                        GOOD_CALL if number % 3 == 0 else BAD_CALL,
-                        words=f"what is the weather of day {number}?",
-                        model="qwen3-32b" if number % 2 else "hermes-4",
-                        started_s=LONG_AGO_S + number * 60,
+    path.write_bytes(_database(traces))
+    return str(path)
+
+
+@cache
+def _database(traces: int) -> bytes:
+    """The file of such a database, which takes longer to make than most tests take with it."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "weaklink.db"
+        with open_store(path) as store:
+            store.save(
+                inspected(
+                    *(
+                        trace(
+                            f"session {number}",
+                            GOOD_CALL if number % 3 == 0 else BAD_CALL,
+                            words=f"what is the weather of day {number}?",
+                            model="qwen3-32b" if number % 2 else "hermes-4",
+                            started_s=LONG_AGO_S + number * 60,
+                        )
+                        for number in range(traces)
                     )
-                    for number in range(traces)
                 )
             )
-        )
-        store.index_pending()
-    return str(path)
+            store.index_pending()
+        assert [one.name for one in Path(folder).iterdir()] == [path.name]
+        return path.read_bytes()
 
 
 @asynccontextmanager

@@ -13,6 +13,7 @@ from inspector.inspection import inspect_trace
 from inspector.json_text import write_json
 from inspector.model import Trace
 from tests.chain.building import trace_of
+from tests.examples import in_the_gate
 from tests.strategies import texts
 from ui.views.palette import Style
 from ui.views.run import plain, width_of
@@ -141,7 +142,7 @@ def test_nothing_that_a_trace_holds_reaches_the_screen_as_it_is(found: list[Trac
     assert len(value["rows"]) == len(diff.alignment.rows)
 
 
-@settings(max_examples=300)
+@in_the_gate(60, most=300)
 @given(texts(), texts(), st.integers(30, 100))
 def test_the_rows_of_a_diff_fit_and_are_printable(one: str, other: str, width: int) -> None:
     lines = list(text_diff_lines(one, other, width, full=True))

@@ -11,6 +11,13 @@ from ui.web.application import PAGES
 
 _AXE = Path(__file__).parents[3] / "build" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
 _PATHS = ("", *(entry.path for entry in PAGES[1:]))
+_PHONE = 390
+_LOOKS = [
+    ("light", 1280),
+    ("dark", _PHONE),
+    pytest.param("dark", 1280, marks=pytest.mark.slow),
+    pytest.param("light", _PHONE, marks=pytest.mark.slow),
+]
 _SERIOUS = ("serious", "critical")
 _TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 _STREAMLITS: tuple[tuple[str, str], ...] = ()
@@ -83,9 +90,9 @@ def _address(dashboard: str, path: str, broken: list[int]) -> str:
     return f"{dashboard}{path}{asked.get(path, '')}"
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 1280), ("light", 390), ("dark", 390)])
+@pytest.mark.parametrize(("scheme", "width"), _LOOKS)
 @pytest.mark.parametrize("path", _PATHS)
-def test_axe_finds_nothing_serious(
+def test_axe_finds_nothing_serious_and_on_a_phone_nothing_goes_sideways_and_a_finger_hits_everything(
     browser: Browser, demo_dashboard: str, broken: list[int], path: str, *, scheme: str, width: int
 ) -> None:
     if not _AXE.exists():
@@ -93,22 +100,14 @@ def test_axe_finds_nothing_serious(
     with watched(browser, scheme, width=width) as page:
         page.goto(_address(demo_dashboard, path, broken))
         settled(page)
+        if width == _PHONE:
+            assert page.evaluate(_TOO_WIDE) == []
+            assert page.evaluate(_TOO_SMALL) == []
         _check(page)
         for tab in page.get_by_role("tab").all():
             tab.click()
             settled(page)
             _check(page)
-
-
-@pytest.mark.parametrize("path", _PATHS)
-def test_on_a_phone_nothing_makes_the_page_go_sideways_and_a_finger_hits_everything(
-    browser: Browser, demo_dashboard: str, broken: list[int], path: str
-) -> None:
-    with watched(browser, width=390, height=844) as page:
-        page.goto(_address(demo_dashboard, path, broken))
-        settled(page)
-        assert page.evaluate(_TOO_WIDE) == []
-        assert page.evaluate(_TOO_SMALL) == []
 
 
 @pytest.mark.parametrize("path", _PATHS)

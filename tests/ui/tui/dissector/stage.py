@@ -8,6 +8,7 @@ from textual.pilot import Pilot
 
 from inspector.diagnostics import Location
 from storage import open_store
+from tests.storage.templates import put_empty_database
 from tests.ui.tui.apps import press, running, settled
 from tests.ui.views.dissect import scenes
 from ui.tui.app import WeaklinkApp
@@ -20,7 +21,7 @@ WIDE, SMALL = (140, 44), (80, 24)
 
 def stored(path: Path, *dissections: Dissection) -> str:
     """A database with these traces."""
-    with open_store(path) as store:
+    with open_store(put_empty_database(path)) as store:
         store.save((one.trace, one.inspection) for one in dissections)
     return str(path)
 

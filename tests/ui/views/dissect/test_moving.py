@@ -1,12 +1,13 @@
 """What comes next in a trace, and what a viewport shows of it."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.diagnostics import Location
 from inspector.model import Part, Role, Trace, Turn
 from inspector.text import Range
+from tests.examples import in_the_gate
 from tests.ui.views.dissect import scenes
 from ui.views.dissect.moving import find, next_fault, next_step
 from ui.views.dissect.options import StreamOptions
@@ -56,7 +57,7 @@ def test_words_are_found_as_they_are_and_small_ones_in_any_spelling(words: str, 
         assert find(dissection, words, met[0], back=True) == met[-1]
 
 
-@settings(max_examples=400)  # each lays out a whole trace
+@in_the_gate(80, most=400)  # each lays out a whole trace
 @given(st.text("ab\n日 ", max_size=400), st.lists(st.sampled_from("udPNgGlrws"), max_size=30), st.integers(5, 12))
 def test_the_cursor_stays_in_sight_and_the_screen_full_whatever_is_pressed(
     text: str, keys: list[str], height: int

@@ -3,12 +3,13 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from inspector.diagnostics import Location
 from inspector.json_text import write_json
 from inspector.model import CallHeader, Json, Part, Role, Trace, Turn
 from inspector.text import Range
+from tests.examples import in_the_gate
 from tests.strategies import json_values
 from tests.ui.views.dissect import scenes
 from ui.views.dissect import call_rows
@@ -32,7 +33,7 @@ def called_with(arguments: str) -> Trace:
     return Trace((Turn(Role.USER, (Part("text", "Go."),)), turn), format="openai")
 
 
-@settings(max_examples=400)  # each lays out a whole trace
+@in_the_gate(80, most=400)  # each lays out a whole trace
 @given(json_values())
 def test_every_value_of_the_arguments_leads_to_the_characters_that_say_it(value: Json) -> None:
     written = write_json({"value": value})

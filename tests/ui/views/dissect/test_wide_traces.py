@@ -27,7 +27,7 @@ from ui.views.dissect.tree import Tree
 from ui.views.dissect.viewport import Viewport
 from ui.views.links import Link
 
-_WIDE, _WIDER = 1_600, 6_400
+_WIDE, _WIDER = 800, 3_200
 _HEIGHT, _WIDTH = 40, 80
 _Shape = Callable[[int], tuple[Trace, Inspection]]
 
