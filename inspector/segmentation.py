@@ -122,7 +122,8 @@ class Segmenter:
     def segmentation(self, text: str) -> Segmentation:
         """Everything so far as one value; `text` is what was fed, and what fixes are tried on before they are safe."""
         assembler = self._assembler
-        tried = with_tried_fixes(text, assembler.faults, self._read_repaired)
+        has_calls = bool(assembler.calls)
+        tried = with_tried_fixes(text, assembler.faults, self._read_repaired, has_calls=has_calls)
         faults = sorted(tried, key=lambda fault: (fault.range, fault.rule.code))
         return Segmentation(
             text,
@@ -297,6 +298,9 @@ def _without_echoes(faults: Iterable[Fault], calls: Sequence[ToolCall]) -> Itera
 
     A call that reasoning drafts is an echo of any call of the same tool.
     """
+    if not calls:
+        yield from faults
+        return
     names = {call.name for call in calls}
     made = {(call.name, arguments_key(call.arguments)) for call in calls}
     for fault in faults:
