@@ -235,15 +235,30 @@ class _CheckedAssembler:
         cuts = places_of_cuts(assembler.faults[self._cuts_from :])
         for tool in assembler.definitions[defined:]:
             assembler.faults += check_definition(tool)
-        for at, call in enumerate(assembler.calls[called:], called):
-            offered = self._offered_before(call.range.start)
-            if call.parameters:
-                assembler.calls[at], faults = typed_by(call, offered)
-                assembler.faults += faults
-            wrong = check_arguments(assembler.calls[at], offered, self._own_tools)
-            assembler.faults += without_unfinished(wrong, call, cuts) if self._is_cut(call, cuts) else wrong
+        checked: list[ToolCall] = []
+        for call in assembler.calls[called:]:
+            checked += self._check_call(call, cuts)
+        assembler.calls[called:] = checked
         self._checked = len(assembler.definitions), len(assembler.calls)
         self._cuts_from = len(assembler.faults)
+
+    def _check_call(self, call: ToolCall, cuts: Sequence[Range]) -> list[ToolCall]:
+        """Check a call; itself with typed arguments, or the calls of offered tools in the code that it runs."""
+        offered = self._offered_before(call.range.start)
+        if self._search is not None and call.name in self._own_tools and offered.find(call.name) is None:
+            calls, faults = self._search.in_code(call, offered)
+            if calls:
+                self._assembler.faults += faults
+                for one in calls:
+                    self._assembler.faults += check_arguments(one, offered, self._own_tools)
+                return calls
+        read = call
+        if call.parameters:
+            read, typing_faults = typed_by(call, offered)
+            self._assembler.faults += typing_faults
+        wrong = check_arguments(read, offered, self._own_tools)
+        self._assembler.faults += without_unfinished(wrong, call, cuts) if self._is_cut(call, cuts) else wrong
+        return [read]
 
     def _is_cut(self, call: ToolCall, cuts: Sequence[Range]) -> bool:
         """Whether the text ends within a call; not where a closing marker shows that the model finished it.

@@ -76,6 +76,29 @@ class CallSearch:
         found = self._shapes_in(text, offered, [draft.moved(-start) for draft in drafts])
         return [self._draft(one, offered).moved(start) for one in found]
 
+    def in_code(self, call: ToolCall, offered: OfferedTools) -> tuple[list[ToolCall], list[Fault]]:
+        """The calls of offered tools that the code of a call holds, with their faults; none where it is only code.
+
+        `call` runs code in the format's own interpreter, which knows none of the offered tools.
+        """
+        place, code = call.arguments_range, call.arguments
+        if place is None or not isinstance(code, str) or not offered:
+            return [], []
+        found = [_shape(one) for one in AttemptedCalls(self._names_of(offered)).find(code)]
+        faults = [self._fault_in_code(fault, call).moved(place.start) for fault in self._faults(found, code, offered)]
+        return [_call_in_code(one, call, place.start) for one in found], faults
+
+    def _fault_in_code(self, fault: Fault, code: ToolCall) -> Fault:
+        """The fault of a call in code; its fix keeps the marker before the code, so it may write only bare JSON."""
+        if fault.call is None:
+            return fault
+        message = (
+            f"A call of `{fault.call.name}` is written here as code for `{code.name}`, which does not know the tool: "
+            "no tool runs."
+        )
+        is_bare = fault.fix is not None and fault.fix.edits[0].text.lstrip().startswith("{")
+        return replace(fault, message=message, fix=fault.fix if is_bare else None, call=None)
+
     def in_literals(self, text: str, offered: OfferedTools) -> list[Fault]:
         """The faults in the words that JSON strings hold."""
         found = self._foreign_in(text, offered)
@@ -196,6 +219,19 @@ def _shape(found: Attempt) -> _Found:
     slip = f" {found.named.slip}" if found.named.slip else ""
     is_sure = found.position is Position.WHOLE and evidence is Evidence.STRONG and not guessed
     return _Found(call, found.container, ATTEMPTED_CALL, f"{found.shape}{slip}", is_guess=not is_sure)
+
+
+def _call_in_code(found: _Found, code: ToolCall, start: int) -> ToolCall:
+    call = found.call
+    return ToolCall(
+        call.name,
+        call.arguments if call.recovered else call.raw_arguments,
+        call.raw_arguments,
+        valid=False,
+        range=call.range.moved(start),
+        recovered=call.recovered,
+        span=code.span,
+    )
 
 
 def _place(found: _Found) -> Range:
