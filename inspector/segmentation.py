@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from inspector.checks.arguments import check_arguments, places_of_cuts, without_unfinished
 from inspector.checks.attempted.reporting import CallSearch
 from inspector.checks.repair_trials import Findings, with_tried_fixes
+from inspector.checks.repetition import repeated_calls, with_runs_once
 from inspector.checks.tools import OfferedTools, check_definition
 from inspector.checks.typed_arguments import typed_by
 from inspector.checks.wrappers import Wrappers
@@ -124,7 +125,8 @@ class Segmenter:
         assembler = self._assembler
         has_calls = bool(assembler.calls)
         tried = with_tried_fixes(text, assembler.faults, self._read_repaired, has_calls=has_calls)
-        faults = sorted(tried, key=lambda fault: (fault.range, fault.rule.code))
+        if self._role is Role.ASSISTANT:
+            tried += repeated_calls(text, assembler.spans, assembler.calls)
         return Segmentation(
             text,
             self.format.name,
@@ -132,7 +134,7 @@ class Segmenter:
             tuple(assembler.calls),
             tuple(assembler.results),
             tuple(assembler.definitions),
-            tuple(fault.at(self._turn, self._part) for fault in faults),
+            tuple(fault.at(self._turn, self._part) for fault in with_runs_once(text, assembler.spans, tried)),
             assembler.decoded,
         )
 
