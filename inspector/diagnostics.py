@@ -2,7 +2,7 @@
 
 from bisect import bisect_left, insort
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from inspector.json_text import Json
 from inspector.rules.rule import Rule
@@ -43,7 +43,7 @@ class AttemptedCall:
     """
 
     name: str
-    arguments: Json
+    arguments: Json = field(hash=False)
     raw_arguments: str
     range: Range
     recovered: bool

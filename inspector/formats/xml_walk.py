@@ -241,8 +241,8 @@ class _Walker:
         else:
             start = tag.start() + len(self._syntax.call_begins)
             end = start + len(self._text[start : tag.end()].rstrip("\"' \t"))
-        name = self._text[start:end]
-        return Range(start + len(name) - len(name.lstrip()), start + len(name.rstrip()))
+        start = end - len(self._text[start:end].lstrip())
+        return Range(start, start + len(self._text[start:end].rstrip()))
 
     def _end_call(self, tag: re.Match[str]) -> None:
         if self._call is None:

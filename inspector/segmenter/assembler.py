@@ -1,7 +1,7 @@
 """Puts a parser's events together: spans with children, calls, results, definitions, and faults."""
 
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -241,10 +241,14 @@ def _without_inventions(event: SpanClosed, reading: Reading) -> Reading:
     cut = [fault for fault in reading.faults if _is_cut(event, fault)]
     if not cut:
         return reading
-    invented = [call for call in reading.calls if _has_none_yet(call, cut)]
-    calls = (_unread(event, call) if call in invented else call for call in reading.calls)
-    faults = (replace(fault, hint=None, fix=None) if invented and fault in cut else fault for fault in reading.faults)
-    return msgspec.structs.replace(reading, calls=tuple(calls), faults=tuple(faults), complete=False)
+    cut_end = max(fault.range.end for fault in cut)
+    invented = [_has_none_yet(call) and call.range.end <= cut_end for call in reading.calls]
+    read = zip(reading.calls, invented, strict=True)
+    calls = (_unread(event, call) if is_invented else call for call, is_invented in read)
+    faults = reading.faults
+    if any(invented):
+        faults = tuple(replace(one, hint=None, fix=None) if _is_cut(event, one) else one for one in faults)
+    return msgspec.structs.replace(reading, calls=tuple(calls), faults=faults, complete=False)
 
 
 def _is_cut(event: SpanClosed, fault: Fault) -> bool:
@@ -254,11 +258,9 @@ def _is_cut(event: SpanClosed, fault: Fault) -> bool:
     return fault.rule in (TRUNCATED_JSON, TRUNCATED_PARAMETERS)
 
 
-def _has_none_yet(call: ToolCall, cut: Sequence[Fault]) -> bool:
-    """Whether a repair gave a call no arguments although it is cut off where they would stand."""
-    if not call.recovered or call.arguments != {} or call.raw_arguments.rstrip().endswith("}"):
-        return False
-    return any(fault.range.end >= call.range.end for fault in cut)
+def _has_none_yet(call: ToolCall) -> bool:
+    """Whether a call has arguments that only a repair made up: an empty object that its text does not hold."""
+    return call.recovered and call.arguments == {} and not call.raw_arguments.rstrip().endswith("}")
 
 
 def _unread(event: SpanClosed, call: ToolCall) -> ToolCall:

@@ -8,8 +8,8 @@ from storage import TraceSummary
 from ui.views.amounts import short_count, short_duration, short_time
 from ui.views.palette import Style
 from ui.views.run import Line, Run, clipped, padded, right_aligned
-from ui.views.status import listed_status, task_run
-from ui.views.trace_list import break_words, listed_title
+from ui.views.status import task_run
+from ui.views.trace_list import break_words, listed_status, listed_title
 from ui.views.visible import visible_runs
 
 MARKED, NOTED = Run("●", Style.KEY), Run("✎", Style.KEY)

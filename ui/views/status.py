@@ -5,7 +5,6 @@ from types import MappingProxyType
 from inspector.chain.endings import task_outcome
 from inspector.chain.steps import Recovery, Status, Step, StepOutcome
 from inspector.model import Liveness, Outcome, TaskOutcome
-from storage import TraceSummary
 from ui.views.palette import Style
 from ui.views.run import Run
 
@@ -79,12 +78,3 @@ def outcome_words(step: Step) -> str:
         return f"{step.outcome.value}{certainty}"
     made_good = _RECOVERY.get(step.recovery, f"recovered by {step.recovered_by}")
     return f"{step.outcome.value}{certainty}, {made_good}"
-
-
-def listed_status(summary: TraceSummary) -> Run:
-    """What a list shows of how a trace ended, or that it has not, or that it is damaged."""
-    if summary.damaged:
-        return DAMAGED
-    if summary.liveness is not None:
-        return LIVENESS[summary.liveness]
-    return status_run(Status(summary.status), summary.broken.outcome if summary.broken else None)

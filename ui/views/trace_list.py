@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from inspector.chain.steps import Break
+from inspector.chain.steps import Break, Status
 from inspector.errors import UnknownRuleError
 from inspector.rules.catalogue import find_rule
 from storage import TraceSummary
@@ -10,7 +10,7 @@ from ui.views.call import UNNAMED
 from ui.views.external_ids import PLACES
 from ui.views.palette import Style
 from ui.views.run import Line, Run, clipped, padded, right_aligned, width_of
-from ui.views.status import listed_status, task_run
+from ui.views.status import DAMAGED, LIVENESS, status_run, task_run
 from ui.views.visible import visible_line
 
 _ROOMY = 110
@@ -101,3 +101,12 @@ def _narrow(widths: dict[str, int], width: int) -> None:
         if widths[name] <= _NARROWEST:
             return
         widths[name] -= 1
+
+
+def listed_status(summary: TraceSummary) -> Run:
+    """What a list shows of how a trace ended, or that it has not, or that it is damaged."""
+    if summary.damaged:
+        return DAMAGED
+    if summary.liveness is not None:
+        return LIVENESS[summary.liveness]
+    return status_run(Status(summary.status), summary.broken.outcome if summary.broken else None)

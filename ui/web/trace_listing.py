@@ -7,8 +7,8 @@ from storage import TraceSummary
 from ui.views.amounts import short_count, short_duration, short_time
 from ui.views.palette import Style
 from ui.views.run import Line, Run
-from ui.views.status import listed_status, task_run
-from ui.views.trace_list import break_words, listed_title
+from ui.views.status import task_run
+from ui.views.trace_list import break_words, listed_status, listed_title
 from ui.views.visible import visible_line
 from ui.web.components import Column, Room, Row
 from ui.web.minimaps import minimaps

@@ -11,7 +11,7 @@ from ui.views.break_story import break_lines
 from ui.views.minimap import LEGEND, minimap
 from ui.views.palette import Style
 from ui.views.run import Line, Run
-from ui.views.status import listed_status
+from ui.views.trace_list import listed_status
 from ui.views.visible import visible_line
 from ui.views.wording import counted, wrapped
 from ui.web.markup import put_lines

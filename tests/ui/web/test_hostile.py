@@ -91,7 +91,8 @@ def test_the_title_of_a_trace_is_no_markdown(browser: Browser, hostile_dashboard
             page.goto(f"{hostile_dashboard}trace?trace={number}")
             settled(page)
             title = page.locator("h1").text_content()
-            assert title == f"{number} · {visible_line(f'{MARKER} {attack}')[: len(str(title)) - 4 - number // 10]}"
+            named = visible_line(f"subagent: {MARKER} {attack}")
+            assert title == f"{number} · {named[: len(str(title)) - 4 - number // 10]}"
             assert len(str(title)) > 60
 
 

@@ -35,7 +35,7 @@ def test_from_what_breaks_most_to_its_characters_to_a_good_run_and_by_a_link_bac
         page.locator(".listing tbody tr", has_text="invented-value").dblclick()
 
         expect(page.locator(".streambox")).to_contain_text("[T406] error-result")
-        _lit(page, '{"name": "get_invoice", "content": {"error": "service unavailable, try again later"}}')
+        _lit(page, "service unavailable, try again later")
         _keep(page, size, "2-the-break")
 
         page.get_by_role("button", name=re.compile("^turn 5: tool call of step 2, refund_payment")).click()
