@@ -11,6 +11,7 @@ from inspector.diagnostics import Edit, Fault, Fix
 from inspector.model import Span, SpanKind, ToolCall
 from inspector.rules.conversation import REPEATED_CALL
 from inspector.rules.markers import SPECIAL_TOKEN_LEAK, STRAY_END_MARKER
+from inspector.rules.rule import Rule
 from inspector.text import Range
 
 FEWEST_IN_TURN = 3
@@ -44,6 +45,8 @@ def repeated_calls(text: str, spans: Sequence[Span], calls: Sequence[ToolCall]) 
     seen: dict[tuple[int, str], list[ToolCall]] = {}
     turn = 0
     for call in calls:
+        if not call.name or not call.range:
+            continue
         while turn < len(ends) and ends[turn] < call.span:
             turn += 1
         seen.setdefault((turn, call_key(call)), []).append(call)
@@ -52,7 +55,7 @@ def repeated_calls(text: str, spans: Sequence[Span], calls: Sequence[ToolCall]) 
             yield Fault(
                 REPEATED_CALL,
                 same[1].range,
-                repeated_message(f"`{same[0].name}`" if same[0].name else "A tool", len(same)),
+                repeated_message(f"`{same[0].name}`", len(same)),
                 "Make the call once; stop the generation behind it.",
             )
 
@@ -82,26 +85,34 @@ def _run_of_token(run: re.Match[str]) -> Fault:
 
 def with_runs_once(text: str, spans: Sequence[Span], faults: Iterable[Fault]) -> list[Fault]:
     """The faults in the order of their places; those of one marker in a row are one, with their count."""
+    found = list(faults)
     runs = list(token_runs(text, spans))
     if runs:
-        faults = [*runs, *(one for one in faults if not _is_within(one, runs))]
-    found: list[Fault] = []
+        found = [*runs, *(one for one in found if one.rule not in _SAME_PLACE or not _is_within(one, runs))]
+    for rule in _SAME_PLACE:
+        if sum(one.rule is rule for one in found) >= _FEWEST_FAULTS:
+            found = _with_rule_once(text, found, rule)
+    return sorted(found, key=lambda fault: (fault.range, fault.rule.code))
+
+
+def _with_rule_once(text: str, faults: Sequence[Fault], rule: Rule) -> list[Fault]:
+    """The faults, in which each run of one rule is one."""
+    once: list[Fault] = []
     run: list[Fault] = []
-    for fault in sorted(faults, key=lambda fault: (fault.range, fault.rule.code)):
-        if run and _continues(text, run[-1], fault):
-            run.append(fault)
-            continue
-        found += _once(run)
-        run = [fault]
-    return [*found, *_once(run)]
+    for fault in sorted((one for one in faults if one.rule is rule), key=lambda one: one.range):
+        if run and not _continues(text, run[-1], fault):
+            once += _once(run)
+            run = []
+        run.append(fault)
+    return [*once, *_once(run), *(one for one in faults if one.rule is not rule)]
 
 
 def _is_within(fault: Fault, runs: Sequence[Fault]) -> bool:
-    return fault.rule in _SAME_PLACE and any(run.range.covers(fault.range) for run in runs)
+    return any(run.range.covers(fault.range) for run in runs)
 
 
 def _continues(text: str, last: Fault, fault: Fault) -> bool:
-    if fault.rule is not last.rule or fault.rule not in _SAME_PLACE or fault.message != last.message:
+    if fault.message != last.message:
         return False
     between = text[last.range.end : fault.range.start]
     return len(between) <= _LONGEST_GAP and not between.strip()
