@@ -270,6 +270,8 @@ class _CheckedAssembler:
         span = self._assembler.spans[call.span]
         if not span.closed and (call.parameters or not call.raw_arguments):
             return True
+        if not call.valid and not call.raw_arguments:
+            return True  # another fault says that the arguments are missing
         is_open = call.decoded is not None or span.inner.end == span.range.end
         return is_open and not call.valid and any(cut.end > call.range.start for cut in cuts)
 
