@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from inspector.checks.arguments import check_arguments, places_of_cuts, without_unfinished
+from inspector.checks.attempted.context import is_in_sentence
 from inspector.checks.attempted.reporting import CallSearch
 from inspector.checks.repair_trials import Findings, with_tried_fixes
 from inspector.checks.repetition import repeated_calls, with_runs_once
@@ -123,8 +124,11 @@ class Segmenter:
     def segmentation(self, text: str) -> Segmentation:
         """Everything so far as one value; `text` is what was fed, and what fixes are tried on before they are safe."""
         assembler = self._assembler
+        faults = assembler.faults
+        if self._prompt and any(fault.call is not None for fault in faults):
+            faults = [fault for fault in faults if not _is_quoted_from(self._prompt, fault, text)]
         has_calls = bool(assembler.calls)
-        tried = with_tried_fixes(text, assembler.faults, self._read_repaired, has_calls=has_calls)
+        tried = with_tried_fixes(text, faults, self._read_repaired, has_calls=has_calls)
         if self._role is Role.ASSISTANT:
             tried += repeated_calls(text, assembler.spans, assembler.calls)
         return Segmentation(
@@ -329,6 +333,12 @@ def _without_echoes(faults: Iterable[Fault], calls: Sequence[ToolCall]) -> Itera
         )
         if not is_echo:
             yield fault
+
+
+def _is_quoted_from(prompt: str, fault: Fault, text: str) -> bool:
+    """Whether a fault is about a call that a sentence of the answer quotes from the prompt, and does not make."""
+    call = fault.call
+    return call is not None and is_in_sentence(call.range, text) and call.range.of(text) in prompt
 
 
 def _place(span: Span) -> Range:

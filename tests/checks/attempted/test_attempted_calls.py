@@ -227,3 +227,21 @@ def test_code_that_calls_an_offered_tool_is_a_call_of_that_tool(name: str, tool_
         found = segment(f"<|python_tag|>{code}", name, tools=TOOLS)
         assert [(one.name, one.valid) for one in found.calls] == [(tool_name, True)]
         assert not found.diagnostics
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_call_that_a_sentence_quotes_from_the_prompt_is_no_attempt(name: str) -> None:
+    asked = 'Why does search(query=\'x\') fail? And {"name": "search", "args": {"query": "y"}}?'
+    quoted = ("Well, search(query='x') is what you wrote.", 'You sent {"name": "search", "args": {"query": "y"}} then.')
+    for text in quoted:
+        assert not _attempts(text, name, asked)
+        assert _attempts(text, name, "Why does it fail?")
+    assert _attempts("```\nsearch(query='x')\n```", name, asked) == ["search"]
+    assert _attempts("I will call search(query='z') now.", name, asked) == ["search"]
+
+
+def _attempts(text: str, name: str, prompt: str) -> list[str]:
+    """The tools of the calls in `text` that were tried, or made."""
+    found = segment(text, name, prompt=prompt, tools=TOOLS)
+    tried = [one.fault.call.name for one in found.diagnostics if one.fault.call is not None]
+    return tried + [call.name or "" for call in found.calls]
