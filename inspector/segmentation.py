@@ -4,6 +4,8 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import msgspec
+
 from inspector.checks.arguments import check_arguments, places_of_cuts, without_unfinished
 from inspector.checks.attempted.context import is_in_sentence
 from inspector.checks.attempted.reporting import CallSearch
@@ -17,6 +19,7 @@ from inspector.formats.api.literals import raw_fault
 from inspector.formats.detection import detect_format
 from inspector.formats.format import Format
 from inspector.formats.registry import find_format
+from inspector.json_scanner import read_json
 from inspector.model import (
     Decoded,
     Literal,
@@ -28,6 +31,7 @@ from inspector.model import (
     ToolResult,
     arguments_key,
 )
+from inspector.rules.call_shape import NOT_A_CALL
 from inspector.rules.rule import Severity
 from inspector.segmenter.assembler import Assembler
 from inspector.segmenter.events import ParseEvent, SpanClosed
@@ -258,13 +262,25 @@ class _CheckedAssembler:
                 for one in calls:
                     self._assembler.faults += check_arguments(one, offered, self._own_tools)
                 return calls
-        read = call
+        read = self._with_array(call, offered)
         if call.parameters:
             read, typing_faults = typed_by(call, offered)
             self._assembler.faults += typing_faults
         wrong = check_arguments(read, offered, self._own_tools)
         self._assembler.faults += without_unfinished(wrong, call, cuts) if self._is_cut(call, cuts) else wrong
         return [read]
+
+    def _with_array(self, call: ToolCall, offered: OfferedTools) -> ToolCall:
+        """The call; one whose arguments are an array is as it should be where its tool takes no object."""
+        tool = offered.find(call.name) if call.name and not call.valid and call.raw_arguments.startswith("[") else None
+        if tool is None or offered.schema_of(tool).takes_objects:
+            return call
+        reading = read_json(call.raw_arguments)
+        if not reading.strict or call.arguments_range is None:
+            return call
+        place, faults = call.arguments_range, self._assembler.faults
+        faults[:] = [one for one in faults if one.rule is not NOT_A_CALL or one.range != place]
+        return msgspec.structs.replace(call, arguments=reading.nodes[0].value(), valid=True)
 
     def _is_cut(self, call: ToolCall, cuts: Sequence[Range]) -> bool:
         """Whether the text ends within a call; not where a closing marker shows that the model finished it.

@@ -17,7 +17,7 @@ from inspector.formats.json_call import JsonCallReader
 from inspector.formats.xml_json_arguments import read_json_arguments
 from inspector.formats.xml_regular import regular_call
 from inspector.formats.xml_syntax import BARE_NAME, XmlSyntax
-from inspector.formats.xml_walk import FoundCall, FoundParameter, Walk, trimmed, walk
+from inspector.formats.xml_walk import Flaw, FoundCall, FoundParameter, Walk, trimmed, walk
 from inspector.formats.xml_wording import (
     cut_tag,
     cut_value,
@@ -38,6 +38,7 @@ from inspector.segmenter.events import SpanClosed
 from inspector.segmenter.readings import Reading
 from inspector.text import Range
 
+_CUT_TAG = re.compile(r"<[\w/]{0,32}\s*")
 _JSON_BODY = re.compile(r"\s*(?:```\w*\s*)?[{\[]")
 _BARE_NAME = re.compile(BARE_NAME)
 
@@ -100,7 +101,8 @@ class XmlCallReader:
         as_json = read_json_arguments(text, walked, self.syntax)
         if as_json is not None:
             return as_json
-        if not _names_a_call(walked, text, self.syntax, is_cut=is_cut):
+        is_named = _names_a_call(walked, text, self.syntax, is_cut=is_cut)
+        if not is_named or (is_cut and _ends_in_header(walked, text)):
             fault = unreadable(text, self.syntax, is_cut=is_cut)
             content = text.strip()
             place = Range(text.index(content), len(text.rstrip()))
@@ -245,6 +247,14 @@ def _names_a_call(walked: Walk, text: str, syntax: XmlSyntax, *, is_cut: bool) -
     if syntax.call is not None:
         return any(call.name for call in walked.calls)
     return bool(_BARE_NAME.fullmatch(walked.calls[0].name)) and ("\n" in text or not is_cut)
+
+
+def _ends_in_header(walked: Walk, text: str) -> bool:
+    """Whether the text ends within the tag that follows the tool's name."""
+    first = walked.flaws[0] if walked.flaws else None
+    if first is None or first.flaw is not Flaw.CALL_TAG_NOT_CLOSED:
+        return False
+    return _CUT_TAG.fullmatch(text, first.range.end) is not None
 
 
 def _by_range(fault: Fault) -> Range:
