@@ -255,7 +255,8 @@ class _CheckedAssembler:
     def _check_call(self, call: ToolCall, cuts: Sequence[Range]) -> list[ToolCall]:
         """Check a call; itself with typed arguments, or the calls of offered tools in the code that it runs."""
         offered = self._offered_before(call.range.start)
-        if self._search is not None and call.name in self._own_tools and offered.find(call.name) is None:
+        runs_code = call.name is not None and call.name in self._own_tools and offered.find(call.name) is None
+        if self._search is not None and runs_code:
             calls, faults = self._search.in_code(call, offered)
             if calls:
                 self._assembler.faults += faults
