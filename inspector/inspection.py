@@ -27,6 +27,7 @@ from inspector.formats.structured import read_structured_part
 from inspector.model import Part, Role, Span, SpanKind, ToolCall, ToolDefinition, ToolResult, Trace, Turn
 from inspector.model.columns import Entries
 from inspector.rules.catalogue import select_rules
+from inspector.rules.conversation import REPEATED_CALL
 from inspector.rules.markers import CALL_LEFT_IN_CONTENT
 from inspector.rules.rule import Severity
 from inspector.segmentation import AUTO, Segmenter
@@ -219,7 +220,7 @@ def _read_part(
     results = tuple(_with_header(result, turn) for result in found.results or _silence(turn, part.text))
     return (
         PartInspection(number, part.name, chosen.name, found.spans, found.calls, results, found.definitions),
-        found.diagnostics,
+        [one for one in found.diagnostics if one.rule is not REPEATED_CALL],  # the chain reports it for the whole turn
     )
 
 

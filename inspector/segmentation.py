@@ -4,9 +4,13 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import msgspec
+
 from inspector.checks.arguments import check_arguments, places_of_cuts, without_unfinished
+from inspector.checks.attempted.context import is_in_sentence
 from inspector.checks.attempted.reporting import CallSearch
 from inspector.checks.repair_trials import Findings, with_tried_fixes
+from inspector.checks.repetition import repeated_calls, with_runs_once
 from inspector.checks.tools import OfferedTools, check_definition
 from inspector.checks.typed_arguments import typed_by
 from inspector.checks.wrappers import Wrappers
@@ -15,6 +19,7 @@ from inspector.formats.api.literals import raw_fault
 from inspector.formats.detection import detect_format
 from inspector.formats.format import Format
 from inspector.formats.registry import find_format
+from inspector.json_scanner import read_json
 from inspector.model import (
     Decoded,
     Literal,
@@ -26,6 +31,7 @@ from inspector.model import (
     ToolResult,
     arguments_key,
 )
+from inspector.rules.call_shape import NOT_A_CALL
 from inspector.rules.rule import Severity
 from inspector.segmenter.assembler import Assembler
 from inspector.segmenter.events import ParseEvent, SpanClosed
@@ -122,8 +128,13 @@ class Segmenter:
     def segmentation(self, text: str) -> Segmentation:
         """Everything so far as one value; `text` is what was fed, and what fixes are tried on before they are safe."""
         assembler = self._assembler
-        tried = with_tried_fixes(text, assembler.faults, self._read_repaired)
-        faults = sorted(tried, key=lambda fault: (fault.range, fault.rule.code))
+        faults = assembler.faults
+        if self._prompt and any(fault.call is not None for fault in faults):
+            faults = [fault for fault in faults if not _is_quoted_from(self._prompt, fault, text)]
+        has_calls = bool(assembler.calls)
+        tried = with_tried_fixes(text, faults, self._read_repaired, has_calls=has_calls)
+        if self._role is Role.ASSISTANT:
+            tried += repeated_calls(text, assembler.spans, assembler.calls)
         return Segmentation(
             text,
             self.format.name,
@@ -131,7 +142,7 @@ class Segmenter:
             tuple(assembler.calls),
             tuple(assembler.results),
             tuple(assembler.definitions),
-            tuple(fault.at(self._turn, self._part) for fault in faults),
+            tuple(fault.at(self._turn, self._part) for fault in with_runs_once(text, assembler.spans, tried)),
             assembler.decoded,
         )
 
@@ -234,15 +245,43 @@ class _CheckedAssembler:
         cuts = places_of_cuts(assembler.faults[self._cuts_from :])
         for tool in assembler.definitions[defined:]:
             assembler.faults += check_definition(tool)
-        for at, call in enumerate(assembler.calls[called:], called):
-            offered = self._offered_before(call.range.start)
-            if call.parameters:
-                assembler.calls[at], faults = typed_by(call, offered)
-                assembler.faults += faults
-            wrong = check_arguments(assembler.calls[at], offered, self._own_tools)
-            assembler.faults += without_unfinished(wrong, call, cuts) if self._is_cut(call, cuts) else wrong
+        checked: list[ToolCall] = []
+        for call in assembler.calls[called:]:
+            checked += self._check_call(call, cuts)
+        assembler.calls[called:] = checked
         self._checked = len(assembler.definitions), len(assembler.calls)
         self._cuts_from = len(assembler.faults)
+
+    def _check_call(self, call: ToolCall, cuts: Sequence[Range]) -> list[ToolCall]:
+        """Check a call; itself with typed arguments, or the calls of offered tools in the code that it runs."""
+        offered = self._offered_before(call.range.start)
+        runs_code = call.name is not None and call.name in self._own_tools and offered.find(call.name) is None
+        if self._search is not None and runs_code:
+            calls, faults = self._search.in_code(call, offered)
+            if calls:
+                self._assembler.faults += faults
+                for one in calls:
+                    self._assembler.faults += check_arguments(one, offered, self._own_tools)
+                return calls
+        read = self._with_array(call, offered)
+        if call.parameters:
+            read, typing_faults = typed_by(call, offered)
+            self._assembler.faults += typing_faults
+        wrong = check_arguments(read, offered, self._own_tools)
+        self._assembler.faults += without_unfinished(wrong, call, cuts) if self._is_cut(call, cuts) else wrong
+        return [read]
+
+    def _with_array(self, call: ToolCall, offered: OfferedTools) -> ToolCall:
+        """The call; one whose arguments are an array is as it should be where its tool takes no object."""
+        tool = offered.find(call.name) if call.name and not call.valid and call.raw_arguments.startswith("[") else None
+        if tool is None or offered.schema_of(tool).takes_objects:
+            return call
+        reading = read_json(call.raw_arguments)
+        if not reading.strict or call.arguments_range is None:
+            return call
+        place, faults = call.arguments_range, self._assembler.faults
+        faults[:] = [one for one in faults if one.rule is not NOT_A_CALL or one.range != place]
+        return msgspec.structs.replace(call, arguments=reading.nodes[0].value(), valid=True)
 
     def _is_cut(self, call: ToolCall, cuts: Sequence[Range]) -> bool:
         """Whether the text ends within a call; not where a closing marker shows that the model finished it.
@@ -252,6 +291,8 @@ class _CheckedAssembler:
         span = self._assembler.spans[call.span]
         if not span.closed and (call.parameters or not call.raw_arguments):
             return True
+        if not call.valid and not call.raw_arguments:
+            return True  # another fault says that the arguments are missing
         is_open = call.decoded is not None or span.inner.end == span.range.end
         return is_open and not call.valid and any(cut.end > call.range.start for cut in cuts)
 
@@ -297,6 +338,9 @@ def _without_echoes(faults: Iterable[Fault], calls: Sequence[ToolCall]) -> Itera
 
     A call that reasoning drafts is an echo of any call of the same tool.
     """
+    if not calls:
+        yield from faults
+        return
     names = {call.name for call in calls}
     made = {(call.name, arguments_key(call.arguments)) for call in calls}
     for fault in faults:
@@ -306,6 +350,12 @@ def _without_echoes(faults: Iterable[Fault], calls: Sequence[ToolCall]) -> Itera
         )
         if not is_echo:
             yield fault
+
+
+def _is_quoted_from(prompt: str, fault: Fault, text: str) -> bool:
+    """Whether a fault is about a call that a sentence of the answer quotes from the prompt, and does not make."""
+    call = fault.call
+    return call is not None and is_in_sentence(call.range, text) and call.range.of(text) in prompt
 
 
 def _place(span: Span) -> Range:

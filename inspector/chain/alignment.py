@@ -8,8 +8,8 @@ from enum import StrEnum
 
 from inspector.chain.alignment_lcs import common_pairs
 from inspector.chain.intent import intent_of
-from inspector.chain.retries import call_key
 from inspector.chain.steps import Step
+from inspector.checks.repetition import call_key
 from inspector.model.columns import Column
 
 _LONGEST_KEY = 2_000

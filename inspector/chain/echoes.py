@@ -2,13 +2,11 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from inspector.checks.attempted.context import is_in_sentence
 from inspector.diagnostics import AttemptedCall, Diagnostic
 from inspector.model import Role, ToolCall, Turn, arguments_key
-from inspector.text import Range
 
 _MOST_SEARCHED = 1 << 20  # characters of earlier turns that are searched for a quoted call, the latest first
-_LINE = 200  # characters before and behind a call that are read
-_WORDS = 8  # letters beside a call on its line from which on the line is a sentence about it
 
 
 class Echoes:
@@ -42,7 +40,7 @@ class Echoes:
         key = (attempt.name, arguments_key(attempt.arguments))
         if key in made or (not attempt.is_step and any(name == attempt.name for name, _ in made)):
             return True
-        if not _is_in_sentence(attempt.range, text):
+        if not is_in_sentence(attempt.range, text):
             return False
         return self._was_made(key) or self._is_heard(attempt.range.of(text))
 
@@ -62,9 +60,3 @@ class Echoes:
             if written in text:
                 return True
         return False
-
-
-def _is_in_sentence(place: Range, text: str) -> bool:
-    before = text[max(place.start - _LINE, 0) : place.start].rsplit("\n", 1)[-1]
-    behind = text[place.end : place.end + _LINE].split("\n", 1)[0]
-    return sum(map(str.isalpha, before + behind)) >= _WORDS

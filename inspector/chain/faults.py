@@ -12,6 +12,7 @@ from inspector.chain.pairing import Pairing
 from inspector.chain.retries import loops_in_turns, repetitions, same_result
 from inspector.chain.steps import Certainty, Chain, Step, StepOutcome
 from inspector.chain.terminal_tools import is_terminal
+from inspector.checks.repetition import repeated_message
 from inspector.diagnostics import Diagnostic, Fault, Location
 from inspector.model import ToolResult, Trace
 from inspector.rules import conversation as rules
@@ -104,7 +105,7 @@ def _loops(steps: Sequence[Step]) -> Iterator[Diagnostic]:
     in_turns: set[int] = set()
     for same in loops_in_turns(steps):
         in_turns.update(step.number for step in same)
-        message = f"{tool_named(same[0].call.name)} is called {len(same)} times in this turn with the same arguments."
+        message = repeated_message(tool_named(same[0].call.name), len(same))
         yield _at(same[1].location, rules.REPEATED_CALL, message, "Make the call once; stop the generation behind it.")
     for repetition in repetitions(steps):
         if repetition.step.number in in_turns:

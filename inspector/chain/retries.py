@@ -4,14 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-import msgspec
-
 from inspector.chain.steps import Step, StepOutcome
 from inspector.chain.tool_kinds import ToolKind, kind_of
-from inspector.model import ToolCall
-
-FEWEST_IN_TURN = 3
-"""How many identical calls in one turn are a loop; two may well be meant."""
+from inspector.checks.repetition import FEWEST_IN_TURN, call_key
 
 
 def link_retries(steps: Iterable[Step]) -> Iterator[Step]:
@@ -86,14 +81,3 @@ def run_lengths(steps: Iterable[Step]) -> Mapping[int, int]:
 def same_result(one: Step, other: Step) -> bool:
     """Whether two steps were answered in the same words."""
     return one.result is not None and other.result is not None and one.result.content == other.result.content
-
-
-def call_key(call: ToolCall) -> str:
-    """What two identical calls have in common: the tool, and its arguments whatever their order and white space."""
-    if not call.valid:
-        return f"!{call.name}\0{call.raw_arguments}"
-    try:
-        arguments = msgspec.json.encode(call.arguments, order="deterministic").decode()
-    except (msgspec.MsgspecError, TypeError, ValueError, RecursionError, OverflowError):
-        arguments = call.raw_arguments
-    return f"{call.name}\0{arguments}"

@@ -49,9 +49,7 @@ def without_unfinished(faults: Iterable[Fault], call: ToolCall, cuts: Iterable[R
     arguments where they are parameters in tags, or have not begun.
     """
     reached = next((place for place in cuts if place.end > call.range.start), None)
-    cut = call.range.end if reached is None else reached.end
-    if reached is not None and call.decoded is not None:
-        cut = reached.start  # half an escape at the end of the JSON string belongs to no value
+    cut = call.range.end if reached is None else min(reached.end, _end_of_words(call))
     last = call.parameters[-1] if call.parameters else None
     whole = call.arguments_range or call.range
     for fault in faults:
@@ -59,6 +57,12 @@ def without_unfinished(faults: Iterable[Fault], call: ToolCall, cuts: Iterable[R
         is_last = last is not None and last.range.end >= whole.end and _is_within(fault.path, last.name)
         if not (is_root or is_last or fault.range.end >= cut):
             yield fault
+
+
+def _end_of_words(call: ToolCall) -> int:
+    """Where a call's arguments end, without the white space and the half escape that a cut leaves at their end."""
+    raw = call.raw_arguments
+    return call.place(Range(0, len(raw.rstrip()))).end if raw else call.range.end
 
 
 def _is_within(path: str | None, name: str) -> bool:

@@ -33,13 +33,16 @@ class Findings:
     calls: Sequence[ToolCall]
 
 
-def with_tried_fixes(text: str, faults: Sequence[Fault], read: Callable[[str], Findings]) -> list[Fault]:
+def with_tried_fixes(
+    text: str, faults: Sequence[Fault], read: Callable[[str], Findings], *, has_calls: bool = True
+) -> list[Fault]:
     """The faults found in `text`, with every safe fix that fails its trial turned into a suggestion.
 
-    `read` reads a repaired text in the same circumstances as the first; it must not raise.
+    `read` reads a repaired text in the same circumstances as the first; it must not raise. Without `has_calls`, the
+    first reading found no call that a repair could change.
     """
     safe = [fault for fault in faults if fault.fix is not None and fault.fix.safe and fault.fix.edits]
-    sound = set(map(id, _Trials(text, read).sound(safe))) if safe else set()
+    sound = set(map(id, _Trials(text, read, has_calls=has_calls).sound(safe))) if safe else set()
     return [_suggested(fault) if fault.fix is not None and id(fault) not in sound else fault for fault in faults]
 
 
@@ -51,14 +54,20 @@ def _suggested(fault: Fault) -> Fault:
 class _Trials:
     text: str
     read: Callable[[str], Findings]
+    has_calls: bool
     left: int = field(init=False)
-    codes: Counter[str] = field(init=False)
-    valid: list[ToolCall] = field(init=False)
+    _before: tuple[Counter[str], list[ToolCall]] | None = None
 
     def __post_init__(self) -> None:
         self.left = max(_LEAST_TRIALS, _MOST_WORK // max(len(self.text), 1))
-        before = self.read(self.text)
-        self.codes, self.valid = _codes(before.faults), _valid(before.calls)
+
+    @property
+    def before(self) -> tuple[Counter[str], list[ToolCall]]:
+        """What the text holds as it is: how many faults of each rule that matters, and the valid calls."""
+        if self._before is None:
+            found = self.read(self.text)
+            self._before = _codes(found.faults), _valid(found.calls)
+        return self._before
 
     def sound(self, safe: list[Fault]) -> list[Fault]:
         """Those of these faults whose fixes may be made, each alone and all together.
@@ -68,6 +77,8 @@ class _Trials:
         if len(safe) * 2 >= self.left:
             return self._hold_together(without_clashes(safe))
         alone = [fault for fault in safe if self._holds([fault])]
+        if len(alone) < 2:
+            return alone
         kept = self._hold_together(without_clashes(alone))
         for fault in alone:
             together = without_clashes([*kept, fault])
@@ -95,7 +106,11 @@ class _Trials:
         self.left -= 1
         edits = (edit for fault in group if fault.fix is not None for edit in fault.fix.edits)
         after = self.read(edited(self.text, edits))
-        return _codes(after.faults) <= self.codes - _codes(group) and _in_order(self.valid, _valid(after.calls))
+        remaining = _codes(after.faults)
+        if not remaining and not self.has_calls:
+            return True
+        codes, valid = self.before
+        return remaining <= codes - _codes(group) and _in_order(valid, _valid(after.calls))
 
 
 def _codes(faults: Sequence[Fault]) -> Counter[str]:

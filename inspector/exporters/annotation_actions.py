@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from inspector.chain.intent import intent_of, same_intent
-from inspector.chain.retries import call_key
 from inspector.chain.speech import admits
 from inspector.chain.steps import Step
 from inspector.chain.terminal_tools import bare_name, is_terminal
 from inspector.chain.words import folded_words
+from inspector.checks.repetition import call_key
 from inspector.diagnostics import Location
 from inspector.inspection import Inspection, PartInspection
 from inspector.model import Json, Role, Span, SpanKind, ToolCall, Trace

@@ -13,13 +13,40 @@ from inspector.segmenter.ahead import Ahead, OneOf, Repeat, Unless
 from inspector.segmenter.table import HERE, HOME, ROLE, Cut, State, Transition
 
 _LINE_HEADERS = ("<|im_start|>", "<start_of_turn>")
-_LLAMA_HEADER = "<|start_header_id|>"
+LLAMA_HEADER = "<|start_header_id|>"
+"""The token that begins Llama's header of a turn."""
 _ENDS = ("<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|end_of_text|>", "<|endoftext|>", "<end_of_turn>")
 _BEGINNINGS = ("<|begin_of_text|>", "<s>", "<bos>")
 _HEADER_FOLLOWS = Ahead(Repeat(r"\s"), ("<|", "<start_of_turn>", "[INST]", "[SYSTEM_PROMPT]", "[AVAILABLE_TOOLS]"))
 TURN_IS_OVER = Ahead(OneOf((Repeat(r"\s"), ("<", "[")), (Repeat(r"\s"), Unless(r"[\s\S]"))))
 """What follows the token that ends a turn: the end of the text, or another marker."""
 _TURN_END = "turn_end"
+
+HEADER_END = "<|end_header_id|>"
+"""The token that ends Llama's header of a turn."""
+
+
+def header_end_in_text(*, is_own: bool, reads_headless: bool) -> Transition:
+    """The way of the token that ends a header where no header is open: markup before what may be a call, else text.
+
+    `is_own` says that the token is one of the model's own template, so that it is reported in a text too.
+    `reads_headless` says that the format reads a bare object behind a header without a role as a call, and reports the
+    header then.
+    """
+    otherwise = _leaked(Transition(HEADER_END, Cut.BEFORE, _TURN_END)) if is_own else None
+    if reads_headless:
+        ahead = Ahead(Run(r"\s"), "{")
+        return Transition(HEADER_END, Cut.BEFORE, "llama_header_end", ahead=ahead, otherwise=otherwise)
+    return Transition(
+        HEADER_END,
+        Cut.BEFORE,
+        "marker",
+        SPECIAL_TOKEN_LEAK,
+        ahead=Ahead(Run(r"\s"), ("{", "[", "<")),
+        expects="a turn's header",
+        otherwise=otherwise,
+    )
+
 
 ROLE_HOMES = {
     "system": "system",
@@ -37,7 +64,7 @@ ROLE_HOMES = {
 
 TURN_TRANSITIONS = (
     *(Transition(marker, Cut.BEFORE, "turn_header") for marker in _LINE_HEADERS),
-    Transition(_LLAMA_HEADER, Cut.BEFORE, "llama_header"),
+    Transition(LLAMA_HEADER, Cut.BEFORE, "llama_header"),
     *(Transition(marker, Cut.BEFORE, _TURN_END) for marker in _ENDS),
     Transition("</s>", Cut.BEFORE, _TURN_END, ahead=TURN_IS_OVER),
     *(Transition(marker, Cut.BEFORE, _TURN_END, ahead=_HEADER_FOLLOWS) for marker in _BEGINNINGS),
@@ -86,7 +113,7 @@ TURN_STATES = (
     State(
         "llama_header",
         SpanKind.MARKUP,
-        (Transition("<|end_header_id|>", Cut.NOWHERE, "llama_header_end"),),
+        (Transition(HEADER_END, Cut.NOWHERE, "llama_header_end"),),
         label="turn_header",
         other=r"[^A-Za-z0-9_\- ]",
         other_goes=_TO_ROLE,

@@ -4,11 +4,20 @@ The rest is common to all chat models: the turns of the roles, lists of tools in
 may not write itself, closing markers that close nothing.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES, TURN_TRANSITIONS, flagged, out_of_reasoning
+from inspector.formats.chat_turns import (
+    HEADER_END,
+    LLAMA_HEADER,
+    ROLE_HOMES,
+    TURN_STATES,
+    TURN_TRANSITIONS,
+    flagged,
+    header_end_in_text,
+    out_of_reasoning,
+)
 from inspector.formats.reasoning_tags import OTHER_TAGS, THINK_TAGS, ReasoningTag
 from inspector.model import SpanKind
 from inspector.rules import markers as rules
@@ -88,7 +97,8 @@ def dialect_table(
     `headless` and `tails` are as in Table. Raises ValueError where the table does not agree with itself.
     """
     calls, tags = tuple(calls), tuple(reasoning)
-    results, definitions, turns = tuple(results), tuple(definitions), flagged(tuple(turns), tuple(special_tokens))
+    results, definitions, special_tokens = tuple(results), tuple(definitions), tuple(special_tokens)
+    turns = flagged(tuple(turns), special_tokens)
     into_results = tuple(opening(one.opener, f"result {one.opener}") for one in results)
     closes = {tag.closer: f"reasoning {tag.opener}" for tag in reversed(tags)}
     closers = (closer for tag in tags for closer in (tag.closer, *tag.other_closers))
@@ -103,7 +113,8 @@ def dialect_table(
             Transition(closer, Cut.BEFORE, "marker", rules.STRAY_END_MARKER, closes=closes.get(closer, ""))
             for closer in stray
             if closer and closer not in taken and not _is_prose(closer)
-        ),
+        )
+        + _header_end(taken, special_tokens, headless),
         turns,
     )
     known = {tag.closer for tag in tags}
@@ -123,6 +134,13 @@ def dialect_table(
         tails=tails,
         cut_openers=tuple(cut_openers),
     )
+
+
+def _header_end(taken: Container[str], special_tokens: Container[str], headless: str) -> tuple[Transition, ...]:
+    """The way of a token that ends a header where none is open, in a dialect that reads such headers."""
+    if LLAMA_HEADER not in taken:
+        return ()
+    return (header_end_in_text(is_own=HEADER_END in special_tokens, reads_headless=bool(headless)),)
 
 
 def _is_prose(closer: str) -> bool:

@@ -26,7 +26,8 @@ _NUMBER = re.compile(r"[ \t]*\d{1,3}[ \t]*:")
 _INPUT = re.compile(r"^[ \t]*(?:\*\*)?Action Input(?:[ \t]\d{1,3})?(?:\*\*)?:(?:\*\*)?", re.MULTILINE)
 _BRACKETS = re.compile(r"([^\W\d][\w.-]*(?:[ \t][\w.-]+)*)\[([\s\S]*)\]")
 _FENCE = re.compile(r"```\w*[ \t]*\n?")
-_LOOKS_LIKE_JSON = re.compile(r"(?:```(?:json)?\s*)?\{\s*(?:[\"'}“]|\w+\s*:)")
+_LOOKS_LIKE_JSON = re.compile(r"(?:```(?:json)?\s*)?\{\s*(?:[\"'}“]|\w+\s*:|\Z)")
+_HEADING = "Action Input:"
 _DECORATION = "`\"'*"
 _DECORATED_OBJECT = re.compile(r"(`{1,2}|\*{1,2}|[\"'])[ \t]*(\{[\s\S]*\})[ \t]*\1")
 
@@ -47,7 +48,8 @@ def read_react_calls(closed: SpanClosed) -> Reading:
     elif named is not None:
         reading = _read_named(text, head, _stripped(text, named.end(), len(text)))
     else:
-        reading = _read_alone(text, head)
+        cut = _read_cut(text, head) if closed.ended_at is None else None
+        reading = cut if cut is not None else _read_alone(text, head)
     return Reading(
         calls=tuple(_moved(call, start) for call in reading.calls),
         faults=tuple(fault.moved(start) for fault in reading.faults),
@@ -179,6 +181,20 @@ def _second_object(node: JsonNode) -> Fault:
         "A second value stands behind the action's input; readers refuse both, or take the first.",
         "Give each call an `Action:` of its own.",
     )
+
+
+def _read_cut(text: str, head: Range) -> Reading | None:
+    """An action whose stream ends within `Action Input:`; None where the text ends in anything else."""
+    line_end = text.find("\n", head.start, head.end)
+    rest = _stripped(text, line_end, head.end) if line_end >= 0 else Range(0, 0)
+    words = rest.of(text).replace("*", "")
+    if not words or not _HEADING.startswith(words):
+        return None
+    name, faults = _name(text, Range(head.start, line_end))
+    message = f"The stream ends within {shown(rest.of(text))}: the action {shown(name.of(text))} has no input yet."
+    cut = Fault(rules.TRUNCATED_JSON, rest, message, "Raise the limit on the answer's length.")
+    call = ToolCall(name.of(text), "", "", valid=False, range=head, name_range=name)
+    return Reading(calls=(call,), faults=(*faults, cut))
 
 
 def _read_alone(text: str, head: Range) -> Reading:

@@ -17,8 +17,17 @@ from inspector.formats.json_call import JsonCallReader
 from inspector.formats.xml_json_arguments import read_json_arguments
 from inspector.formats.xml_regular import regular_call
 from inspector.formats.xml_syntax import BARE_NAME, XmlSyntax
-from inspector.formats.xml_walk import FoundCall, FoundParameter, Walk, trimmed, walk
-from inspector.formats.xml_wording import fault_of, repeated, second_call, tag_in_value, unmatched_tags, unreadable
+from inspector.formats.xml_walk import Flaw, FoundCall, FoundParameter, Walk, trimmed, walk
+from inspector.formats.xml_wording import (
+    cut_tag,
+    cut_value,
+    fault_of,
+    repeated,
+    second_call,
+    tag_in_value,
+    unmatched_tags,
+    unreadable,
+)
 from inspector.json_scanner import read_json
 from inspector.model import Json, Parameter, ToolCall
 from inspector.rules import call_shape
@@ -29,6 +38,7 @@ from inspector.segmenter.events import SpanClosed
 from inspector.segmenter.readings import Reading
 from inspector.text import Range
 
+_CUT_TAG = re.compile(r"<[\w/]{0,32}\s*")
 _JSON_BODY = re.compile(r"\s*(?:```\w*\s*)?[{\[]")
 _BARE_NAME = re.compile(BARE_NAME)
 
@@ -62,14 +72,37 @@ class XmlCallReader:
         call = regular_call(text, self.syntax, self.unescape, start, closed.span.range) if not is_cut else None
         if call is not None:
             return Reading(calls=(call,), complete=True)
-        return _moved(self._read(text, is_cut=is_cut), start, closed.span.range)
+        whole = self._read_completed(text) if is_cut and self.nested is not None else None
+        return _moved(whole if whole is not None else self._read(text, is_cut=is_cut), start, closed.span.range)
+
+    def _read_completed(self, text: str) -> Reading | None:
+        """A call with tags within values that the stream's end cuts: as it would be if its open tags closed there.
+
+        None where its tags do not nest, or where it has other faults too.
+        """
+        opened = _open_tags(text, self.syntax)
+        if opened is None:
+            return None
+        names, end = opened
+        closers = "".join(f"{self.syntax.parameter_end}{name}>" for name in reversed(names))
+        reading = self._read(text[:end] + closers, is_cut=False)
+        if reading.faults or not reading.calls:
+            return None
+        last, faults = len(text.rstrip()), []
+        if names:
+            faults.append(cut_value(names[-1], last, closers))
+        elif end < last:
+            faults.append(cut_tag(text, Range(end, last)))
+        calls = [*reading.calls[:-1], _clipped(reading.calls[-1], end, last, is_cut=bool(faults))]
+        return Reading(calls=tuple(calls), faults=tuple(faults))
 
     def _read(self, text: str, *, is_cut: bool) -> Reading:
         walked = walk(text, self.syntax)
         as_json = read_json_arguments(text, walked, self.syntax)
         if as_json is not None:
             return as_json
-        if not _names_a_call(walked, text, self.syntax, is_cut=is_cut):
+        is_named = _names_a_call(walked, text, self.syntax, is_cut=is_cut)
+        if not is_named or (is_cut and _ends_in_header(walked, text)):
             fault = unreadable(text, self.syntax, is_cut=is_cut)
             content = text.strip()
             place = Range(text.index(content), len(text.rstrip()))
@@ -149,6 +182,50 @@ class XmlCallReader:
         return msgspec.structs.replace(reading, calls=calls, faults=(fault, *reading.faults))
 
 
+def _open_tags(text: str, syntax: XmlSyntax) -> tuple[list[str], int] | None:
+    """The names of the tags that are open at the end of a text, and where a tag begins that the end cuts short."""
+    names: list[str] = []
+    end = 0
+    for tag in syntax.in_value.finditer(text):
+        opener = syntax.parameter.whole.match(text, tag.start())
+        closer = syntax.closes.whole.match(text, tag.start()) if opener is None else None
+        if opener is not None:
+            names.append(opener[1])
+        elif closer is None or not names or names.pop() != closer[1]:
+            return None
+        end = tag.end()
+    begins = min(syntax.parameter_begins, syntax.parameter_end, key=len)
+    at = text.rfind(begins, end)
+    if at >= 0:
+        return names, at
+    cut = next((n for n in range(len(begins) - 1, 0, -1) if text.endswith(begins[:n])), 0)
+    return names, max(len(text) - cut, end)
+
+
+def _clipped(call: ToolCall, end: int, last: int, *, is_cut: bool) -> ToolCall:
+    """A call that was read with closing tags from `end` on, without them; the text goes on to `last`."""
+    place = call.arguments_range
+    raw = call.raw_arguments[: max(end - place.start, 0)] if place is not None else call.raw_arguments
+    return msgspec.structs.replace(
+        call,
+        raw_arguments=raw,
+        valid=call.valid and not is_cut,
+        recovered=is_cut,
+        range=Range(call.range.start, last),
+        arguments_range=Range(place.start, min(place.end, end)) if place is not None else None,
+        parameters=tuple(
+            Parameter(
+                one.name,
+                one.text[: max(end - one.range.start, 0)],
+                Range(one.range.start, min(one.range.end, end)),
+                one.name_range,
+                one.typed,
+            )
+            for one in call.parameters
+        ),
+    )
+
+
 def _breaks_its_call(fault: Fault) -> bool:
     return fault.rule.severity is Severity.ERROR and fault.rule is not call_shape.SEVERAL_OBJECTS_IN_ONE_CALL
 
@@ -170,6 +247,14 @@ def _names_a_call(walked: Walk, text: str, syntax: XmlSyntax, *, is_cut: bool) -
     if syntax.call is not None:
         return any(call.name for call in walked.calls)
     return bool(_BARE_NAME.fullmatch(walked.calls[0].name)) and ("\n" in text or not is_cut)
+
+
+def _ends_in_header(walked: Walk, text: str) -> bool:
+    """Whether the text ends within the tag that follows the tool's name."""
+    first = walked.flaws[0] if walked.flaws else None
+    if first is None or first.flaw is not Flaw.CALL_TAG_NOT_CLOSED:
+        return False
+    return _CUT_TAG.fullmatch(text, first.range.end) is not None
 
 
 def _by_range(fault: Fault) -> Range:

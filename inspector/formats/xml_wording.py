@@ -138,6 +138,20 @@ def _value_not_closed(flawed: Flawed, text: str, syntax: XmlSyntax, walked: Walk
     return Fault(call_shape.MALFORMED_PARAMETERS, flawed.range, message, f"Close it with `{lacking[0]}`.", fix)
 
 
+def cut_value(name: str, end: int, lacking: str) -> Fault:
+    """The fault that the stream ends at `end` within the value of `name`, with tags `lacking` around it."""
+    message = f"The stream ends within the value of {_shown(name)}; `{lacking}` is missing."
+    fix = Fix((Edit(Range(end, end), lacking),), safe=False)
+    place = Range(max(end - 1, 0), end)
+    return Fault(call_shape.TRUNCATED_PARAMETERS, place, message, "Ask for the rest: the value may be half.", fix)
+
+
+def cut_tag(text: str, place: Range) -> Fault:
+    """The fault that the stream ends within a tag."""
+    message = f"The stream ends within the tag {_quoted(text, place)}."
+    return Fault(call_shape.TRUNCATED_PARAMETERS, Range(place.end - 1, place.end), message)
+
+
 def _call_not_closed(place: Range, syntax: XmlSyntax, *, at_end: bool, is_cut: bool) -> Fault:
     rule: Rule = call_shape.TRUNCATED_PARAMETERS if is_cut and at_end else call_shape.MALFORMED_PARAMETERS
     at = place.end if at_end else place.start
@@ -148,9 +162,7 @@ def _call_not_closed(place: Range, syntax: XmlSyntax, *, at_end: bool, is_cut: b
 
 def _bad_tag(place: Range, text: str, syntax: XmlSyntax, *, is_cut: bool) -> Fault:
     if is_cut:
-        end = place.end
-        message = f"The stream ends within the tag {_quoted(text, place)}."
-        return Fault(call_shape.TRUNCATED_PARAMETERS, Range(end - 1, end), message)
+        return cut_tag(text, place)
     message = f"{_quoted(text, place)} is no whole tag of a parameter; expected `{syntax.shown_parameter}`."
     return Fault(call_shape.MALFORMED_PARAMETERS, place, message, f"Write the tag as `{syntax.shown_parameter}`.")
 

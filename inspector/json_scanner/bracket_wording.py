@@ -286,7 +286,7 @@ def unescaped_colon(text: str, at: int) -> Fault:
 def cut_quote(text: str, place: Range) -> Fault:
     """A lone quote that neither opens nor closes a string."""
     message = f"The quote {shown(text, place.start, place.end)} neither opens nor closes a string."
-    return Fault(MISSING_QUOTE, place, message)
+    return Fault(MISSING_QUOTE, place, message, "Delete it.", Fix((Edit(place, ""),), safe=False))
 
 
 def truncated(

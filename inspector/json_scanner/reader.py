@@ -22,6 +22,7 @@ from inspector.text import Range
 
 _CLOSERS = ("}", "]", ")")
 _COLON = re.compile(r":=|=>|=")
+_STRAY_QUOTE = re.compile(r"[\"'](?=\s{0,64}(?:[,}\]]|\Z))")  # behind a closing bracket
 _KEY_FOLLOWS = re.compile(r"""["'“‘][^"'”’\n]{0,100}["'”’]\s*+:|\\"|[\w$][\w$.-]{0,63}["']?\s*+[:=]""")
 _SEMICOLON_AT_END = re.compile(r";\s*+(?:[}\])]|\Z)")
 _NUMBER_FOLLOWS = re.compile(r"-?\d")
@@ -193,6 +194,9 @@ def _comma(machine: JsonMachine, character: str) -> None:
         _closer(machine, character)
     elif character == ":":
         brackets.colon_after_value(machine)
+    elif cursor.text[at - 1] in "]}" and _STRAY_QUOTE.match(cursor.text, at, cursor.end):
+        machine.report(say.cut_quote(cursor.text, Range(at, at + 1)))
+        cursor.at += 1
     elif _begins_next(machine, character):
         insert_at = at if cursor.found.inserts_at(frame.last_end) else frame.last_end
         machine.report(say.missing_comma(cursor.text, frame.last, at, insert_at))

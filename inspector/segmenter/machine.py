@@ -26,7 +26,7 @@ from inspector.segmenter.events import Flagged, ParseEvent, SpanExtended
 from inspector.segmenter.payload_reading import PayloadReading
 from inspector.segmenter.table import HERE, HOME, ROLE, Cut, State, Table, Transition
 from inspector.segmenter.window import Window
-from inspector.segmenter.wording import marker_fault, opened_by_prompt
+from inspector.segmenter.wording import marker_fault, opened_by_prompt, token_outside
 from inspector.text import Range
 
 
@@ -234,6 +234,9 @@ class Machine(PayloadReading):
             wanted = transition.expects or self._target(transition, "").opener
         if transition.rule is SPECIAL_TOKEN_LEAK and transition.cut is Cut.NOWHERE:
             wanted = ""
+        elif transition.rule is SPECIAL_TOKEN_LEAK and transition.expects:
+            self._events.append(Flagged(token_outside(marker, place, transition.expects)))
+            return
         elif transition.rule is SPECIAL_TOKEN_LEAK:
             marker, place = self._opener
             wanted = self._target(transition, "").opener

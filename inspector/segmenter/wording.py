@@ -100,6 +100,17 @@ def opened_by_prompt(marker: str, at: int) -> Fault:
     )
 
 
+def token_outside(marker: str, place: Range, where: str) -> Fault:
+    """The fault of a special token that is read as markup although it is not in `where`, the only place for it."""
+    return Fault(
+        markers.SPECIAL_TOKEN_LEAK,
+        place,
+        f"The special token `{marker}` is outside of {where}, the only place where templates write it.",
+        "Delete it.",
+        Fix((Edit(place, ""),), safe=False),
+    )
+
+
 def _leaked_token(marker: str, place: Range, wanted: str) -> Fault:
     if not wanted:
         message = (

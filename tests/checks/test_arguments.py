@@ -87,3 +87,15 @@ def test_a_broken_list_of_tools_makes_no_tool_unknown() -> None:
         '<|im_start|>assistant\n<tool_call>{"name": "g", "arguments": {}}</tool_call>'
     )
     assert "T401" not in codes(segment(text, "hermes"))
+
+
+def test_an_array_for_a_tool_that_takes_one_is_checked_by_its_schema() -> None:
+    takes_array = ToolDefinition("f", parameters={"type": "array", "items": {"type": "integer"}})
+    found = segment('<tool_call>\n{"name": "f", "arguments": [1, 2]}\n</tool_call>', "hermes", tools=[takes_array])
+    assert [(call.arguments, call.valid) for call in found.calls] == [([1, 2], True)]
+    assert not found.diagnostics
+    wrong = segment('<tool_call>\n{"name": "f", "arguments": [1, "x"]}\n</tool_call>', "hermes", tools=[takes_array])
+    assert [one.rule.code for one in wrong.diagnostics] == ["S202"]
+    takes_object = ToolDefinition("f", parameters={"type": "object", "properties": {}})
+    other = segment('<tool_call>\n{"name": "f", "arguments": [1, 2]}\n</tool_call>', "hermes", tools=[takes_object])
+    assert [one.rule.code for one in other.diagnostics] == ["J116"]

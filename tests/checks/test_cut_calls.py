@@ -3,7 +3,8 @@
 import pytest
 
 from inspector import segment
-from inspector.formats.registry import find_format
+from inspector.formats.format import Format
+from inspector.formats.registry import find_format, formats
 from inspector.model import Json, ToolCall, ToolDefinition
 from inspector.text import Range
 
@@ -40,6 +41,67 @@ def test_a_call_cut_anywhere_has_no_fault_against_its_schema(form: str) -> None:
     call = ToolCall("f", arguments, "", valid=True, range=Range(0, 0))
     text = find_format(form).write_calls([call])
     assert {end: codes for end in range(len(text) + 1) if (codes := _codes(text[:end], form))} == {}
+
+
+_STRICT = ToolDefinition(
+    "get_weather",
+    parameters={
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["city", "when", "days", "deep", "flag"],
+        "properties": {
+            "city": {"type": "string", "minLength": 3, "enum": ["Oslo Centre", "Bergen"]},
+            "when": {"type": "string", "format": "date", "pattern": r"^\d{4}-\d\d-\d\d$"},
+            "unit": {"enum": ["celsius", "kelvin"]},
+            "days": {"type": "integer", "minimum": 10},
+            "deep": {
+                "type": "object",
+                "required": ["lat", "tags"],
+                "properties": {
+                    "lat": {"type": "number", "minimum": 10.5},
+                    "tags": {"type": "array", "items": {"type": "string", "minLength": 4}, "minItems": 2},
+                },
+            },
+            "flag": {"type": "boolean"},
+        },
+    },
+)
+_ARGUMENTS: dict[str, Json] = {
+    "city": "Oslo Centre",
+    "when": "2024-05-06",
+    "unit": "celsius",
+    "days": 12,
+    "deep": {"lat": 59.25, "tags": ["abcd", "efgh"]},
+    "flag": True,
+}
+_TEXTS = ("city", "when", "unit")
+
+
+@pytest.mark.parametrize("one", formats(), ids=lambda one: one.name)
+@pytest.mark.parametrize("is_reversed", [False, True])
+def test_every_formats_call_cut_at_each_character_has_no_fault_against_its_schema(
+    one: Format, *, is_reversed: bool
+) -> None:
+    arguments = dict(sorted(_ARGUMENTS.items(), reverse=is_reversed))
+    tool = _STRICT
+    text = _written(one, arguments)
+    found = segment(text, one.name, tools=[tool]).diagnostics
+    if any(one.rule.code[0] in "JS" for one in found):  # its values are texts
+        arguments = {key: arguments[key] for key in arguments if key in _TEXTS}
+        assert isinstance(tool.parameters, dict)
+        tool = ToolDefinition(tool.name, parameters={**tool.parameters, "required": ["city", "when"]})
+        text = _written(one, arguments)
+    assert not segment(text, one.name, tools=[tool]).diagnostics
+    for end in range(1, len(text)):
+        cut = segment(text[:end], one.name, tools=[tool])
+        # A name alone is a whole call in some formats: the tool gets no arguments then.
+        is_whole = any(call.valid and not call.raw_arguments for call in cut.calls)
+        codes = {one.rule.code for one in cut.diagnostics if one.rule.code[0] == "S"}
+        assert codes <= ({"S201"} if is_whole else set()), text[:end]
+
+
+def _written(one: Format, arguments: dict[str, Json]) -> str:
+    return one.write_calls([ToolCall("get_weather", arguments, "", valid=True, range=Range(0, 0))])
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from enum import IntEnum
 
 from inspector.text import Range
 
+_WORDS = 8  # letters beside a call on its line from which on the line is a sentence about it
 _WINDOW = 240  # characters of a line that are read before and after a call
 _FENCE = re.compile(r"(?:```|~~~)[ \t]*([\w+#.-]{0,20})[^\S\n]*\n?")
 _LANGUAGES = frozenset(
@@ -139,3 +140,10 @@ def position_of(text: str, place: Range, previous_end: int, previous: Position) 
     if _LABEL.search(line):
         return Position.LABELLED
     return Position.INLINE
+
+
+def is_in_sentence(place: Range, text: str) -> bool:
+    """Whether the line of a call at `place` is a sentence about it."""
+    before = text[max(place.start - _WINDOW, 0) : place.start].rsplit("\n", 1)[-1]
+    behind = text[place.end : place.end + _WINDOW].split("\n", 1)[0]
+    return sum(map(str.isalpha, before + behind)) >= _WORDS

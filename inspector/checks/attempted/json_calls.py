@@ -1,9 +1,10 @@
 """Calls as JSON or Python literals, in every key style that models use, wherever they are written."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 
-from inspector.checks.attempted.attempt import Attempt, Evidence
+from inspector.checks.attempted.attempt import Attempt, Evidence, ReadArguments
 from inspector.checks.attempted.brackets import Brackets
 from inspector.checks.attempted.names import NamedTool, ToolNames
 from inspector.checks.attempted.python_calls import call_in_string
@@ -12,7 +13,7 @@ from inspector.model import Json
 from inspector.text import Range
 
 _BEGINS = re.compile(r"[\[{]\s{0,80}(?:[\"'“‘\[{]|\\\")")
-_QUOTED = re.compile(r"[\"'“‘`]((?:[\w.\-/]|\\_){1,160})(?:[\"'”’`]|\\\"|\()")
+_QUOTED = re.compile(r"[\"'“‘`]((?:[\w.\-/]|\\_){1,160})(?=[\"'”’`]|\\\"|\()")
 _LONGEST_CUT = 16_384
 _MOST_CUTS = 4  # values without an end that are read in one text
 _MOST_DEPTH = 4
@@ -52,10 +53,13 @@ _RESULT_KEYS = frozenset(("content", "result", "results", "output", "response", 
 
 def json_calls(text: str, names: ToolNames, brackets: Brackets, taken: list[Range]) -> Iterator[Attempt]:
     """The calls in the JSON of `text`, in order; none begins within one of the ranges `taken`, which are in order."""
+    named = [found.start() for found in _QUOTED.finditer(text) if names.find(found[1]) is not None]
+    if not named:
+        return
     at, ranges = 0, iter(taken)
     skipped = next(ranges, None)
     cuts = 0
-    while (begin := _BEGINS.search(text, at)) is not None:
+    while (begin := _BEGINS.search(text, at, named[-1] + 1)) is not None:
         start = begin.start()
         while skipped is not None and skipped.end <= start:
             skipped = next(ranges, None)
@@ -69,7 +73,7 @@ def json_calls(text: str, names: ToolNames, brackets: Brackets, taken: list[Rang
             end = _cut_end(text, start)
             if cuts > _MOST_CUTS:
                 continue
-        if any(names.find(found[1]) is not None for found in _QUOTED.finditer(text, start, end)):
+        if bisect_left(named, end) > bisect_left(named, start):
             nodes = read_json(text, Range(start, end), call=True).nodes
             found = list(_calls(nodes[0], names, text, 0)) if nodes else []
             for attempt in found:
@@ -118,7 +122,9 @@ def _in_array(node: JsonNode, names: ToolNames, text: str, depth: int) -> Iterat
             if inside is not None:
                 named, attempt = inside
                 attempt.range, attempt.shape = item.range, "in Python's syntax within a string"
-                attempt.evidence = max(attempt.evidence, Evidence.STRONG) if attempt.evidence else Evidence.NONE
+                found = attempt.read()
+                if found.evidence:
+                    attempt.arguments = found._replace(evidence=Evidence.STRONG)
                 yield attempt
         else:
             yield from _calls(item, names, text, depth + 1)
@@ -151,11 +157,11 @@ def _beside_name(named: NamedTool, node: JsonNode, key: str, text: str, shape: s
         return []
     if others and is_known:
         shape = f"{shape} and its arguments beside it"
-        return [
-            Attempt(named, node.range, node.range, shape, others, node.range.of(text), Evidence.STRONG, guessed=True)
-        ]
+        found = ReadArguments(Evidence.STRONG, others, guessed=True)
+        return [Attempt(named, node.range, node.range, shape, node.range.of(text), found)]
     if not others and not named.has_required and len(keys) <= 2:
-        return [Attempt(named, node.range, node.range, shape, {}, "", Evidence.MEDIUM, guessed=True)]
+        found = ReadArguments(Evidence.MEDIUM, {}, guessed=True)
+        return [Attempt(named, node.range, node.range, shape, "", found)]
     return []
 
 
@@ -168,11 +174,12 @@ def _keyed_objects(node: JsonNode, names: ToolNames, text: str) -> list[Attempt]
             return []
         place = Range(member.key_range.start, member.value.range.end) if len(node.members) > 1 else node.range
         attempt = _with_arguments(named, node, member.value, text, "as JSON with the tool's name for a key")
-        if attempt is None or not (
-            attempt.evidence is Evidence.STRONG and (attempt.arguments or not named.has_required)
-        ):
+        read = attempt.read() if attempt is not None else None
+        if attempt is None or read is None or read.evidence is not Evidence.STRONG:
             return []
-        attempt.range, attempt.guessed = place, True
+        if not read.values and named.has_required:
+            return []
+        attempt.range, attempt.arguments = place, read._replace(guessed=True)
         found.append(attempt)
     return found
 
@@ -186,14 +193,16 @@ def _with_arguments(
         words = value.scalar if value.kind is JsonKind.STRING else None
         if not words and value.kind is not JsonKind.NULL:
             return None
-        return Attempt(named, node.range, node.range, shape, None, raw, Evidence.MEDIUM, guessed=True)
+        found = ReadArguments(Evidence.MEDIUM, None, guessed=True)
+        return Attempt(named, node.range, node.range, shape, raw, found)
     is_schema = isinstance(arguments.get("properties"), dict) and "properties" not in named.properties
     if is_schema or (arguments.get("type") == "object" and "type" not in named.properties):
         return None
     evidence = Evidence.STRONG if not arguments or named.knows(arguments) else Evidence.MEDIUM
     is_strict = read_json(node.range.of(text)).strict
     guess = guessed or bool(named.slip) or not is_strict
-    return Attempt(named, node.range, node.range, shape, arguments, raw, evidence, guessed=guess)
+    found = ReadArguments(evidence, arguments, guess)
+    return Attempt(named, node.range, node.range, shape, raw, found)
 
 
 def _object_of(node: JsonNode) -> dict[str, Json] | None:

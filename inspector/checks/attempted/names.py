@@ -11,6 +11,8 @@ from inspector.model import Json, ToolDefinition
 _BACKWARDS = re.compile(r"[\w\\.\-]*")
 _LONGEST_NAME = 160
 _NAMESPACES = ("functions.", "function.", "tools.", "tool.", "default_api.", "api.")
+_IN_NAMES = ("_", "-", "\\", ".", "/")  # what names differ in that mean the same tool
+_BETWEEN_CORES = re.compile(r"[^\w\-\\/]+")
 _SEPARATORS = re.compile(r"[\W_]+")
 _BUILTINS = frozenset(dir(builtins))
 _SEVERAL_WORDS = re.compile(r"[^\W_][_.\-][^\W_]|[a-z0-9][A-Z]")
@@ -73,6 +75,13 @@ class ToolNames:
     def __bool__(self) -> bool:
         return bool(self._exact)
 
+    def occur_in(self, text: str) -> bool:
+        """Whether `text` may hold one of the names in any spelling that `find` knows: a few substring searches."""
+        plain = text.casefold()
+        for sign in _IN_NAMES:
+            plain = plain.replace(sign, "")
+        return any(core in plain for core in self._spellings.cores)
+
     def heads(self, text: str) -> Iterator[int]:
         """The places of `(` in `text` behind what may be the end of a name: a cheap test that rules out most words."""
         endings, letters = self._spellings.endings, self._spellings.letters
@@ -131,6 +140,7 @@ class _Spellings:
     folded: dict[str, str | None]
     endings: frozenset[str]  # the last two characters of names
     letters: frozenset[str]  # names of one character
+    cores: tuple[str, ...]  # what every spelling of a name contains, without case and separators
 
 
 @lru_cache(maxsize=64)
@@ -141,7 +151,13 @@ def _spellings(names: tuple[str, ...]) -> _Spellings:
         _add(folded, _fold(name), name)
         for tail in _tails(name):
             _add(tails, tail, name)
-    return _Spellings(tails, folded, frozenset(_endings(names)), frozenset(one for one in names if len(one) == 1))
+    return _Spellings(
+        tails,
+        folded,
+        frozenset(_endings(names)),
+        frozenset(one for one in names if len(one) == 1),
+        tuple(dict.fromkeys(map(_core, names))),
+    )
 
 
 def _add(known: dict[str, str | None], key: str, name: str) -> None:
@@ -156,6 +172,11 @@ def _tails(name: str) -> list[str]:
 def _without_repeats(name: str) -> str:
     parts = name.split(".")
     return ".".join(part for at, part in enumerate(parts) if not at or part != parts[at - 1])
+
+
+def _core(name: str) -> str:
+    """The last part of a name, which its spellings have in common."""
+    return _fold(_BETWEEN_CORES.split(name)[-1])
 
 
 def _fold(name: str) -> str:

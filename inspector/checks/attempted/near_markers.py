@@ -26,6 +26,7 @@ class NearMarkers:
 
     def __init__(self, own: Format) -> None:
         self._openers = call_openers_of(own)
+        self._cuts = _cut_openers(own)
         self._bare = bare_calls_of(own)
         self._stems = _stems(own)
         self._markers = markers_of(own)
@@ -33,7 +34,7 @@ class NearMarkers:
 
     def faults(self, text: str, start: int, *, at_end: bool) -> Iterator[Fault]:
         """The near markers in `text`, which begins at `start`; `at_end` says that the stream ends with it."""
-        cut = next(filter(text.endswith, self._cut_openers()), "") if at_end else ""
+        cut = next(filter(text.endswith, self._cuts), "") if at_end and text.endswith(self._cuts) else ""
         if cut:
             opener = next(one for one in self._openers if one.startswith(cut))
             message = f"The stream ends within `{cut}`: `{opener}` would have opened a call, and none came."
@@ -69,14 +70,6 @@ class NearMarkers:
         is_cut = any(ahead.cut_short.match(value, len(bracket)) for bracket, ahead in ways)
         return text[text.index(value) :] if is_cut else ""
 
-    def _cut_openers(self) -> Iterator[str]:
-        """Every beginning of an opener that no word begins with, the longest first."""
-        longest = max(map(len, self._openers), default=0)
-        for length in range(longest - 1, _SHORTEST_CUT - 1, -1):
-            yield from dict.fromkeys(
-                one[:length] for one in self._openers if len(one) > length and _tells(one[:length])
-            )
-
 
 def _found(sign: re.Pattern[str], text: str, at: int) -> str:
     found = sign.match(text, at)
@@ -104,3 +97,11 @@ def _stems(own: Format) -> tuple[tuple[str, str], ...]:
             for plain in _PLAIN:
                 stems.setdefault(match[0].translate(plain), opener)
     return tuple(stems.items())
+
+
+@lru_cache(maxsize=128)
+def _cut_openers(own: Format) -> tuple[str, ...]:
+    """Every beginning of an opener that no word begins with, the longest first."""
+    openers = call_openers_of(own)
+    beginnings = {one[:length] for one in openers for length in range(_SHORTEST_CUT, len(one))}
+    return tuple(sorted(filter(_tells, beginnings), key=lambda beginning: (-len(beginning), beginning)))

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterator
+from functools import partial
 
-from inspector.checks.attempted.attempt import Attempt, Evidence
+from inspector.checks.attempted.attempt import Attempt, Evidence, ReadArguments
 from inspector.checks.attempted.brackets import Brackets
 from inspector.checks.attempted.names import NamedTool, ToolNames
 from inspector.formats.python_call.calls import read_calls
@@ -60,7 +61,7 @@ def _read_at(text: str, start: int, opener: int, named: NamedTool, brackets: Bra
         return None
     end = opener + 1 + len(inner.rstrip())
     attempt = _attempt(named, inner, Range(start, end), "in Python's syntax")
-    attempt.guessed = True
+    attempt.arguments = attempt.read()._replace(guessed=True)
     return attempt
 
 
@@ -69,12 +70,14 @@ def _first_name(inner: str) -> list[str]:
 
 
 def _attempt(named: NamedTool, written: str, place: Range, shape: str) -> Attempt:
+    return Attempt(named, place, place, shape, written, partial(_read_arguments, written, named))
+
+
+def _read_arguments(written: str, named: NamedTool) -> ReadArguments:
     cleaned = _unescaped(written)
-    guessed = cleaned != written or bool(named.slip)
-    evidence, arguments, is_guess = _arguments(cleaned, named)
-    return Attempt(
-        named, place, place, shape, arguments, written, evidence, guessed=guessed or is_guess or arguments is None
-    )
+    is_slip = cleaned != written or bool(named.slip)
+    evidence, arguments, guessed = _arguments(cleaned, named)
+    return ReadArguments(evidence, arguments, is_slip or guessed or arguments is None)
 
 
 def _unescaped(written: str) -> str:

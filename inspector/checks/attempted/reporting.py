@@ -17,7 +17,7 @@ from inspector.checks.typed_arguments import typed_by
 from inspector.diagnostics import AttemptedCall, Edit, Fault, Fix
 from inspector.formats.format import Format
 from inspector.json_scanner.quoting import shown
-from inspector.model import Json, ToolCall
+from inspector.model import ToolCall
 from inspector.rules.markers import ATTEMPTED_CALL, CALL_INSIDE_REASONING, FOREIGN_FORMAT, INVENTED_RESULT
 from inspector.rules.rule import Rule
 from inspector.text import Range
@@ -76,6 +76,29 @@ class CallSearch:
         found = self._shapes_in(text, offered, [draft.moved(-start) for draft in drafts])
         return [self._draft(one, offered).moved(start) for one in found]
 
+    def in_code(self, call: ToolCall, offered: OfferedTools) -> tuple[list[ToolCall], list[Fault]]:
+        """The calls of offered tools that the code of a call holds, with their faults; none where it is only code.
+
+        `call` runs code in the format's own interpreter, which knows none of the offered tools.
+        """
+        place, code = call.arguments_range, call.arguments
+        if place is None or not isinstance(code, str) or not offered:
+            return [], []
+        found = [_shape(one) for one in AttemptedCalls(self._names_of(offered)).find(code)]
+        faults = [self._fault_in_code(fault, call).moved(place.start) for fault in self._faults(found, code, offered)]
+        return [_call_in_code(one, call, place.start) for one in found], faults
+
+    def _fault_in_code(self, fault: Fault, code: ToolCall) -> Fault:
+        """The fault of a call in code; its fix keeps the marker before the code, so it may write only bare JSON."""
+        if fault.call is None:
+            return fault
+        message = (
+            f"A call of `{fault.call.name}` is written here as code for `{code.name}`, which does not know the tool: "
+            "no tool runs."
+        )
+        is_bare = fault.fix is not None and fault.fix.edits[0].text.lstrip().startswith("{")
+        return replace(fault, message=message, fix=fault.fix if is_bare else None, call=None)
+
     def in_literals(self, text: str, offered: OfferedTools) -> list[Fault]:
         """The faults in the words that JSON strings hold."""
         found = self._foreign_in(text, offered)
@@ -105,12 +128,17 @@ class CallSearch:
         faults: list[Fault] = []
         for _, group in groupby(found, key=_place):
             calls = list(group)
-            fix = self._fix(calls, text, offered)
-            faults += (self._fault(one, fix if one is calls[0] else None, offered) for one in calls)
+            written = [self._written([one.call], offered) for one in calls]
+            together = written[0] if len(calls) == 1 else self._written([one.call for one in calls], offered)
+            fix = self._fix(calls, text, together)
+            faults += (
+                self._fault(one, fix if one is calls[0] else None, alone)
+                for one, alone in zip(calls, written, strict=True)
+            )
             faults += _invented_result(text, calls[-1].container.end)
         return faults
 
-    def _fault(self, found: _Found, fix: Fix | None, offered: OfferedTools) -> Fault:
+    def _fault(self, found: _Found, fix: Fix | None, written: str | None) -> Fault:
         call = found.call
         if found.rule is FOREIGN_FORMAT:
             message = (
@@ -123,24 +151,23 @@ class CallSearch:
                 f"A call of `{call.name}` is written here {found.shape}, which `{self._own.name}` does not read: it "
                 "stays in the answer, and no tool runs."
             )
-            hint = self._expected(call, offered)
+            hint = self._expected(written)
         return Fault(found.rule, call.range, message, hint, fix, call=call)
 
     def _draft(self, found: _Found, offered: OfferedTools) -> Fault:
         call = replace(found.call, is_step=False)
         message = f"A call of `{call.name}` is written inside reasoning {found.shape}: it is a draft, and no tool runs."
-        return Fault(CALL_INSIDE_REASONING, call.range, message, self._expected(call, offered), call=call)
+        hint = self._expected(self._written([call], offered))
+        return Fault(CALL_INSIDE_REASONING, call.range, message, hint, call=call)
 
-    def _expected(self, call: AttemptedCall, offered: OfferedTools) -> str:
-        written = self._written([call], offered)
+    def _expected(self, written: str | None) -> str:
         if written is None:
             return f"Write the call as `{self._own.name}` expects it."
         cut = written if len(written) <= _LONGEST_SHOWN else written[: _LONGEST_SHOWN - 1] + "…"
         return f"`{self._own.name}` expects {shown(cut)}."
 
-    def _fix(self, group: Sequence[_Found], text: str, offered: OfferedTools) -> Fix | None:
-        """The fix that rewrites a whole group: on lines of its own, for in some formats only these are calls."""
-        written = self._written([one.call for one in group], offered)
+    def _fix(self, group: Sequence[_Found], text: str, written: str | None) -> Fix | None:
+        """The fix that puts `written` for a whole group: on lines of its own, which calls need in some formats."""
         if written is None:
             return None
         place = group[0].container
@@ -187,13 +214,24 @@ def _foreign(found: ForeignCall, name: str) -> _Found:
 
 
 def _shape(found: Attempt) -> _Found:
-    arguments: Json = found.arguments
-    call = AttemptedCall(
-        found.named.name, arguments, found.raw_arguments, found.range, recovered=found.arguments is not None
-    )
+    evidence, arguments, guessed = found.read()
+    call = AttemptedCall(found.named.name, arguments, found.raw_arguments, found.range, recovered=arguments is not None)
     slip = f" {found.named.slip}" if found.named.slip else ""
-    is_sure = found.position is Position.WHOLE and found.evidence is Evidence.STRONG and not found.guessed
+    is_sure = found.position is Position.WHOLE and evidence is Evidence.STRONG and not guessed
     return _Found(call, found.container, ATTEMPTED_CALL, f"{found.shape}{slip}", is_guess=not is_sure)
+
+
+def _call_in_code(found: _Found, code: ToolCall, start: int) -> ToolCall:
+    call = found.call
+    return ToolCall(
+        call.name,
+        call.arguments if call.recovered else call.raw_arguments,
+        call.raw_arguments,
+        valid=False,
+        range=call.range.moved(start),
+        recovered=call.recovered,
+        span=code.span,
+    )
 
 
 def _place(found: _Found) -> Range:

@@ -49,6 +49,8 @@ class AttemptedCalls:
         """The attempted calls in `text`, in order, none of them within `taken` (in order), which is known already."""
         if not self._names or ("(" not in text and "{" not in text and "[" not in text and "</" not in text):
             return []
+        if not self._names.occur_in(text):
+            return []
         brackets = Brackets(text)
         found = list(_outside(taken, tag_calls(text, self._names))) if "</" in text else []
         covered = sorted([*taken, *(one.range for one in found)])
@@ -158,10 +160,12 @@ class _Defined:
 
 def _counts(attempt: Attempt, text: str) -> bool:
     """Whether an attempt is one, by what its arguments say and where it is."""
-    evidence, position, named = attempt.evidence, attempt.position, attempt.named
-    start = attempt.container.start
+    position, named = attempt.position, attempt.named
+    if position is Position.NONE or (position is Position.INLINE and not _may_be_strong(attempt)):
+        return False
+    evidence, start = attempt.evidence, attempt.container.start
     is_listed = text[start : start + 1] == "[" or text[max(start - _LINE, 0) : start].rstrip()[-1:] == "["
-    if evidence is Evidence.NONE or position is Position.NONE:
+    if evidence is Evidence.NONE:
         return False
     if named.is_folded and not named.is_distinctive and "Python" in attempt.shape:
         return evidence is Evidence.STRONG and position >= Position.LABELLED
@@ -181,6 +185,11 @@ def _counts(attempt: Attempt, text: str) -> bool:
             return evidence is Evidence.STRONG or is_listed or (named.is_distinctive and evidence is Evidence.MEDIUM)
         case _:
             return evidence is Evidence.STRONG
+
+
+def _may_be_strong(attempt: Attempt) -> bool:
+    """Whether the arguments may be strong evidence: without being read, only those that name something may."""
+    return "Python" not in attempt.shape or "=" in attempt.raw_arguments or "{" in attempt.raw_arguments
 
 
 def _set_containers(text: str, attempts: Sequence[Attempt], fences: Fences, pure: Set[int]) -> None:

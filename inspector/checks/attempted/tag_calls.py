@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from inspector.checks.attempted.attempt import Attempt, Evidence
+from inspector.checks.attempted.attempt import Attempt, Evidence, ReadArguments
 from inspector.checks.attempted.names import NamedTool, ToolNames
 from inspector.checks.typed_arguments import typed
 from inspector.json_scanner import read_json
@@ -38,7 +38,8 @@ def _attempt(named: NamedTool, text: str, opener: re.Match[str], inner_end: int,
         return None
     place = Range(opener.start(), end)
     shape = f"in tags `<{opener[1]}>`"
-    return Attempt(named, place, place, shape, arguments, inner.strip(), Evidence.STRONG, guessed=True)
+    found = ReadArguments(Evidence.STRONG, arguments, guessed=True)
+    return Attempt(named, place, place, shape, inner.strip(), found)
 
 
 def _in_json(inner: str) -> dict[str, Json] | None:

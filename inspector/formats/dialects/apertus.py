@@ -87,7 +87,7 @@ APERTUS = json_format(
         turns=(
             *_OWN_TURNS,
             Transition(_INNER, Cut.BEFORE, "deliberation"),
-            Transition(_OUTER, Cut.BEFORE, "marker", STRAY_END_MARKER),
+            Transition(_OUTER, Cut.BEFORE, "marker", STRAY_END_MARKER, closes="deliberation"),
         ),
         turn_states=(_HEADER, *_STATES),
     ),

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from inspector.formats.chat_turns import TURN_STATES, TURN_TRANSITIONS
+from inspector.formats.chat_turns import HEADER_END, TURN_STATES, TURN_TRANSITIONS
 from inspector.formats.dialect import Enclosed, Ways, dialect_table, opening, other_spelling
 from inspector.formats.reasoning_tags import HERMES_TAGS
 from inspector.formats.strict_call import read_whole_call
@@ -69,7 +69,7 @@ def hermes_table(
         reasoning=HERMES_TAGS,
         turns=(*TURN_TRANSITIONS, *turns),
         turn_states=(*TURN_STATES, *turn_states),
-        special_tokens=("<|begin_of_text|>",),
+        special_tokens=("<|begin_of_text|>", HEADER_END),
         headless="headless",
         tails=tails,
         cut_openers=cut_openers,

@@ -6,6 +6,7 @@ vllm:tests/tool_parsers/test_llama3_json_tool_parser.py.
 
 from collections.abc import Iterator
 
+from inspector.formats.chat_turns import HEADER_END
 from inspector.formats.dialect import Ways, dialect_table, opening
 from inspector.model import SpanKind
 from inspector.segmenter.ahead import Ahead, OneOf, Repeat
@@ -85,6 +86,6 @@ LLAMA3_TABLE = dialect_table(
     ),
     call_states=_states,
     call_closers=(FUNCTION_CLOSER,),
-    special_tokens=("<|begin_of_text|>",),
+    special_tokens=("<|begin_of_text|>", HEADER_END),
 )
 """Calls joined by `;` are spans of their own, with the separator between them as markup."""

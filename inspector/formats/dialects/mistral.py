@@ -22,6 +22,7 @@ from inspector.json_scanner import JsonKind, read_json
 from inspector.json_scanner.quoting import shown
 from inspector.model import Role, SpanKind, ToolCall, ToolResult
 from inspector.rules.conversation import MALFORMED_CALL_ID
+from inspector.rules.json_syntax import TRUNCATED_JSON
 from inspector.segmenter.events import FormatParser, SpanClosed
 from inspector.segmenter.machine import Machine
 from inspector.segmenter.readings import Reading
@@ -72,8 +73,18 @@ def _read_any(closed: SpanClosed) -> Reading:
     if alone is None:
         return _NAMED(closed)
     place = Range(*alone.span("name")).moved(closed.span.inner.start)
+    if closed.ended_at is None and text.rstrip().endswith("[ARGS]"):
+        return _without_arguments(alone["name"], place, Range(place.start, place.start + len(text.strip())))
     call = ToolCall(alone["name"], {}, "", valid=True, range=place, id=alone["id"], name_range=place)
     return Reading(calls=(call,), complete=True)
+
+
+def _without_arguments(name: str, place: Range, whole: Range) -> Reading:
+    """A call that the stream's end cuts before its arguments."""
+    message = f"The stream ends before the arguments of `{name}`."
+    fault = Fault(TRUNCATED_JSON, Range(whole.end - 1, whole.end), message, "Raise the limit on the answer's length.")
+    call = ToolCall(name, "", "", valid=False, range=whole, name_range=place)
+    return Reading(calls=(call,), faults=(fault,))
 
 
 def _read_result(closed: SpanClosed) -> Reading:

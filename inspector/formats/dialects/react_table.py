@@ -79,10 +79,11 @@ def _call_states(ways: Ways) -> Iterator[State]:
         to_fence = Transition(f"\n{_FENCE}", Cut.NOWHERE, f"{name} fence")
         at_line = Transition("\n", Cut.NOWHERE, f"{name} line", ahead=_HEADING_FOLLOWS)
         block = _blocks("\n") if name in ("prose", "thought") else ()
+        stray = ways.stray if name == "prose" else ()
         yield State(
             name,
             kind,
-            (at_line, to_fence, *block, *common),
+            (at_line, to_fence, *block, *stray, *common),
             label=label,
             opener=THOUGHT if name == "thought" else "",
         )
@@ -94,6 +95,7 @@ def _call_states(ways: Ways) -> Iterator[State]:
             (
                 *_headings(name),
                 *own,
+                *stray,
                 *common,
                 *(_blocks("") if name == "prose" else ()),
                 Transition(_FENCE, Cut.NOWHERE, f"{name} fence"),

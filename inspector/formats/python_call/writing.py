@@ -35,6 +35,8 @@ def is_shallow(value: Json) -> bool:
     """Whether a value nests no deeper than readers look."""
     level = [value]
     for _ in range(MAX_DEPTH):
+        if not level:
+            break
         level = [
             child
             for parent in level

@@ -14,7 +14,7 @@ from inspector.formats.registry import formats
 from inspector.inspection import Inspection, inspect_trace
 from inspector.model import Generation, Part, Role, Trace, Turn
 from inspector.segmentation import Segmenter, segment
-from tests.checks.attempted.shapes import SHAPES, TOOLS, in_other_formats, in_prose, made_up_call, tool
+from tests.checks.attempted.shapes import SHAPES, TOOLS, in_other_formats, in_prose, made_up_call, python, tool
 
 NAMES = [one.name for one in formats() if one.name not in ("openai", "claude", "gemini")]
 ROOT = Path(__file__).parents[3]
@@ -206,3 +206,42 @@ def test_a_call_in_reasoning_is_a_draft_and_no_step() -> None:
     inspection = _inspected("<think>I should call get_weather(city='Oslo').</think>It is cold.")
     assert [one.rule.code for one in inspection.diagnostics] == ["F305"]
     assert not inspection.chain.steps
+
+
+@pytest.mark.parametrize(("name", "tool_name"), [("llama3", "code_interpreter"), ("functionary", "python")])
+def test_code_that_calls_an_offered_tool_is_a_call_of_that_tool(name: str, tool_name: str) -> None:
+    seed = random.Random(name)
+    for shape in ("{0}", "[{0}]", "print({0})", "found = {0}\nprint(found)", "import json\n{0}"):
+        for _ in range(20):
+            called, arguments = made_up_call(seed)
+            text = f"<|python_tag|>{shape.format(python(called, arguments))}"
+            found = segment(text, name, tools=TOOLS)
+            assert [(one.name, one.arguments, one.valid) for one in found.calls] == [(called, arguments, False)], text
+            assert [one.rule.code for one in found.diagnostics] == ["F317"], text
+            fixed = apply_fixes(text, (one.fault for one in found.diagnostics), only_safe=False)
+            if name == "llama3":
+                assert (called, arguments) in [
+                    (one.name, one.arguments) for one in segment(fixed, name, tools=TOOLS).calls
+                ]
+    for code in ("print(1 + 1)", "df.search(query='x')", "def search(query):\n    return query\n\nsearch(query='x')"):
+        found = segment(f"<|python_tag|>{code}", name, tools=TOOLS)
+        assert [(one.name, one.valid) for one in found.calls] == [(tool_name, True)]
+        assert not found.diagnostics
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_call_that_a_sentence_quotes_from_the_prompt_is_no_attempt(name: str) -> None:
+    asked = 'Why does search(query=\'x\') fail? And {"name": "search", "args": {"query": "y"}}?'
+    quoted = ("Well, search(query='x') is what you wrote.", 'You sent {"name": "search", "args": {"query": "y"}} then.')
+    for text in quoted:
+        assert not _attempts(text, name, asked)
+        assert _attempts(text, name, "Why does it fail?")
+    assert _attempts("```\nsearch(query='x')\n```", name, asked) == ["search"]
+    assert _attempts("I will call search(query='z') now.", name, asked) == ["search"]
+
+
+def _attempts(text: str, name: str, prompt: str) -> list[str]:
+    """The tools of the calls in `text` that were tried, or made."""
+    found = segment(text, name, prompt=prompt, tools=TOOLS)
+    tried = [one.fault.call.name for one in found.diagnostics if one.fault.call is not None]
+    return tried + [call.name or "" for call in found.calls]

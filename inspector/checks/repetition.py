@@ -1,0 +1,138 @@
+"""Loops within one text: the same call, special token or stray marker again and again is one fault with its count."""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+import msgspec
+
+from inspector.diagnostics import Edit, Fault, Fix
+from inspector.model import Span, SpanKind, ToolCall
+from inspector.rules.conversation import REPEATED_CALL
+from inspector.rules.markers import SPECIAL_TOKEN_LEAK, STRAY_END_MARKER
+from inspector.rules.rule import Rule
+from inspector.text import Range
+
+FEWEST_IN_TURN = 3
+"""How many identical calls in one turn are a loop; two may well be meant."""
+
+_TOKEN_RUN = re.compile(r"(<\|[^|<>\s]{1,60}\|>|<(?:pad|unk|bos|eos)>)(?:\s?\1){2,}")
+_SAME_PLACE = (STRAY_END_MARKER, SPECIAL_TOKEN_LEAK)
+_FEWEST_FAULTS = 3
+_LONGEST_GAP = 4  # characters of white space between two markers of a run
+_BETWEEN_TOKENS = ("><", "> <", ">\n<")
+_OTHERS = re.compile(r"user|human|system|developer|observation|ipython|tool\b", re.IGNORECASE)
+_BY_MODEL = (SpanKind.TEXT, SpanKind.REASONING, SpanKind.MARKUP)
+
+
+def call_key(call: ToolCall) -> str:
+    """What two identical calls have in common: the tool, and its arguments whatever their order and white space."""
+    if not call.valid:
+        return f"!{call.name}\0{call.raw_arguments}"
+    try:
+        arguments = msgspec.json.encode(call.arguments, order="deterministic").decode()
+    except (msgspec.MsgspecError, TypeError, ValueError, RecursionError, OverflowError):
+        arguments = call.raw_arguments
+    return f"{call.name}\0{arguments}"
+
+
+def repeated_calls(text: str, spans: Sequence[Span], calls: Sequence[ToolCall]) -> Iterator[Fault]:
+    """One fault for each call that one turn of a text makes at least `FEWEST_IN_TURN` times with the same arguments."""
+    if len(calls) < FEWEST_IN_TURN:
+        return
+    ends = [at for at, span in enumerate(spans) if _ends_turn(text, span)]
+    seen: dict[tuple[int, str], list[ToolCall]] = {}
+    turn = 0
+    for call in calls:
+        if not call.name or not call.range:
+            continue
+        while turn < len(ends) and ends[turn] < call.span:
+            turn += 1
+        seen.setdefault((turn, call_key(call)), []).append(call)
+    for same in seen.values():
+        if len(same) >= FEWEST_IN_TURN:
+            yield Fault(
+                REPEATED_CALL,
+                same[1].range,
+                repeated_message(f"`{same[0].name}`", len(same)),
+                "Make the call once; stop the generation behind it.",
+            )
+
+
+def repeated_message(tool: str, count: int) -> str:
+    """What is wrong with `count` identical calls of a tool, which is named as a sentence begins."""
+    return f"{tool} is called {count} times in this turn with the same arguments."
+
+
+def token_runs(text: str, spans: Sequence[Span]) -> Iterator[Fault]:
+    """One fault for each run of one special token in what the model wrote."""
+    if not any(gap in text for gap in _BETWEEN_TOKENS):
+        return
+    for run in _TOKEN_RUN.finditer(text):
+        at = bisect_right(spans, run.start(), key=_start) - 1
+        if spans[at].kind in _BY_MODEL:
+            yield _run_of_token(run)
+
+
+def _run_of_token(run: re.Match[str]) -> Fault:
+    token = run[1]
+    message = (
+        f"The special token `{token}` is written {run[0].count(token)} times in a row: the generation did not stop."
+    )
+    return Fault(SPECIAL_TOKEN_LEAK, Range(*run.span()), message, "Stop the generation at the first one.")
+
+
+def with_runs_once(text: str, spans: Sequence[Span], faults: Iterable[Fault]) -> list[Fault]:
+    """The faults in the order of their places; those of one marker in a row are one, with their count."""
+    found = list(faults)
+    runs = list(token_runs(text, spans))
+    if runs:
+        found = [*runs, *(one for one in found if one.rule not in _SAME_PLACE or not _is_within(one, runs))]
+    for rule in _SAME_PLACE:
+        if sum(one.rule is rule for one in found) >= _FEWEST_FAULTS:
+            found = _with_rule_once(text, found, rule)
+    return sorted(found, key=lambda fault: (fault.range, fault.rule.code))
+
+
+def _with_rule_once(text: str, faults: Sequence[Fault], rule: Rule) -> list[Fault]:
+    """The faults, in which each run of one rule is one."""
+    once: list[Fault] = []
+    run: list[Fault] = []
+    for fault in sorted((one for one in faults if one.rule is rule), key=lambda one: one.range):
+        if run and not _continues(text, run[-1], fault):
+            once += _once(run)
+            run = []
+        run.append(fault)
+    return [*once, *_once(run), *(one for one in faults if one.rule is not rule)]
+
+
+def _is_within(fault: Fault, runs: Sequence[Fault]) -> bool:
+    return any(run.range.covers(fault.range) for run in runs)
+
+
+def _continues(text: str, last: Fault, fault: Fault) -> bool:
+    if fault.message != last.message:
+        return False
+    between = text[last.range.end : fault.range.start]
+    return len(between) <= _LONGEST_GAP and not between.strip()
+
+
+def _once(run: Sequence[Fault]) -> Sequence[Fault]:
+    if len(run) < _FEWEST_FAULTS:
+        return run
+    edits: list[Edit] = [edit for one in run if one.fix is not None for edit in one.fix.edits]
+    message = f"{run[0].message} It is written {len(run)} times in a row."
+    fix = Fix(tuple(edits), safe=False) if edits else None
+    return [replace(run[0], range=Range(run[0].range.start, run[-1].range.end), message=message, fix=fix)]
+
+
+def _ends_turn(text: str, span: Span) -> bool:
+    """Whether somebody else than the model speaks from this span on."""
+    if span.kind is not SpanKind.MARKUP:
+        return span.kind is SpanKind.TOOL_RESULT
+    return span.label.startswith("turn") and _OTHERS.search(span.range.of(text)) is not None
+
+
+def _start(span: Span) -> int:
+    return span.range.start

@@ -1,0 +1,112 @@
+"""How many attempted calls are reported, how many alarms prose gives, and what the search costs: the slow counts."""
+
+import random
+import sys
+from collections.abc import Callable, Sequence
+from types import FrameType
+from unittest.mock import patch
+
+import pytest
+
+from inspector.checks.attempted.scanner import AttemptedCalls
+from inspector.inspection import inspect_trace
+from inspector.model import Generation, Part, Role, Trace, Turn
+from inspector.segmentation import segment
+from tests.checks.attempted.shapes import SHAPES, TOOLS, in_other_formats, in_prose, made_up_call
+from tests.checks.attempted.test_attempted_calls import COMMON, NAMES, TALK
+
+_ALARMS = ("F305", "F309", "F317")
+_ORDINARY = (
+    "The weather differs (a lot) from [year to year](https://example.org), see the table below.",
+    "1. Open the file `a.py`.\n2. Change the list [1, 2, 3] to {1: 'a'}.\n3. Run it again.",
+    "It failed with `KeyError: 'x'` (line 4). I changed the default, so that it is 5 now.",
+    '```json\n{"days": 3, "limit": [1, 2]}\n```\nThat is the configuration.',
+)
+
+
+def _is_reported(text: str, name: str, tool_name: str) -> bool:
+    found = segment(text, name, tools=TOOLS)
+    tried = (one.fault.call.name for one in found.diagnostics if one.fault.call is not None)
+    unknown = any(one.rule.code == "T401" for one in found.diagnostics)
+    return tool_name in (*tried, *(call.name for call in found.calls)) or unknown
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", SHAPES)
+def test_99_of_100_attempts_in_a_shape_are_reported(shape: str) -> None:
+    seed = random.Random(f"{shape} many")
+    tried = reported = 0
+    for name in NAMES:
+        for _ in range(20):
+            tool_name, arguments = made_up_call(seed)
+            text = in_prose(seed, SHAPES[shape](tool_name, arguments))
+            tried += 1
+            reported += _is_reported(text, name, tool_name)
+    assert tried == 20 * len(NAMES)
+    assert reported >= 0.99 * tried
+
+
+@pytest.mark.slow
+def test_99_of_100_calls_in_another_formats_syntax_are_reported() -> None:
+    seed = random.Random(9)
+    tried = reported = 0
+    for name in NAMES:
+        for _ in range(5):
+            tool_name, arguments = made_up_call(seed)
+            for written in in_other_formats(tool_name, arguments):
+                tried += 1
+                reported += _is_reported(f"Let me look.\n{written}", name, tool_name)
+    assert tried > 5_000
+    assert reported >= 0.99 * tried
+
+
+@pytest.mark.slow
+def test_2000_conversations_that_call_nothing_give_no_alarm() -> None:
+    seed = random.Random(10)
+    alarms = 0
+    for number in range(2_000):
+        turns: list[Turn] = []
+        for _ in range(seed.randrange(1, 4)):
+            words = [_line(seed) for _ in range(seed.randrange(1, 4))]
+            turns.append(Turn(Role.USER, (Part("text", "Go on."),)))
+            reply = (Part("text", "\n\n".join(words)),)
+            turns.append(Turn(Role.ASSISTANT, reply, generation=Generation(tools=COMMON)))
+        inspection = inspect_trace(Trace(tuple(turns)), format=NAMES[number % len(NAMES)])
+        alarms += any(one.rule.code in _ALARMS for one in inspection.diagnostics)
+        assert not [one for one in inspection.chain.steps if one.call.name in {tool.name for tool in COMMON}], turns
+    assert alarms == 0
+
+
+def _line(seed: random.Random) -> str:
+    if seed.random() < 0.3:
+        return seed.choice(_ORDINARY)
+    return seed.choice(TALK).format(name=seed.choice(COMMON).name)
+
+
+@pytest.mark.parametrize("name", ["hermes", "llama3", "pythonic"])
+def test_the_search_costs_at_most_a_tenth_where_no_tool_is_named(name: str) -> None:
+    seed = random.Random(11)
+    texts = [" ".join(seed.choices([line for line in _ORDINARY if "{" not in line], k=8)) for _ in range(50)]
+    _work(texts, name)
+    whole = _work(texts, name)
+    with patch.object(AttemptedCalls, "find", lambda *_: []):
+        base = _work(texts, name)
+    assert base < whole <= 1.1 * base
+
+
+def _work(texts: Sequence[str], name: str) -> int:
+    """How many functions run while texts are read: a measure of time that no other program changes."""
+    count = 0
+
+    def profile(_frame: FrameType, event: str, _argument: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    before: Callable[..., object] | None = sys.getprofile()
+    sys.setprofile(profile)
+    try:
+        for text in texts:
+            segment(text, name, tools=TOOLS)
+    finally:
+        sys.setprofile(before)
+    return count
