@@ -35,14 +35,14 @@ def header_end_in_text(*, is_own: bool, reads_headless: bool) -> Transition:
     """
     otherwise = _leaked(Transition(HEADER_END, Cut.BEFORE, _TURN_END)) if is_own else None
     if reads_headless:
-        ahead = Ahead(Run(r"\s"), "{")
+        ahead = Ahead(Repeat(r"\s"), "{")
         return Transition(HEADER_END, Cut.BEFORE, "llama_header_end", ahead=ahead, otherwise=otherwise)
     return Transition(
         HEADER_END,
         Cut.BEFORE,
         "marker",
         SPECIAL_TOKEN_LEAK,
-        ahead=Ahead(Run(r"\s"), ("{", "[", "<")),
+        ahead=Ahead(Repeat(r"\s"), ("{", "[", "<")),
         expects="a turn's header",
         otherwise=otherwise,
     )
