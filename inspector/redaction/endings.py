@@ -102,8 +102,12 @@ follows, so that `Tr0ub4dor&3xtra` is one value and `a&user=b` are two."""
 LINE = Run(re.compile(r"""[^\r\n"'`\\<>]*"""))
 """The rest of a line of a header, within the quotes of a command or a JSON text."""
 
-ELEMENT = Run(re.compile(r"(?:[^<&\\]|&(?!lt;)|\\(?!\\{0,56}u003c))*", re.IGNORECASE), "&\\")
-"""The text of an XML element, also where the markup is escaped for HTML or JSON."""
+ELEMENT = Run(
+    re.compile(r"(?:[^<&\\\]]|&(?!lt;)|\\(?!\\{0,56}u003c)|\](?!(?:<|&lt;|\\{1,48}u003c)\]minimax))*", re.IGNORECASE),
+    "&\\]",
+)
+"""The text of an XML element, also where the markup is escaped for HTML or JSON, or a marker of MiniMax M3 is before
+its tags: `]<]minimax[>[</name>`."""
 
 PEM = Run(
     re.compile(r"(?:[A-Za-z0-9+/=\s:,.%;#]|&(?=#)|\\{1,63}(?=[nrtu/])|-(?!-))*"),
