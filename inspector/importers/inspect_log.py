@@ -74,7 +74,7 @@ def _from_documents(file: SourceFile) -> Iterator[Trace | Skipped]:
 
 def _from_archive(file: SourceFile) -> Iterator[Trace | Skipped]:
     try:
-        with file.on_disk() as path, path.open("rb") as stream:
+        with file.open_seekable() as stream:
             archive = Archive(stream)
             evaluation = Evaluation(_header(archive))
             is_empty = True

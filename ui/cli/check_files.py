@@ -1,12 +1,10 @@
 """Inspects files trace by trace, without a database, and hands on what is found and what could not be read."""
 
-import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from inspector.errors import UnknownFormatError, UnreadableFileError
-from inspector.importers.reading import read_source
 from inspector.importers.source import Skipped
 from inspector.importers.unread import UNREAD_RULES, unread_file
 from inspector.inspection import CONTEXT_WINDOW, REASONING_BUDGET, inspect_trace
@@ -18,7 +16,7 @@ from inspector.rules.rule import Rule
 from inspector.segmentation import AUTO
 from ui.cli.check_baseline import Baseline
 from ui.cli.check_records import RecordLines, RecordTexts, unread_of
-from ui.importing.placed_file import PlacedFile
+from ui.importing.placed_file import PlacedFile, read_placed
 from ui.reports.check_fingerprints import unread_fingerprint
 from ui.reports.check_lines import notes_of
 from ui.reports.check_places import FilePlace, in_repository
@@ -60,7 +58,7 @@ def check_file(file: PlacedFile, wanted: Wanted, baseline: Baseline, report: Che
     tally = _Tally(file, wanted, baseline, report)
     source, refused = None, None
     try:
-        reading = read_source(file.path, wanted.source, name=file.name)
+        reading = read_placed(file, wanted.source)
         source = reading.source
         for record in reading.records:
             tally.count(record, source)
@@ -68,7 +66,7 @@ def check_file(file: PlacedFile, wanted: Wanted, baseline: Baseline, report: Che
         refused = str(error)
     finally:
         tally.close()
-    is_failure = refused is not None and (source is not None or not os.access(file.path, os.R_OK))
+    is_failure = refused is not None and (source is not None or not file.is_readable)
     is_unread = refused is not None and tally.refuse(refused, is_failure=is_failure)
     checked = CheckedFile(
         file.name,
@@ -90,7 +88,7 @@ class _Tally:
     def __init__(self, file: PlacedFile, wanted: Wanted, baseline: Baseline, report: CheckReport) -> None:
         self._file, self._wanted, self._baseline, self._report = file, wanted, baseline, report
         self._unread_rules = wanted.unread_rules
-        self._lines, self._texts = RecordLines(file.path), RecordTexts(file.path)
+        self._lines, self._texts = RecordLines(file.source_file), RecordTexts(file.source_file)
         self._redactor = Redactor()  # reports and baselines are files too
         self.traces = self.skipped = self.known = self.unnoted = 0
         self.first_skipped: list[Skipped] = []

@@ -29,8 +29,8 @@ _SHOWN = 2_000
 class RecordLines:
     """Reads a file a second time, forwards and only as far as it must; a packed one, whose lines nobody sees, not."""
 
-    def __init__(self, path: str) -> None:
-        self._path = path
+    def __init__(self, file: SourceFile) -> None:
+        self._file = file
         self._stream: BinaryIO | None = None
         self._number = 0
 
@@ -55,9 +55,8 @@ class RecordLines:
             self._stream.close()
 
     def _opened(self) -> BinaryIO | None:
-        file = SourceFile(self._path)
         try:
-            return None if file.packing else file.path.open("rb")
+            return None if self._file.packing else self._file.open()
         except OSError:
             return None
 
@@ -112,8 +111,8 @@ class RecordTexts:
     Lines and columns are those of the unpacked text. One record at a time is in memory.
     """
 
-    def __init__(self, path: str) -> None:
-        self._file = SourceFile(path)
+    def __init__(self, file: SourceFile) -> None:
+        self._file = file
         self._records: Iterator[tuple[int, _Record]] | None = None
         self._unit = ""
         self._number = 0
