@@ -119,7 +119,7 @@ def _content(archive: Archive, member: Member) -> "Json | Skipped":
     try:
         return parse_json(archive.read(member))
     except (DamagedDataError, ValueError) as error:
-        return Skipped(member.name, str(error))
+        return Skipped(member.name, str(error))  # of JSON it names line and column within the member
 
 
 def _chunks(archive: Archive) -> dict[str, list[tuple[int, Member]]]:

@@ -26,7 +26,8 @@ class Skipped:
 
     `offset` is where in the record's text the fault is, in code points. `is_irrelevant` is True where the record was
     read and has nothing to inspect, as a request to something other than a model; False means that something was not
-    read. `file` is the name of the file where several were read as one log.
+    read. `file` is the name of the file where several were read as one log. `start` is where the record begins, in
+    bytes of the unpacked content, None where that is not known or `record` is the number of a line or an element.
     """
 
     record: str
@@ -34,6 +35,7 @@ class Skipped:
     offset: int = 0
     is_irrelevant: bool = False
     file: str = ""
+    start: int | None = None
 
 
 class SourceFile:

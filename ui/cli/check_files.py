@@ -15,7 +15,7 @@ from inspector.rules.recording import UNREADABLE_FILE, UNREADABLE_RECORD
 from inspector.rules.rule import Rule
 from inspector.segmentation import AUTO
 from ui.cli.check_baseline import Baseline
-from ui.cli.check_records import RecordLines, RecordTexts, unread_of
+from ui.cli.check_records import AdjoiningTexts, RecordLines, RecordTexts, unread_of
 from ui.importing.placed_file import PlacedFile, read_placed
 from ui.reports.check_fingerprints import unread_fingerprint
 from ui.reports.check_lines import notes_of
@@ -90,6 +90,7 @@ class _Tally:
         self._unread_rules = wanted.unread_rules
         self._lines, self._texts = RecordLines(file.source_file), RecordTexts(file.source_file)
         self._redactor = Redactor()  # reports and baselines are files too
+        self._clean = AdjoiningTexts()
         self.traces = self.skipped = self.known = self.unnoted = 0
         self.first_skipped: list[Skipped] = []
         self.noted: list[Skipped] = []
@@ -135,6 +136,7 @@ class _Tally:
 
     def close(self) -> None:
         self._lines.close()
+        self._texts.close()
 
     def _skip(self, skipped: Skipped) -> None:
         self.skipped += 1
@@ -151,7 +153,7 @@ class _Tally:
     def _redacted(self, unread: Unread) -> Unread:
         """The same without secrets: the piece of the record is left out where it holds one."""
         fault = replace(unread.fault, message=self._redactor.text(unread.fault.message))
-        shown = unread.shown if self._redactor.text(unread.shown) == unread.shown else ""
+        shown = unread.shown if self._clean.is_clean(unread.record, unread.shown) else ""
         return replace(unread, fault=fault, shown=shown)
 
     def _add(self, unread: Unread) -> None:
