@@ -93,7 +93,11 @@ def test_an_upgrade_puts_traces_without_a_time_last(database: str, revision: str
     trace = tables.trace.c
     with open_store(database) as store, store._engine.connect() as connection:
         places = dict(connection.execute(sa.select(trace.name, trace.sort_at_s)).all())
-        assert {name for name, at_s in places.items() if at_s == tables.UNKNOWN_TIME_S} == {"", "bad", "many"}
+        assert {name for name, at_s in places.items() if at_s == tables.UNKNOWN_TIME_S} == {
+            "line 1",
+            "bad",
+            "many",
+        }
         assert places["good"] == 1_700_000_000.0
         for table in (derived_tables.trace_code, derived_tables.trace_tool, derived_tables.argument):
             both = sa.select(trace.name, table.c.sort_at_s).join(tables.trace, trace.id == table.c.trace_id)

@@ -235,11 +235,12 @@ def test_a_broken_entry_of_a_har_document_is_told_with_its_line_and_column(
 
 
 def test_a_damaged_flow_is_told_with_its_byte(weaklink: Run, tmp_path: Path) -> None:
+    damaged = tnetstring({**flow(), "request": None})
     first = tnetstring(flow())
-    (tmp_path / "t.mitm").write_bytes(first + tnetstring({"path": None}) + b"no flow")
+    (tmp_path / "t.mitm").write_bytes(first + damaged + b"no flow")
     done = weaklink("check", "t.mitm", "--select", "C511", "--output", "json")
     said = [(one["record"], one["message"]) for one in json.loads(done.stdout)["diagnostics"]]
-    second = len(first) + len(tnetstring({"path": None}))
+    second = len(first) + len(damaged)
     assert [record for record, _ in said] == ["flow 2", "flow 3"]
     assert f"it begins at byte {len(first):,} of the content" in said[0][1]
     assert f"it begins at byte {second:,} of the content" in said[1][1]
