@@ -110,7 +110,9 @@ ELEMENT = Run(
 its tags: `]<]minimax[>[</name>`."""
 
 PEM = Run(
-    re.compile(r"(?:[A-Za-z0-9+/=\s:,.%;#]|&(?=#)|\\{1,63}(?=[nrtu/])|-(?!-))*"),
+    re.compile(r"(?:[A-Za-z0-9+/=\s:,.%;#_~]|&(?=#)|\\{1,63}(?=[nrtu/])|-(?!-))*"),
     "&\\-",
 )
-"""The body of a PEM block, with its headers, in one line or many, with line ends escaped at any level."""
+"""The body of a PEM block, with its headers, in one line or many, with line ends escaped at any level.
+
+It has no underscore; where no line ends the block, a key may follow, of which no piece is to be left."""
