@@ -14,7 +14,7 @@ PYTHONS ?= $(shell for p in /usr/bin/python3.1[1-9] $${PYENV_ROOT:-$$HOME/.pyenv
 	$$HOME/.local/share/uv/python/cpython-3.1[1-9]*/bin/python; do \
 	$$p -c 'import sys, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p; done; true)
 # What `make test-pythons` and `make test-lowest` run: the reading of streams, whose patterns meet every interpreter.
-CORE ?= tests/json_scanner tests/segmenter tests/formats tests/checks tests/chain tests/wire tests/test_patterns.py tests/test_sample_traces.py
+CORE ?= tests/json_scanner tests/segmenter tests/formats tests/checks tests/chain tests/wire tests/capture/test_proxy_wire.py tests/test_patterns.py tests/test_sample_traces.py
 # What those tests need beside weaklink itself.
 CORE_TOOLS := hypothesis jsonschema opentelemetry-proto pytest pytest-randomly pytest-timeout pytest-xdist
 # Each worker takes half of the tests, and from the other what is left in the end: most fixtures of a module are made once.

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from inspector.formats.format import Format
-from inspector.formats.registry import formats
+from inspector.formats.registry import find_format, formats
 from inspector.model import Role
 from tests.mutations import mutated_texts
 from tests.test_invariants import cut, read_in_pieces
@@ -32,3 +32,14 @@ def test_chunking_does_not_matter_for_damaged_texts(dialect: Format) -> None:
             assert read_in_pieces(dialect, pieces, prompt, Role.ASSISTANT) == whole, (
                 f"seed {_SEED}, in pieces: {pieces!r}"
             )
+
+
+@pytest.mark.parametrize("name", ["hermes", "ernie45", "longcat", "qwen", "granite4"])
+@pytest.mark.parametrize("payload", ["}", '{"name": "f", "arguments": {}}\n', ""])
+def test_a_broken_marker_before_an_opener_in_the_closers_place_is_read_alike_in_pieces(name: str, payload: str) -> None:
+    dialect = find_format(name)
+    marker = "<longcat_tool_call>" if name == "longcat" else "<tool_call>"
+    for broken in (marker[:6], marker[:-2], marker.replace("_", "_\x01")):
+        text = f"{broken}{marker}{payload}{marker}"
+        whole = read_in_pieces(dialect, [text], "", Role.ASSISTANT)
+        assert read_in_pieces(dialect, list(text), "", Role.ASSISTANT) == whole

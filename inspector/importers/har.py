@@ -9,7 +9,7 @@ from inspector.importers.har_entries import HarDocument
 from inspector.importers.har_entry import read_entry
 from inspector.importers.identity import text_of
 from inspector.importers.packing import DamagedDataError
-from inspector.importers.rows import parse_json
+from inspector.importers.rows import NotJsonError, parse_json
 from inspector.importers.source import JsonObject, Sample, Skipped, SourceFile
 from inspector.model import Trace
 
@@ -63,11 +63,11 @@ def _entries(har: HarContent, proxy: ProxyFile) -> Iterator[ProxyRecord]:
         record = f"entry {element.number}"
         try:
             value = parse_json(element.raw)
-        except ValueError as error:
-            yield Skipped(record, str(error))
+        except NotJsonError as error:
+            yield Skipped(record, str(error), error.offset, start=element.offset)
             continue
         entry = read_entry(value, record, har.body) if isinstance(value, dict) else None
-        yield entry or Skipped(record, "the entry has no `request` with a `url`")
+        yield entry or Skipped(record, "the entry has no `request` with a `url`", start=element.offset)
 
 
 def _version(log: JsonObject) -> str:

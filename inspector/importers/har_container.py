@@ -6,7 +6,6 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import BinaryIO
 
 from inspector.importers.packing import DamagedDataError
@@ -70,14 +69,14 @@ def open_har(file: SourceFile) -> Iterator[HarContent]:
     nothing is ever written under them. DamagedDataError, on the way too, where the container is broken or holds none.
     """
     if file.head.startswith(_ZIP):
-        with file.on_disk() as path, _archive(path) as content:
+        with file.open_seekable() as stream, _archive(stream, file.stored_bytes) as content:
             yield content
         return
     with file.open() as stream:
         if not _is_zlib(file.head):
             yield HarContent(stream, _no_body)
             return
-        bound = max(_LEAST_BOUND, file.path.stat().st_size * _GROWTH)
+        bound = max(_LEAST_BOUND, file.stored_bytes * _GROWTH)
         yield HarContent(_stream(_bounded(_inflated(stream), bound)), _no_body)
 
 
@@ -96,8 +95,8 @@ def _is_zlib(head: bytes) -> bool:
 
 
 @contextmanager
-def _archive(path: Path) -> Iterator[HarContent]:
-    with _opened(path) as archive:
+def _archive(stream: BinaryIO, stored_bytes: int) -> Iterator[HarContent]:
+    with _opened(stream) as archive:
         members = {one.filename: one for one in archive.infolist() if one.compress_type in _METHODS}
         document = next((one for name, one in members.items() if name.endswith(".har")), None)
         if document is None:
@@ -106,13 +105,13 @@ def _archive(path: Path) -> Iterator[HarContent]:
         def body(name: str) -> bytes | None:
             return _body(archive, members.get(name))
 
-        bound = max(_LEAST_BOUND, path.stat().st_size * _GROWTH)
+        bound = max(_LEAST_BOUND, stored_bytes * _GROWTH)
         yield HarContent(_stream(_bounded(_read(archive, document), bound)), body)
 
 
-def _opened(path: Path) -> zipfile.ZipFile:
+def _opened(stream: BinaryIO) -> zipfile.ZipFile:
     try:
-        return zipfile.ZipFile(path)
+        return zipfile.ZipFile(stream)
     except _DAMAGE as error:
         raise DamagedDataError(f"the archive is damaged: {error}") from error
 

@@ -3,6 +3,7 @@
 import io
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import BinaryIO
 
 from inspector.importers.elements import BEHIND_THE_ARRAY, Element, read_elements
@@ -31,12 +32,20 @@ class HarDocument:
         self.log = _members(self._held[: self._at]) if self._found else {}
 
     def entries(self) -> Iterator[Element | Skipped]:
-        """The entries, each within the bound of a record; where there are none, or the list is cut off, a Skipped."""
+        """The entries, each within the bound of a record; where there are none, or the list is cut off, a Skipped.
+
+        Their offsets are those in the document.
+        """
         if not self._found:
             yield Skipped("log", _NO_ENTRIES)
             return
+        start = self._at
         rest = io.BufferedReader(BlockStream(self._from_the_entries()), _BLOCK)
-        yield from (element for element in read_elements(rest) if element is not BEHIND_THE_ARRAY)
+        for element in read_elements(rest):
+            if isinstance(element, Element):
+                yield replace(element, offset=start + element.offset)
+            elif element is not BEHIND_THE_ARRAY:
+                yield element
 
     def _from_the_entries(self) -> Iterator[bytes]:
         held, self._held = self._held[self._at :], b""

@@ -74,7 +74,7 @@ def _from_documents(file: SourceFile) -> Iterator[Trace | Skipped]:
 
 def _from_archive(file: SourceFile) -> Iterator[Trace | Skipped]:
     try:
-        with file.on_disk() as path, path.open("rb") as stream:
+        with file.open_seekable() as stream:
             archive = Archive(stream)
             evaluation = Evaluation(_header(archive))
             is_empty = True
@@ -119,7 +119,7 @@ def _content(archive: Archive, member: ArchiveMember) -> "Json | Skipped":
     try:
         return parse_json(archive.read(member))
     except (DamagedDataError, ValueError) as error:
-        return Skipped(member.name, str(error))
+        return Skipped(member.name, str(error))  # of JSON it names line and column within the member
 
 
 def _chunks(archive: Archive) -> dict[str, list[tuple[int, ArchiveMember]]]:

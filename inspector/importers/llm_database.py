@@ -29,7 +29,7 @@ class LlmDatabaseImporter:
         if not sample.head.startswith(_MAGIC):
             return 0.0
         try:
-            with sample.file.on_disk() as path, opened(path) as tables:
+            with opened(sample.file) as tables:
                 known = tables.names >= NEW_SCHEMA or tables.names >= OLD_SCHEMA
                 return 0.9 if known else 0.0
         except _DAMAGE:  # its beginning may still tell
@@ -38,7 +38,7 @@ class LlmDatabaseImporter:
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
         """The threads, then the conversations, in the order of their ids; damage ends them with a Skipped."""
         try:
-            with file.on_disk() as path, opened(path) as tables:
+            with opened(file) as tables:
                 tables.index()
                 if tables.names >= NEW_SCHEMA:
                     yield from read_threads(tables)

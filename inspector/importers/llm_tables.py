@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from inspector.importers.rows import parse_json
-from inspector.importers.source import JsonObject
+from inspector.importers.source import JsonObject, SourceFile
 from inspector.memory import RECORD_BYTES, RECORD_MEMORY, TOO_MANY_ROWS, text_memory
 from inspector.model import Json
 from inspector.text import decode
@@ -16,6 +16,9 @@ NEW_SCHEMA = frozenset({"threads", "turns", "messages", "parts"})
 
 VALUE_BYTES = RECORD_BYTES // 2
 """The longest value, and the longest stored row, that is read."""
+
+HELD_BYTES = RECORD_MEMORY // 2
+"""The largest database that is read in memory, where its file is none that SQLite can open."""
 
 _ROW_BYTES, _NUMBERS_BYTES = 2_000, 150
 """What a row takes once it is a turn of a trace, and what two numbers of it take."""
@@ -112,21 +115,43 @@ def _bound(value: Json) -> Json:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[LlmTables]:
-    """The tables of the database at `path`, opened read-only; errors as `LlmTables` has them.
+def opened(file: SourceFile) -> Iterator[LlmTables]:
+    """The tables of a database, opened read-only; errors as `LlmTables` has them.
 
     Its write-ahead log is read where there is one. Without one nothing beside the file is looked at, since SQLite
-    would make files there.
+    would make files there. A database that is compressed, or no file, is read in memory: SQLite would need a readable
+    copy on the disk. sqlite3.DataError where it is larger than `HELD_BYTES`.
     """
-    place = path.absolute()
-    log = place.with_name(f"{place.name}-wal")
-    mode = "mode=ro" if log.exists() and log.stat().st_size else "mode=ro&immutable=1"
-    connection = sqlite3.connect(f"{place.as_uri()}?{mode}", uri=True)
-    connection.text_factory = decode
+    connection = _on_disk(file.path) if file.is_whole_on_disk else _in_memory(file)
     try:
+        connection.text_factory = decode
+        connection.execute("PRAGMA temp_store = MEMORY")
         yield LlmTables(connection)
     finally:
         connection.close()
+
+
+def _on_disk(path: Path) -> sqlite3.Connection:
+    place = path.absolute()
+    log = place.with_name(f"{place.name}-wal")
+    mode = "mode=ro" if log.exists() and log.stat().st_size else "mode=ro&immutable=1"
+    return sqlite3.connect(f"{place.as_uri()}?{mode}", uri=True)
+
+
+def _in_memory(file: SourceFile) -> sqlite3.Connection:
+    with file.open() as stream:
+        image = bytearray(stream.read(HELD_BYTES + 1))
+    if len(image) > HELD_BYTES:
+        said = "it is compressed or comes from a stream, and then at most"
+        raise sqlite3.DataError(f"{said} {HELD_BYTES >> 20} MiB are read; import the database file itself")
+    image[18:20] = b"\1\1"  # a write-ahead log, which a database in memory cannot have
+    connection = sqlite3.connect(":memory:")
+    try:
+        connection.deserialize(image)
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
 
 
 def json_in(value: Json) -> JsonObject:

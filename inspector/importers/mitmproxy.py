@@ -6,6 +6,7 @@ beginnings and ends. No piece of an answer has a time. Of an answer that broke o
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from inspector.importers.exchanges import OtherTraffic, ProxyFile, ProxyRecord, SeenExchange
 from inspector.importers.mitmproxy_cutting import FlowCutter
@@ -53,10 +54,11 @@ class MitmproxyImporter:
 
 def _records(file: SourceFile, proxy: ProxyFile) -> Iterator[ProxyRecord]:
     too_old = newest = 0
-    for number, raw in _cut(file):
+    cutter = FlowCutter()
+    for number, raw in _cut(file, cutter):
         flow = raw if isinstance(raw, Skipped) else read_flow(raw, number)
         if not isinstance(flow, MitmproxyFlow):
-            yield flow
+            yield replace(flow, start=cutter.starts[number - 1]) if number else flow
         elif flow.content is None:
             too_old += 1
         else:
@@ -69,8 +71,8 @@ def _records(file: SourceFile, proxy: ProxyFile) -> Iterator[ProxyRecord]:
         yield Skipped(f"{too_old} of the flows", _TOO_OLD)
 
 
-def _cut(file: SourceFile) -> Iterator[tuple[int, bytes | Skipped]]:
-    cutter = FlowCutter()
+def _cut(file: SourceFile, cutter: FlowCutter) -> Iterator[tuple[int, bytes | Skipped]]:
+    """The flows with their numbers; 0 for what is wrong with the file as a whole."""
     number = 0
     try:
         with file.open() as stream:
@@ -81,4 +83,4 @@ def _cut(file: SourceFile) -> Iterator[tuple[int, bytes | Skipped]]:
     except DamagedDataError as error:
         yield 0, Skipped("end of file", str(error))
     for found in cutter.close():
-        yield 0, found
+        yield cutter.number, found

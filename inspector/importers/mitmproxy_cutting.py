@@ -16,7 +16,7 @@ class FlowCutter:
 
     A flow's bytes are its dictionary, length and sign included. At most `limit` bytes of a flow, and what was fed last,
     are held; a longer flow is a Skipped and passed over. Nothing can be found behind bytes that no flow begins with,
-    so that is where a file ends. `number` is the last flow's, from 1.
+    so that is where a file ends. `number` is the last flow's, from 1; `starts` are the places of all flows, in bytes.
     """
 
     def __init__(self, *, limit: int = RECORD_BYTES) -> None:
@@ -25,7 +25,8 @@ class FlowCutter:
         self._length = 0  # what is still to come of the flow that has begun, its digits and its sign included
         self._is_kept = True
         self._is_over = False
-        self.number = 0
+        self._base = 0  # the place in the file of the first byte that is held
+        self.starts: list[int] = []
 
     def feed(self, raw: bytes) -> list[bytes | Skipped]:
         """The flows that end in these bytes."""
@@ -37,18 +38,23 @@ class FlowCutter:
             if self._is_kept:
                 found.append(bytes(self._held[at:end]))
             at, self._length, self._is_kept = end, 0, True
-        del self._held[:at]
+        self._drop(at)
         if self._is_over or not self._is_kept:
             self._length -= len(self._held) if self._length else 0
-            self._held.clear()
+            self._drop(len(self._held))
         return found
+
+    @property
+    def number(self) -> int:
+        """How many flows began."""
+        return len(self.starts)
 
     def close(self) -> list[bytes | Skipped]:
         """The end of the file: a flow that was cut off."""
         if self._is_over or not (self._held or self._length) or not self._is_kept:
             return []
         if not self._length:
-            self.number += 1
+            self.starts.append(self._base)
         there = f": {len(self._held)} of its {self._length} bytes are there" if self._length else ""
         return [Skipped(f"flow {self.number}", f"the file ends in the middle of this flow{there}")]
 
@@ -58,13 +64,18 @@ class FlowCutter:
         if length is None:
             rest = self._held[at : at + _MOST_DIGITS + 1]
             if rest and (len(rest) > _MOST_DIGITS or not rest.isdigit()):
-                self.number += 1
+                self.starts.append(self._base + at)
                 self._is_over = True
                 found.append(Skipped(f"flow {self.number}", _NO_FLOW))
             return False
-        self.number += 1
+        self.starts.append(self._base + at)
         self._length = length.end() - at + int(length[1]) + 1
         self._is_kept = int(length[1]) <= self._limit
         if not self._is_kept:
             found.append(Skipped(f"flow {self.number}", too_long(self._limit)))
         return True
+
+    def _drop(self, count: int) -> None:
+        """Hold so many of the first bytes no longer."""
+        del self._held[:count]
+        self._base += count

@@ -4,7 +4,7 @@ import gzip
 import io
 import sys
 import zlib
-from pathlib import Path
+from collections.abc import Callable
 from typing import BinaryIO, Protocol, cast
 
 if sys.version_info >= (3, 14):
@@ -31,34 +31,39 @@ class DamagedDataError(OSError):
     """Compressed data ends early, is broken, or unpacks to more than a log would."""
 
 
-def packing_of(path: Path) -> tuple[str, ...]:
+def packing_of(open_stored: Callable[[], io.BufferedReader], stored_bytes: int) -> tuple[str, ...]:
     """The compressions around a file's content, outermost first; at most three are taken off."""
     packing: tuple[str, ...] = ()
-    while len(packing) < _LAYERS and (kind := _outermost(path, packing)):
+    while len(packing) < _LAYERS and (kind := _outermost(open_stored, stored_bytes, packing)):
         packing += (kind,)
     return packing
 
 
-def open_unpacked(path: Path, packing: tuple[str, ...], size_bytes: int | None = None) -> io.BufferedReader:
+def open_unpacked(
+    open_stored: Callable[[], io.BufferedReader],
+    packing: tuple[str, ...],
+    stored_bytes: int,
+    size_bytes: int | None = None,
+) -> io.BufferedReader:
     """The bytes within `packing`, read as they are asked for; of a file without packing the first `size_bytes`.
 
-    They may be 200 times as many as the file has, or one GiB if that is more; DamagedDataError beyond, and where the
-    compressed data is broken.
+    They may be 200 times as many as the `stored_bytes`, or one GiB if that is more; DamagedDataError beyond, and where
+    the compressed data is broken.
     """
-    stream = path.open("rb")
+    stream = open_stored()
     if not packing:
         return stream if size_bytes is None else io.BufferedReader(_First(stream, size_bytes), _BLOCK)
-    bound = max(_LEAST_BOUND, path.stat().st_size * _GROWTH)
+    bound = max(_LEAST_BOUND, stored_bytes * _GROWTH)
     layers: list[_Layer] = [stream]
     for kind in packing:
         layers.append(_opened(kind, layers[-1]))
     return _Salvaging(_Unpacked(layers, bound), _BLOCK)
 
 
-def _outermost(path: Path, packing: tuple[str, ...]) -> str:
+def _outermost(open_stored: Callable[[], io.BufferedReader], stored_bytes: int, packing: tuple[str, ...]) -> str:
     """The compression that lies under those already known, `""` for none."""
     try:
-        with open_unpacked(path, packing) as stream:
+        with open_unpacked(open_stored, packing, stored_bytes) as stream:
             head = stream.read(4)
     except DamagedDataError:
         return ""

@@ -54,7 +54,7 @@ class PhoenixImporter:
 
 def _is_database(sample: Sample) -> float:
     try:
-        with sample.file.on_disk() as path, opened(path) as tables:
+        with opened(sample.file) as tables:
             return 0.9 if tables.names >= TABLES else 0.0
     except _DAMAGE:  # its beginning may still tell
         return 0.5 if any(column in sample.head for column in _COLUMNS) else 0.0
@@ -63,7 +63,7 @@ def _is_database(sample: Sample) -> float:
 def _of_database(file: SourceFile) -> Iterator[Trace | Skipped]:
     without = 0
     try:
-        with file.on_disk() as path, opened(path) as tables:
+        with opened(file) as tables:
             for id_, spans in sessions_in(tables):
                 traces = session_traces(id_, spans)
                 first = next(traces, None)

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from inspector.errors import UnreadableFileError
+from inspector.importers.held_content import HeldContent
 from inspector.importers.lines import too_long
 from inspector.importers.recognition import Recognised, named, surest
 from inspector.importers.registry import importers, source_names
@@ -45,17 +46,22 @@ class SourceReading:
 
 
 def read_source(
-    path: str | Path, source: str | None = None, *, name: str | None = None, size_bytes: int | None = None
+    path: str | Path,
+    source: str | None = None,
+    *,
+    name: str | None = None,
+    size_bytes: int | None = None,
+    content: HeldContent | None = None,
 ) -> SourceReading:
     """Read a file with the importer that recognises its content, or with the one that `source` names.
 
     gzip and zstd are unpacked first. Every trace says in its provenance where it comes from; a trace that already does
     (one of a trace file) keeps what it says. Only what the records need is in memory. `name` is what the file is called
-    where that is not its path; `size_bytes` is how much of it counts where it is still written. UnreadableFileError,
-    one sentence with the name, where there is no such file, it is a folder, empty or no plain file, no importer
-    recognises it, or no source bears that name.
+    where that is not its path; `size_bytes` is how much of it counts where it is still written; `content` are its bytes
+    where it is no file (see `SourceFile`). UnreadableFileError, one sentence with the name, where there is no such
+    file, it is a folder, empty or no plain file, no importer recognises it, or no source bears that name.
     """
-    file = SourceFile(path, name, size_bytes)
+    file = SourceFile(path, name, size_bytes, content)
     try:
         _check(file)
         found = named(_named(file, source)) if source else _recognised(file)
@@ -65,16 +71,21 @@ def read_source(
 
 
 def _check(file: SourceFile) -> None:
+    if file.content is None:
+        _check_path(file)
+    if not file.head:
+        raise _unreadable(file, "the file is empty")
+    if _is_blank(file):
+        raise _unreadable(file, "there is nothing but blank space in the file")
+
+
+def _check_path(file: SourceFile) -> None:
     if not file.path.exists():
         raise _unreadable(file, "there is no such file")
     if file.path.is_dir():
         raise _unreadable(file, "this is a folder")
     if not file.path.is_file():
         raise _unreadable(file, _no_plain_file(file.path))
-    if not file.head:
-        raise _unreadable(file, "the file is empty")
-    if _is_blank(file):
-        raise _unreadable(file, "there is nothing but blank space in the file")
 
 
 def _is_blank(file: SourceFile) -> bool:

@@ -1,16 +1,15 @@
 """What importers take and give: a file of some source, a sample of it, traces, and records that are no trace."""
 
 import hashlib
-import shutil
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from io import BufferedReader
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import BinaryIO, Protocol, TypeAlias
 
+from inspector.importers.held_content import HeldContent
 from inspector.importers.packing import open_unpacked, packing_of
 from inspector.model import Json, Trace
 from inspector.text import decode
@@ -27,7 +26,8 @@ class Skipped:
 
     `offset` is where in the record's text the fault is, in code points. `is_irrelevant` is True where the record was
     read and has nothing to inspect, as a request to something other than a model; False means that something was not
-    read. `file` is the name of the file where several were read as one log.
+    read. `file` is the name of the file where several were read as one log. `start` is where the record begins, in
+    bytes of the unpacked content, None where that is not known or `record` is the number of a line or an element.
     """
 
     record: str
@@ -35,44 +35,63 @@ class Skipped:
     offset: int = 0
     is_irrelevant: bool = False
     file: str = ""
+    start: int | None = None
 
 
 class SourceFile:
     """A plain file on the disk, given by its user as `path`; gzip and zstd are unpacked as it is read.
 
     `name` is what its user calls it, the path where nothing else is said. Of a file that is still written only the
-    first `size_bytes` count, where they are given. `sha256` is that of the file as it lies there, in hexadecimal.
-    OSError where the world refuses.
+    first `size_bytes` count, where they are given. With `content` the bytes are those, and `path` is only the place
+    that sessions are known by. `sha256` is that of the file before it is unpacked, in hexadecimal. OSError where the
+    file cannot be read.
     """
 
-    def __init__(self, path: str | Path, name: str | None = None, size_bytes: int | None = None) -> None:
+    def __init__(
+        self,
+        path: str | Path,
+        name: str | None = None,
+        size_bytes: int | None = None,
+        content: HeldContent | None = None,
+    ) -> None:
         self.path = Path(path)
         self.name = str(path) if name is None else name
         self.size_bytes = size_bytes
+        self.content = content
+
+    @property
+    def stored_bytes(self) -> int:
+        """How many bytes there are before anything is unpacked."""
+        return self.path.stat().st_size if self.content is None else self.content.size_bytes
 
     @cached_property
     def packing(self) -> tuple[str, ...]:
         """The compressions around the content, outermost first."""
-        return packing_of(self.path)
+        return packing_of(self._open_stored, self.stored_bytes)
+
+    @property
+    def is_whole_on_disk(self) -> bool:
+        """Whether the file on the disk is the content: neither compressed, nor only a part of it."""
+        if self.content is not None or self.packing:
+            return False
+        return self.size_bytes is None or self.path.stat().st_size <= self.size_bytes
 
     def open(self) -> BufferedReader:
         """The content's bytes from the beginning, as often as wanted; DamagedDataError where unpacking ends early."""
-        return open_unpacked(self.path, self.packing, self.size_bytes)
+        return open_unpacked(self._open_stored, self.packing, self.stored_bytes, self.size_bytes)
 
     @contextmanager
-    def on_disk(self) -> Iterator[Path]:
-        """A path to the content, for databases and archives that are not read from the beginning to the end.
-
-        The file itself, or a copy, unpacked or of what counts, that is gone afterwards.
-        """
-        has_more = self.size_bytes is not None and self.path.stat().st_size > self.size_bytes
-        if not self.packing and not has_more:
-            yield self.path
+    def open_seekable(self) -> Iterator[BinaryIO]:
+        """The same as a stream that can seek, for archives; what is unpacked is held as `HeldContent` meanwhile."""
+        if not self.packing and (self.size_bytes is None or self.is_whole_on_disk):
+            with self._open_stored() as stream:
+                yield stream
             return
-        with tempfile.NamedTemporaryFile(prefix="weaklink-") as copy, self.open() as stream:
-            shutil.copyfileobj(stream, copy)
-            copy.flush()
-            yield Path(copy.name)
+        with self.open() as stream, HeldContent(stream) as held, held.open() as copy:
+            yield copy
+
+    def _open_stored(self) -> BufferedReader:
+        return self.path.open("rb") if self.content is None else self.content.open()
 
     @cached_property
     def head(self) -> bytes:
@@ -83,7 +102,7 @@ class SourceFile:
     @cached_property
     def sha256(self) -> str:
         """Read once, when first asked for."""
-        with self.path.open("rb") as stream:
+        with self._open_stored() as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
 
 

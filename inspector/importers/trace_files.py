@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from inspector.importers.source import Sample, Skipped, SourceFile
 from inspector.model import Trace
-from inspector.trace_file import read_trace_file
 from inspector.trace_file.lines import HEADER_KEY
+from inspector.trace_file.reading import read_trace_stream
 
 
 class TraceFileImporter:
@@ -21,8 +21,8 @@ class TraceFileImporter:
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
         """Each trace of the file. UnreadableFileError, after the traces before it, for a line that is broken."""
-        with file.on_disk() as path:
-            for number, trace in enumerate(read_trace_file(path), 1):
+        with file.open() as stream:
+            for number, trace in enumerate(read_trace_stream(stream, file.name), 1):
                 if trace.provenance.source:
                     yield trace
                 else:

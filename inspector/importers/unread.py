@@ -1,11 +1,11 @@
 """Records and files that could not be read, as faults: a check must not pass what it did not read."""
 
-import tempfile
+import io
 from collections.abc import Iterator
-from pathlib import Path
 
 from inspector.diagnostics import Fault
 from inspector.errors import UnreadableFileError
+from inspector.importers.held_content import HeldContent
 from inspector.importers.reading import read_source
 from inspector.importers.source import Skipped
 from inspector.rules.recording import UNREADABLE_FILE, UNREADABLE_RECORD
@@ -30,11 +30,9 @@ def unread_file(name: str, reason: str) -> Fault:
 
 def unread_in(text: str) -> Iterator[Fault]:
     """What of a file with this text could not be read, each place within the text; its records are lines."""
-    with tempfile.NamedTemporaryFile(prefix="weaklink-") as file:
-        file.write(text.encode("utf-8", "surrogateescape"))
-        file.flush()
+    with HeldContent(io.BytesIO(text.encode("utf-8", "surrogateescape"))) as content:
         try:
-            for record in read_source(Path(file.name), name="file").records:
+            for record in read_source("file", content=content).records:
                 if isinstance(record, Skipped) and not record.is_irrelevant:
                     yield _line_fault(record, LineIndex(text))
         except UnreadableFileError as error:

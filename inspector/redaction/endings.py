@@ -102,11 +102,17 @@ follows, so that `Tr0ub4dor&3xtra` is one value and `a&user=b` are two."""
 LINE = PatternRun(re.compile(r"""[^\r\n"'`\\<>]*"""))
 """The rest of a line of a header, within the quotes of a command or a JSON text."""
 
-ELEMENT = PatternRun(re.compile(r"(?:[^<&\\]|&(?!lt;)|\\(?!\\{0,56}u003c))*", re.IGNORECASE), "&\\")
-"""The text of an XML element, also where the markup is escaped for HTML or JSON."""
+ELEMENT = PatternRun(
+    re.compile(r"(?:[^<&\\\]]|&(?!lt;)|\\(?!\\{0,56}u003c)|\](?!(?:<|&lt;|\\{1,48}u003c)\]minimax))*", re.IGNORECASE),
+    "&\\]",
+)
+"""The text of an XML element, also where the markup is escaped for HTML or JSON, or a marker of MiniMax M3 is before
+its tags: `]<]minimax[>[</name>`."""
 
 PEM = PatternRun(
-    re.compile(r"(?:[A-Za-z0-9+/=\s:,.%;#]|&(?=#)|\\{1,63}(?=[nrtu/])|-(?!-))*"),
+    re.compile(r"(?:[A-Za-z0-9+/=\s:,.%;#_~]|&(?=#)|\\{1,63}(?=[nrtu/])|-(?!-))*"),
     "&\\-",
 )
-"""The body of a PEM block, with its headers, in one line or many, with line ends escaped at any level."""
+"""The body of a PEM block, with its headers, in one line or many, with line ends escaped at any level.
+
+It has no underscore; where no line ends the block, a key may follow, of which no piece is to be left."""

@@ -68,6 +68,17 @@ class Finder:
         """Whether a secret goes on in what comes."""
         return self._open is not None
 
+    def passes(self, piece: str) -> bool:
+        """Take a piece that is certain at once and holds no secret; False, with nothing taken, for any other."""
+        known = len(self.text)
+        if self._open is not None or self.certain != known or known > _MOST_KEPT:
+            return False
+        if piece and self._is_worth_a_look(piece, known):
+            return False
+        self.text += piece
+        self.released, self.certain = known, known + len(piece)
+        return True
+
     def feed(self, piece: str, *, is_final: bool = False) -> list[Secret]:
         """The secrets in what is certain now and was not before; they may begin before it."""
         self.released = released = self.certain

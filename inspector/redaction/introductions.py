@@ -80,9 +80,11 @@ _NAMED = re.compile(
     )""",
     re.VERBOSE,
 )
+_LESS, _GREATER = rf"(?:<|&lt;|{_BACKSLASHES}u003c)", rf"(?:>|&gt;|{_BACKSLASHES}u003e)"
 _TAGGED = re.compile(
     rf"""{_NAME}
-    (?: {_QUOTE}?(?:\s[^<>]{{0,100}})?(?P<tag>>|&gt;|{_BACKSLASHES}u003e){_BLANK}
+    (?: {_QUOTE}?(?:\s[^<>]{{0,100}})?(?P<tag>{_GREATER}){_BLANK}
+      | {_QUOTE}\s[^<>]{{0,100}}?{_LESS}\|(?P<sep>sep)\|{_GREATER}
       | <\\{{0,64}}/(?:arg_key|key|name)>{_BLANK}<(?P<arg>arg_value|value|string)>{_BLANK}
     )""",
     re.VERBOSE,
@@ -175,7 +177,9 @@ def _may_begin(text: str, at: int, sign: str) -> bool:
     return sign.startswith(("passw", "passp", "secret", "key", "token"))  # `apikey`: the word before decides
 
 
-_QUOTED_WORDS = re.compile(r"(\\{0,64}[\"'`])[\w .,:-]{0,40}\Z")
+_QUOTED_WORDS = re.compile(
+    r"""(?<![\w.!?)\]}"'`\\])[rbfu]?(\\{0,64}["'`])(?!\s?,)[\w .,:-]{0,40}\Z""", re.IGNORECASE
+)  # the quote opens a text: no word ends before it, and no comma follows
 
 
 def _closes(text: str, name_at: int, quote: str) -> bool:
@@ -184,17 +188,23 @@ def _closes(text: str, name_at: int, quote: str) -> bool:
     return found is not None and found[1] == quote
 
 
-_TAG_BEGIN = re.compile(r"(?:<|&lt;|u003c)[^\s<>/]{0,48}(?:\s[^<>]{0,48}=\s?[^\s<>]{0,8})?\Z", re.IGNORECASE)
+_TAG_BEGIN = re.compile(r"(?:<|&lt;|u003c)[^\s<>/]{0,48}(?:\s[^<>]{0,48}=\s?[^\s<>]{0,40})?\Z", re.IGNORECASE)
 
 
 def _is_tag(text: str, found: re.Match[str], name_at: int) -> bool:
     """Whether the name stands in an opening tag, or is the text of one that names an argument."""
+    if found["sep"] is not None:
+        return _ARGUMENT_BEGIN.search(text, max(name_at - 64, 0), name_at) is not None
     if found["arg"] is not None:
         return text.rfind("<", max(name_at - 64, 0), name_at) >= 0
-    return _TAG_BEGIN.search(text, max(name_at - 112, 0), name_at) is not None
+    return _TAG_BEGIN.search(text, max(name_at - 160, 0), name_at) is not None
 
 
-_CLOSING = re.compile(r"(?:<|&lt;|\\{1,64}u003c)\\{0,64}/", re.IGNORECASE)
+_ARGUMENT_BEGIN = re.compile(r"\bargument\s{1,4}key\s?=\s?[^\s<>]{1,40}\Z", re.IGNORECASE)
+"""Kimi K3's, before the name: `<|open|>argument key="name" type="string"<|sep|>value<|close|>argument<|sep|>`."""
+
+
+_CLOSING = re.compile(r"\]?(?:<|&lt;|\\{1,64}u003c)(?:\\{0,64}/|\|close\||\]minimax\[)", re.IGNORECASE)
 
 
 def _judge_element(text: str, start: int, sureness: Sureness, *, is_final: bool) -> Verdict:

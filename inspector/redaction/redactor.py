@@ -31,6 +31,7 @@ from inspector.redaction.shapes import SECRET_HEADERS
 from inspector.redaction.streams import ContentStream, SecretStream, TextStream
 
 _SCHEME = re.compile(r"(?:Bearer|Basic|Token|Digest|AWS4-HMAC-SHA256)\s+", re.IGNORECASE)
+_SHORT, _MOST_CLEAN = 128, 4_096
 _Value = TypeVar("_Value")
 _SIGN = re.compile(r"\S")
 
@@ -49,6 +50,7 @@ class Redactor:
     def __init__(self, patterns: Sequence[str] = (), *, keep_content: bool = True) -> None:
         self._patterns = tuple(map(_compiled, patterns))
         self._keep_content = keep_content
+        self._clean: set[str] = set()
         self.count = 0
         """Secrets replaced so far."""
 
@@ -105,7 +107,12 @@ class Redactor:
         return SecretStream(self._patterns) if kept is None else ContentStream(kept)
 
     def _has_secrets(self, text: str) -> bool:
-        return bool(all_secrets(text, self._patterns))
+        if text in self._clean:
+            return False
+        if all_secrets(text, self._patterns):
+            return True
+        self._remember(text)
+        return False
 
     def _kept(self, tools: Iterable[ToolDefinition]) -> KeptWords | None:
         return None if self._keep_content else kept_words(tools)
@@ -114,12 +121,22 @@ class Redactor:
         return self._secrets(text) if kept is None else mask_content(text, kept)
 
     def _secrets(self, text: str) -> str:
+        if text in self._clean:
+            return text
         secrets = all_secrets(text, self._patterns)
         if not secrets:
+            self._remember(text)
             return text
         clean = replaced(text, secrets)
         self.count += len(secrets) if clean != text else 0
         return clean
+
+    def _remember(self, text: str) -> None:
+        """Names, roles and settings come again and again."""
+        if len(text) <= _SHORT:
+            if len(self._clean) >= _MOST_CLEAN:
+                self._clean.clear()
+            self._clean.add(text)
 
     def _turn(self, turn: Turn, kept: KeptWords | None) -> Turn:
         return replace(
@@ -227,6 +244,8 @@ class TurnRedactor:
 
     def feed(self, chunks: Sequence[Chunk]) -> tuple[Chunk, ...]:
         """The chunks that are certain now, redacted."""
+        if not self._waiting and self._is_plain(chunks):
+            return tuple(chunks)
         arrived: dict[str, list[str]] = {}
         for chunk in chunks:
             arrived.setdefault(chunk.part, []).append(chunk.text)
@@ -247,6 +266,15 @@ class TurnRedactor:
             return tuple(chunks)
         self._waiting += chunks
         return self._released()
+
+    def _is_plain(self, chunks: Sequence[Chunk]) -> bool:
+        """Whether all chunks belong to one part, which takes them as they are; else it has taken none of them."""
+        name = chunks[0].part if chunks else ""
+        part = self._parts.get(name)
+        if part is None or part.name != name:
+            return False
+        texts = [chunk.text for chunk in chunks if chunk.part == name]
+        return len(texts) == len(chunks) and part.stream.takes_as_it_is("".join(texts))
 
     def close(self) -> tuple[Chunk, ...]:
         """The rest."""

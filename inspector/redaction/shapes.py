@@ -1,9 +1,10 @@
 """The shapes of keys that their prefix identifies: one line per shape, with the public rule set that it comes from.
 
-`gitleaks` is `config/gitleaks.toml` of gitleaks/gitleaks, `betterleaks` the rule set of that name, `trufflehog` the
-detectors in `pkg/detectors` of trufflesecurity/trufflehog, `detect-secrets` the plugins of Yelp/detect-secrets, each
-with the name of its rule. `github` names a provider of GitHub's list of secret scanning patterns, which gives no
-shapes: the prefix is the provider's own. Where nothing else has such a prefix, less is demanded than the real length
+`gitleaks` is `config/gitleaks.toml` of gitleaks/gitleaks, `betterleaks` are the rules in `cmd/generate/config/rules` of
+betterleaks/betterleaks, `trufflehog` the detectors in `pkg/detectors` of trufflesecurity/trufflehog, `detect-secrets`
+the plugins of Yelp/detect-secrets, each with the name of its rule. `github` names a provider of GitHub's list of
+secret scanning patterns, which gives no shapes: the prefix is the provider's own, and no rule set was found that has
+it. Where nothing else has such a prefix, less is demanded than the real length
 and alphabet, so that a key that was cut or mistyped is redacted too.
 """
 
@@ -55,16 +56,20 @@ KEYS: tuple[Key, ...] = (
     Key("NVIDIA", "trufflehog nvapi", "nvapi-"),
     Key("Fireworks", "github fireworks", "fw_", 20, ALNUM),
     Key("Cerebras", "betterleaks cerebras-api-key", "csk-", 20, ALNUM),
-    Key("Together", "github together", "tgp_v1_"),
+    Key("Together", "betterleaks togetherai-api-key", "tgp_v1_"),
     Key("Anyscale", "github anyscale", "esecret_", 20, ALNUM),
     Key("Voyage", "github voyage", "pa-", 40),
     Key("Jina", "github jina", "jina_", 20, ALNUM),
     Key("Tavily", "github tavily", "tvly-"),
     Key("Firecrawl", "trufflehog firecrawl", "fc-", 32, HEX),
     Key("ElevenLabs", "trufflehog elevenlabs", "sk_", 40, HEX),
-    Key("Pinecone", "github pinecone", "pcsk_"),
-    Key("Vercel AI gateway", "github vercel", "vck_", 20, ALNUM),
-    Key("Weights & Biases", "github wandb", "wandb_v1_"),
+    Key("Pinecone", "betterleaks pinecone-api-key.2", "pcsk_"),
+    Key("Vercel AI gateway", "betterleaks vercel-ai-gateway-key", "vck_"),
+    Key("Vercel personal", "betterleaks vercel-personal-access-token", "vcp_"),
+    Key("Vercel integration", "betterleaks vercel-integration-token", "vci_"),
+    Key("Vercel app", "betterleaks vercel-app-access-token", "vca_"),
+    Key("Vercel app refresh", "betterleaks vercel-app-refresh-token", "vcr_"),
+    Key("Weights & Biases", "betterleaks weights-and-biases-api-key-v1", "wandb_v1_"),
     Key("Google API", "gitleaks gcp-api-key", "AIza", 33),
     Key("Google OAuth token", "detect-secrets gcp_key", "ya29.", 20, DOTTED),
     Key("Google OAuth client", "trufflehog gcpoauth2", "GOCSPX-"),
@@ -114,7 +119,7 @@ KEYS: tuple[Key, ...] = (
     Key("Bitbucket app password", "trufflehog bitbucketapppassword", "ATBB", 28, ALNUM),
     Key("Bitbucket repository", "github atlassian", "ATCTT3", 20, BASE64),
     Key("Sourcegraph", "gitleaks sourcegraph-access-token", "sgp_"),
-    Key("CircleCI", "github circleci", "CCIPAT_"),
+    Key("CircleCI", "betterleaks circleci-personal-token", "CCIPAT_"),
     Key("Buildkite", "trufflehog buildkite", "bkua_", 20, ALNUM),
     Key("SonarQube project", "trufflehog sonarcloud", "sqp_", 20, ALNUM),
     Key("SonarQube user", "trufflehog sonarcloud", "squ_", 20, ALNUM),
@@ -127,7 +132,7 @@ KEYS: tuple[Key, ...] = (
     Key("PyPI", "gitleaks pypi-upload-token", "pypi-", 30),
     Key("RubyGems", "gitleaks rubygems-api-token", "rubygems_", 20, ALNUM),
     Key("Clojars", "gitleaks clojars-api-token", "CLOJARS_", 20, ALNUM),
-    Key("crates.io", "github crates.io", "cio", 32, ALNUM),
+    Key("crates.io", "betterleaks crates-io-api-key", "cio", 32, ALNUM),
     Key("NuGet", "trufflehog nugetapikey", "oy2", 43, ALNUM),
     Key("Artifactory", "gitleaks artifactory-api-key", "AKCp", 60, ALNUM),
     Key("Artifactory reference", "gitleaks artifactory-reference-token", "cmVmd", 55, ALNUM),
@@ -179,10 +184,10 @@ KEYS: tuple[Key, ...] = (
     Key("PlanetScale OAuth", "gitleaks planetscale-oauth-token", "pscale_oauth_", 20, DOTTED),
     Key("PlanetScale password", "gitleaks planetscale-password", "pscale_pw_", 20, DOTTED),
     Key("ClickHouse", "gitleaks clickhouse-cloud-api-secret-key", "4b1d", 38, ALNUM),
-    Key("Supabase", "trufflehog supabasetoken", "sbp_", 20, ALNUM),
-    Key("Supabase secret", "github supabase", "sb_secret_"),
+    Key("Supabase", "betterleaks supabase-management-token", "sbp_"),
+    Key("Supabase secret", "betterleaks supabase-project-api-key", "sb_secret_"),
     Key("Aiven", "detect-secrets aiven_token", "AVNS_", 16),
-    Key("Neon", "github neon", "napi_", 20, ALNUM),
+    Key("Neon", "betterleaks neon-api-key", "napi_", 20, ALNUM),
     # Payment and shops.
     Key("Stripe secret", "gitleaks stripe-access-token", "sk_live_", 16, ALNUM),
     Key("Stripe test", "gitleaks stripe-access-token", "sk_test_", 16, ALNUM),

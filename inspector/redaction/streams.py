@@ -23,6 +23,10 @@ class TextStream(Protocol):
         """What is certain now of the text so far and was not before."""
         ...
 
+    def takes_as_it_is(self, piece: str) -> bool:
+        """Take a piece that is certain at once and holds no secret; False, with nothing taken, for any other."""
+        ...
+
     def close(self) -> str:
         """The rest."""
         ...
@@ -43,6 +47,10 @@ class SecretStream:
     def feed(self, piece: str) -> str:
         """What is certain now of the text so far and was not before, redacted."""
         return self._fed(piece, is_final=False)
+
+    def takes_as_it_is(self, piece: str) -> bool:
+        """See `TextStream`."""
+        return self._raw is None and self._finder.passes(piece)
 
     def close(self) -> str:
         """The rest, redacted."""
@@ -99,6 +107,10 @@ class ContentStream:
         end = certain_content(text)
         self._held = text[end:]
         return mask_content(text[:end], self._kept)
+
+    def takes_as_it_is(self, piece: str) -> bool:
+        """See `TextStream`."""
+        return False
 
     def close(self) -> str:
         """The rest, masked."""

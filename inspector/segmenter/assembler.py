@@ -11,7 +11,7 @@ from inspector.diagnostics import Fault
 from inspector.model import Span, SpanKind, ToolCall, ToolDefinition, ToolResult
 from inspector.rules.call_shape import MALFORMED_PARAMETERS, TRUNCATED_PARAMETERS
 from inspector.rules.json_syntax import TRAILING_DATA, TRUNCATED_JSON
-from inspector.rules.markers import TEXT_AFTER_CALL, TEXT_AROUND_CALLS, UNTERMINATED_SPAN
+from inspector.rules.markers import TEXT_AFTER_CALL, TEXT_AROUND_CALLS
 from inspector.rules.recording import INVALID_UTF8, NUL_CHARACTER
 from inspector.segmenter.events import Flagged, ParseEvent, SpanClosed, SpanOpened
 from inspector.segmenter.readings import Reading, SpanReader
@@ -48,6 +48,7 @@ class Assembler:
         self._opened: SpanOpened | None = None
         self._after_call: SpanClosed | None = None
         self._call_seen = False
+        self._unclosed_call: Fault | None = None
         self._payloads: list[tuple[str, Span]] = []
         self.spans: list[Span] = []
         self.decoded: dict[int, str] = {}
@@ -123,7 +124,10 @@ class Assembler:
             self.faults.append(open_reasoning(event))
         elif event.span.kind is not SpanKind.TOOL_CALL or event.inner_text.strip():
             end = self._payload_end(event)
-            self.faults.append(unterminated(event, complete=complete, end=end, repeats=self._repeated_by(event)))
+            fault = unterminated(event, complete=complete, end=end, repeats=self._repeated_by(event))
+            self.faults.append(fault)
+            if event.span.kind is SpanKind.TOOL_CALL:
+                self._unclosed_call = fault
 
     def _takes_place_of_closer(self, event: SpanClosed) -> bool:
         """Whether an empty call that nothing closes is the end of the call before: its marker was to be the closer.
@@ -133,15 +137,13 @@ class Assembler:
         start = event.span.range.start
         if not event.wanted or event.span.kind is not SpanKind.TOOL_CALL or event.inner_text.strip() or not self.spans:
             return False
-        before = self.spans[-1]
-        for at in range(len(self.faults) - 1, -1, -1):
-            fault = self.faults[at]
-            if fault.rule is UNTERMINATED_SPAN and before.kind is SpanKind.TOOL_CALL and fault.range.start == start:
-                self.faults[at] = opener_for_closer(fault, event)
-                return True
-            if fault.range.end <= before.range.start or before.range.end < start:
-                break
-        return False
+        before, fault = self.spans[-1], self._unclosed_call
+        if fault is None or before.kind is not SpanKind.TOOL_CALL or fault.range.start != start:
+            return False
+        # Other faults may have come since, some of them of text before the call: where depends on the chunks.
+        at = next(at for at in range(len(self.faults) - 1, -1, -1) if self.faults[at] is fault)
+        self.faults[at] = opener_for_closer(fault, event)
+        return True
 
     def _read(self, reader: SpanReader, event: SpanClosed) -> Reading:
         """What a closed span holds; reasoning that never closed also gives the whole calls in it.

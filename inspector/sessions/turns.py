@@ -3,7 +3,7 @@
 import re
 from dataclasses import replace
 
-from inspector.model import BodyState, ErrorPhase, FinishReason, Generation, GenerationError, Instant, Turn
+from inspector.model import BodyState, ErrorPhase, FinishReason, Generation, GenerationError, Instant, Turn, Usage
 from inspector.sessions.book import Placement
 from inspector.sessions.exchange import ExchangeEnd
 from inspector.wire.assembly import DecodedTurn
@@ -12,6 +12,7 @@ from inspector.wire.json_text import parse_json
 from inspector.wire.request import DecodedRequest
 
 _NO_ANSWER = "The body is no answer of a model."
+_NOTHING = "The body ended without anything of an answer in it."
 _EVENT = re.compile(r"(?:data|event|id|retry)?:")
 _ENDS = {
     ExchangeEnd.UPSTREAM_DROPPED: (
@@ -47,8 +48,9 @@ def answer_turn(
     its connection broke has no error. A body of a good status that is no answer at all is the server's failure.
     """
     learned = decoded.turn.generation or Generation()
-    if end is ExchangeEnd.COMPLETE and status is not None and status < 400 and _is_no_answer(decoded.turn, learned):
-        learned = _failed(learned, GenerationError(ErrorPhase.HTTP, _NO_ANSWER, status))
+    if end is ExchangeEnd.COMPLETE and is_stored and status is not None and status < 400:
+        why = _why_no_answer(decoded.turn, learned)
+        learned = _failed(learned, GenerationError(ErrorPhase.HTTP, why, status)) if why else learned
     generation = replace(
         begun_generation(request, placement, started_s=started_s),
         api=learned.api or request.api,
@@ -93,14 +95,17 @@ def _first_token(turn: Turn, started_s: float) -> Instant | None:
     return Instant(started_s + min(known)) if known else None
 
 
-def _is_no_answer(turn: Turn, learned: Generation) -> bool:
-    """Whether all that came is something that the decoder could not read, though it came whole."""
+def _why_no_answer(turn: Turn, learned: Generation) -> str:
+    """Why a body that came whole is no answer: all of it is unknown to the decoder, or it says nothing; else `""`."""
+    if learned.error is not None or learned.finish_reason is not None or turn.calls:
+        return ""
+    if any(part.text for part in turn.parts if not part.name.startswith(WIRE_PREFIX)):
+        return ""
     unread = turn.part(UNREAD_PART)
-    if unread is None or not unread.text or learned.error is not None or learned.finish_reason is not None:
-        return False
-    if turn.calls or any(part.text for part in turn.parts if not part.name.startswith(WIRE_PREFIX)):
-        return False
-    return learned.body is BodyState.COMPLETE or not _looks_cut(unread.text)
+    if unread is None or not unread.text:
+        says_nothing = learned.body is BodyState.COMPLETE and not learned.answered_model and learned.usage == Usage()
+        return _NOTHING if says_nothing else ""
+    return _NO_ANSWER if learned.body is BodyState.COMPLETE or not _looks_cut(unread.text) else ""
 
 
 def _looks_cut(text: str) -> bool:

@@ -51,17 +51,21 @@ def read_trace_file(path: str | Path) -> Iterator[Trace]:
     cannot be opened, is no trace file, or is of a newer version; and for a line that is broken or missing, after the
     traces before it have been given.
     """
-    path = Path(path)
     try:
-        with path.open("rb") as stream:
-            yield from _FileReader(path, stream).traces()
+        with Path(path).open("rb") as stream:
+            yield from read_trace_stream(stream, str(path))
     except OSError as error:
         raise UnreadableFileError(f"{path}: {error.strerror or error}") from error
 
 
+def read_trace_stream(stream: BinaryIO, name: str) -> Iterator[Trace]:
+    """The same of an open file that is called `name`; OSError where it cannot be read on."""
+    return _FileReader(name, stream).traces()
+
+
 class _FileReader:
-    def __init__(self, path: Path, stream: BinaryIO) -> None:
-        self._path = path
+    def __init__(self, name: str, stream: BinaryIO) -> None:
+        self._name = name
         self._stream = stream
         self._line = 0
 
@@ -131,7 +135,7 @@ class _FileReader:
             raise self._fault(str(error)) from error
 
     def _fault(self, why: str) -> UnreadableFileError:
-        return UnreadableFileError(f"{self._path}, line {self._line}: {why}")
+        return UnreadableFileError(f"{self._name}, line {self._line}: {why}")
 
 
 def trace_of(line: TraceLine, turns: tuple[Turn, ...]) -> Trace:

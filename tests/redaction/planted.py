@@ -5,9 +5,15 @@ They are put together here, from seeds, so that no scanner of a host takes this 
 
 import random
 import string
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+import msgspec
+
+from inspector import ToolCall, ToolCallParser
+from inspector.formats.registry import formats
 from inspector.redaction.shapes import KEYS, Key
+from inspector.text import Range
 from tests.redaction.secrets_made_up import INTRODUCED
 from tests.redaction.secrets_made_up import KEYS as BY_HAND
 
@@ -90,8 +96,22 @@ def _named() -> list[Planted]:
     return found
 
 
+def _in_formats() -> Iterator[Planted]:
+    """A password as the argument of a call, between two others, in the syntax of every format."""
+    empty = ToolCall("save", {}, "{}", valid=True, range=Range(0, 0))
+    for one in formats():
+        arguments = {"path": "a b", "password": _PASSWORD, "mode": "ok"}
+        call = msgspec.structs.replace(empty, arguments=arguments)
+        before, secret, after = ToolCallParser.create(one.name).format(call).partition(_PASSWORD)
+        yield Planted(f"password in {one.name}", before, secret, after)
+
+
 NAMED = (
     *_named(),
+    *_in_formats(),
+    Planted("behind an empty argument", "save(x='', password='", _PASSWORD, "')"),
+    Planted("behind a quoted text", 'save("a, b", password="', _PASSWORD, '")'),
+    Planted("behind a text that ends with a blank", "save(x='z ', password='", _PASSWORD, "', y=1)"),
     Planted("parentheses", '{"password":"', "abc(def)[g]{h}", '"}'),
     Planted("quotes inside", '{"password":"', 'a\\"b\\"cd\\\\', '"}'),
     Planted("blanks", '{"passphrase": "', "correct horse battery staple", '"}'),

@@ -162,3 +162,12 @@ def _timed(work: Callable[[], object]) -> float:
 def _streamed(*pieces: str) -> str:
     stream = SecretStream()
     return "".join([*map(stream.feed, pieces), stream.close()])
+
+
+def test_a_key_behind_a_block_without_an_end_goes_whole() -> None:
+    block = next(one for one in CONTEXTS if one.name == "PuTTY")
+    for planted in KEY_SHAPES:
+        text = f"{block.text}\n{planted.text} and on"
+        redacted = Redactor().text(text)
+        assert _is_gone(planted, redacted), redacted
+        assert _streamed(*text) == redacted

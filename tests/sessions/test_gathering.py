@@ -201,6 +201,8 @@ NO_ANSWERS = {
     "null": ("application/json", b"null"),
     "word": ("application/json", b'"hello"'),
     "html for a stream": ("text/event-stream", b"<html>Log in</html>"),
+    "only an end": ("text/event-stream", b"data: [DONE]\n\n"),
+    "comments and an end": ("text/event-stream", b": ping\n\ndata: [DONE]\n\n"),
     "other events": ("text/event-stream", b'data: {"hello": 1}\n\n'),
 }
 

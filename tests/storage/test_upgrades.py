@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from inspector.errors import StoreError
 from inspector.inspection import inspect_trace
-from storage import Store, open_store, tables, upgrade_store
+from storage import Store, derived_tables, open_store, tables, upgrade_store
 from storage.packing import findings
 from storage.schema import REVISIONS
 from tests.storage.stored_databases import FOLDER, KINDS, fill, restore_database, store_database, stored_traces
@@ -80,6 +80,34 @@ def _every_command_runs(database: str, tmp_path: Path) -> None:
         assert f"trace {number}" in _run(show, str(number), "--db", database)
         assert _run(export, str(number), "--db", database)
     assert "no problem found" in _run(check, "--db", database)
+
+
+@pytest.mark.parametrize("revision", REVISIONS[:-1])
+def test_an_upgrade_puts_traces_without_a_time_last(database: str, revision: str) -> None:
+    restore_database(_kind(database), revision, database)
+    engine = sa.create_engine(_url(database))
+    with engine.begin() as connection:  # as earlier versions stored it
+        connection.execute(sa.text("UPDATE trace SET started_at_s = NULL WHERE name IN ('bad', 'many')"))
+    engine.dispose()
+    upgrade_store(database)
+    trace = tables.trace.c
+    with open_store(database) as store, store._engine.connect() as connection:
+        places = dict(connection.execute(sa.select(trace.name, trace.sort_at_s)).all())
+        assert {name for name, at_s in places.items() if at_s == tables.UNKNOWN_TIME_S} == {
+            "line 1",
+            "bad",
+            "many",
+        }
+        assert places["good"] == 1_700_000_000.0
+        for table in (derived_tables.trace_code, derived_tables.trace_tool, derived_tables.argument):
+            both = sa.select(trace.name, table.c.sort_at_s).join(tables.trace, trace.id == table.c.trace_id)
+            found = connection.execute(both).all()
+            assert "bad" in {name for name, _ in found}
+            assert all(at_s == places[name] for name, at_s in found)
+
+
+def _url(database: str) -> str:
+    return database.replace("postgresql://", "postgresql+psycopg://") if "://" in database else f"sqlite:///{database}"
 
 
 @pytest.mark.parametrize("in_columns", [False, True])

@@ -1,86 +1,88 @@
 """Secrets of every shape, planted in every place of every source, are in nothing that is written.
 
-What is looked through: the database with its write-ahead log, packed columns unpacked, every export, what `show`,
-`list`, `search` and `report` print, what `check` reports and keeps as a baseline, and what import and record say.
+What is looked through: the database with its write-ahead log, packed columns unpacked, every export, the pages of the
+dashboard, what `show`, `list`, `search`, `tail` and `report` print, what `check` reports and keeps as a baseline, and
+what import and record say. Many secrets go in at once, and all that was written is looked through once.
 """
 
 import json
 import random
-import sqlite3
+import re
+import signal
+import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import psycopg
+import psycopg.sql
 import pytest
 
+from benchmarks.postgresql_server import NOT_INSTALLED, new_database, programs, running_server
+from inspector import ToolCall, ToolCallParser
 from inspector.capture.logger import TraceLogger
 from inspector.capture.recorder import Recorder
+from inspector.formats.registry import formats
+from inspector.redaction.redactor import Redactor
 from inspector.sessions.exchange import ExchangeEnd
+from inspector.text import Range
 from storage import StoreSink
 from tests.capture.recordings import Call, ToldWatch, delta_event
 from tests.redaction.planted import ALL, KEY_SHAPES, Planted
+from tests.redaction.planting import Needles, plant_file, rounds, values_unpacked, written_in
+from tests.ui.cli.test_import_watch import turns, until, watching
 from tests.ui.conftest import Run
-
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
+from tests.ui.web.apps import page
 
 _CASES = Path("tests/cases/importers")
-_MAGIC = b"\x28\xb5\x2f\xfd"
 _TEXTS = tuple(one for one in ALL if len(one.secret) >= 12)  # a shorter one may be somewhere by chance
 _WORDS = tuple(one for one in KEY_SHAPES if one.secret.isascii())
+_NEEDLES = Needles(_TEXTS)
+_MARKER = re.compile(r"<\||<escape>|minimax")
+_FEW = ("sharegpt", "claude-code", "openai-messages", "llm-database", "otlp")
 
 
-def _left(planted: Sequence[Planted], *written: bytes) -> list[str]:
-    """The secrets of which twelve characters in a row are somewhere in what was written."""
-    whole = b"\n".join(written)
-    return [one.name for one in planted if _middle(one).encode() in whole]
-
-
-def _middle(planted: Planted) -> str:
-    return planted.secret.strip("\n")[-12:] if "END" not in planted.after else planted.secret[20:32]
-
-
-def _written(folder: Path) -> Iterator[bytes]:
-    """Every byte of the files of a folder, and of the columns of its databases, unpacked."""
-    for path in folder.rglob("*"):
-        if path.is_file() and not path.is_relative_to(folder / "given"):
-            yield path.read_bytes()
-            if path.suffix == ".db":
-                yield from _columns(path)
-
-
-def _columns(path: Path) -> Iterator[bytes]:
-    with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as database:
-        tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        for table in tables:
-            for row in database.execute(f'SELECT * FROM "{table}"'):
-                for value in row:
-                    if isinstance(value, str):
-                        yield value.encode("utf-8", "surrogatepass")
-                    elif isinstance(value, bytes):
-                        yield value
-                        if _MAGIC in value[:8]:
-                            yield zstd.decompress(value[value.index(_MAGIC) :])
-    database.close()
-
-
-def _asserted(weaklink: Run, folder: Path, planted: Sequence[Planted]) -> None:
-    """Nothing that the database gives out holds a secret."""
-    ids = [json.loads(line)["id"] for line in weaklink("list", "--json", "--limit", "1000").stdout.splitlines()]
+def _given_out(weaklink: Run, folder: Path, *, most: int = 12) -> list[bytes]:
+    """What every command gives of the traces of the database."""
+    ids = [str(json.loads(line)["id"]) for line in weaklink("list", "--json", "--limit", "1000").stdout.splitlines()]
     assert ids
-    numbers = [str(one) for one in ids]
-    given = [weaklink("list").stdout, weaklink("list", "--json").stdout, weaklink("report", *numbers).stdout]
-    given += [weaklink("export", *numbers, "--as", kind).stdout for kind in ("trace", "json", "markdown", "html")]
-    given += [weaklink("export", *numbers, "--to", kind).stdout for kind in ("otlp", "messages")]
-    given += [weaklink("show", number, "--full").stdout for number in numbers[:3]]
-    given.append(weaklink("search", "secret").stdout)
-    assert _left(planted, *given, *_written(folder)) == []
+    some = ids[:most]
+    given = [weaklink("list").stdout, weaklink("list", "--json").stdout, weaklink("search", "secret").stdout]
+    given += [weaklink("export", *some, "--as", kind).stdout for kind in ("trace", "json", "markdown", "html")]
+    given += [weaklink("export", *some, "--to", kind).stdout for kind in ("otlp", "messages")]
+    given += [weaklink("show", number, "--full").stdout for number in some[:3]]
+    assert all(given)
+    report = weaklink("report", "--out", "report", "--worst", "3")
+    assert report.returncode == 0, report.stderr
+    assert (folder / "report" / "index.html").exists()
+    return given
 
 
-def test_nothing_of_a_recording_is_written(tmp_path: Path, weaklink: Run) -> None:
+def _assert_clean(weaklink: Run, folder: Path, *more: bytes, most: int = 12) -> None:
+    """Nothing that was written, or that the database gives out, holds a secret."""
+    assert (
+        _NEEDLES.left(*more, *_given_out(weaklink, folder, most=most), *written_in(folder, without=folder / "given"))
+        == []
+    )
+
+
+def _place(folder: Path) -> Path:
+    """Where commands look for the database."""
+    place = folder / ".local" / "share" / "weaklink" / "weaklink.db"
+    place.parent.mkdir(parents=True)
+    return place
+
+
+def test_what_is_looked_for_would_be_found() -> None:
+    assert _NEEDLES.left(*(one.text.encode() for one in _TEXTS))
+    for one in _TEXTS:
+        assert _NEEDLES.left(b"x" + one.text.encode() + b"y"), one.name
+
+
+def _recorded(recorder: Recorder) -> Call:
+    """A request and an answer with every secret in every place, which has not ended yet."""
     texts = [one.text for one in _TEXTS]
     tool = {
         "type": "function",
@@ -91,11 +93,6 @@ def test_nothing_of_a_recording_is_written(tmp_path: Path, weaklink: Run) -> Non
         },
     }
     key = _WORDS[0].text
-    watch = ToldWatch()
-    place = tmp_path / ".local" / "share" / "weaklink" / "weaklink.db"
-    place.parent.mkdir(parents=True)
-    sink = StoreSink(place)
-    recorder = Recorder(sink, watch=watch)
     messages: list[dict[str, Any]] = [
         {"role": "system", "content": f"Use {_WORDS[1].text}"},
         {"role": "user", "content": "\n".join(texts)},
@@ -107,14 +104,18 @@ def test_nothing_of_a_recording_is_written(tmp_path: Path, weaklink: Run) -> Non
     call = Call(recorder, messages, headers=headers, more=more, path=path).answered()
     source = random.Random(5)
     for text in texts:
-        call.sent(*_pieces(text + "\n", source, "content"), *_pieces(text + "\n", source, "reasoning_content"))
+        call.sent(*_pieces(text + "\n", source, "content", 9), *_pieces(text + "\n", source, "reasoning_content", 60))
     arguments = json.dumps({"note": "\n".join(texts)})
     start = {"index": 0, "id": _WORDS[11].text, "type": "function", "function": {"name": "save", "arguments": ""}}
     call.sent(delta_event({"tool_calls": [start]}))
     for at in range(0, len(arguments), 7):
         delta = {"index": 0, "function": {"arguments": arguments[at : at + 7]}}
         call.sent(delta_event({"tool_calls": [delta]}))
-    call.done("tool_calls")
+    return call
+
+
+def _failed(recorder: Recorder) -> None:
+    """Requests that failed, with secrets in the errors, and one to no model."""
     failed = Call(recorder, [{"role": "user", "content": _WORDS[12].text}], client="other").answered(
         401, kind="application/json"
     )
@@ -123,109 +124,200 @@ def test_nothing_of_a_recording_is_written(tmp_path: Path, weaklink: Run) -> Non
     failed.ended(ExchangeEnd.COMPLETE)
     unknown = Call(recorder, [], client="third", path=f"/v1/models?key={_WORDS[15].text}").answered()
     unknown.ended(ExchangeEnd.COMPLETE)
+
+
+def _pieces(text: str, source: random.Random, name: str, most: int) -> list[bytes]:
+    return [delta_event({name: piece}) for piece in _cut(text, source, most)]
+
+
+def _cut(text: str, source: random.Random, most: int) -> Iterator[str]:
+    at = 0
+    while at < len(text):
+        size = source.randint(1, most)
+        yield text[at : at + size]
+        at += size
+
+
+@pytest.fixture
+def _main_as_it_was() -> Iterator[None]:
+    """The module that Python began with; Streamlit puts the page's script in its place."""
+    main = sys.modules["__main__"]
+    yield
+    sys.modules["__main__"] = main
+
+
+@pytest.mark.usefixtures("_main_as_it_was")
+def test_nothing_of_a_recording_is_written_nor_shown_live(tmp_path: Path, weaklink: Run) -> None:
+    watch, place = ToldWatch(), _place(tmp_path)
+    sink = StoreSink(place)
+    recorder = Recorder(sink, watch=watch)
+    call = _recorded(recorder)
+    until(lambda: len(watch.spans) > 0)
     sink.flush()
-    assert _left(_TEXTS, *_written(tmp_path)) == []
+    live = [_drawn("traces", place), _drawn("trace", place, trace="1")]
+    live.append(weaklink("show", "1", "--full").stdout)
+    assert all(live)
+    # By another process: where this one closes a file, SQLite's locks on it are gone.
+    subprocess.run(["cp", "-r", str(place.parent), str(tmp_path / "copy")], check=True)
+    assert list((tmp_path / "copy").glob("*-wal"))
+    assert _NEEDLES.left(*live, *(path.read_bytes() for path in (tmp_path / "copy").iterdir())) == []
+    call.done("tool_calls")
+    _failed(recorder)
     recorder.close()
     sink.close()
-    assert _left(_TEXTS, repr(watch).encode()) == []
-    _asserted(weaklink, tmp_path, _TEXTS)
+    _assert_clean(weaklink, tmp_path, repr(watch).encode())
 
 
-def _pieces(text: str, source: random.Random, name: str) -> list[bytes]:
-    pieces, at = [], 0
-    while at < len(text):
-        size = source.randint(1, 9)
-        pieces.append(delta_event({name: text[at : at + size]}))
-        at += size
-    return pieces
+def _drawn(name: str, database: Path, **state: str) -> bytes:
+    """All that a page of the dashboard sends to the browser."""
+    app = page(name, database, **state)
+    return b"".join(_sent(app.main)) + b"".join(_sent(app.sidebar))
+
+
+def _sent(node: Any) -> Iterator[bytes]:
+    yield node.proto.SerializeToString() if getattr(node, "proto", None) is not None else b""
+    for child in getattr(node, "children", {}).values():
+        yield from _sent(child)
+
+
+def test_nothing_of_a_recording_is_written_to_postgresql(postgresql_url: str) -> None:
+    sink = StoreSink(postgresql_url)
+    recorder = Recorder(sink, watch=ToldWatch())
+    _recorded(recorder).done("tool_calls")
+    _failed(recorder)
+    recorder.close()
+    sink.close()
+    assert _NEEDLES.left(*_rows_of(postgresql_url)) == []
+
+
+@pytest.fixture(scope="module")
+def postgresql_url() -> Iterator[str]:
+    """An empty database on a real PostgreSQL server."""
+    found = programs()
+    if found is None:
+        pytest.skip(NOT_INSTALLED)
+    with running_server(found) as server, new_database(server) as url:
+        yield url
+
+
+def _rows_of(url: str) -> Iterator[bytes]:
+    """Every value of every table of a PostgreSQL database, unpacked."""
+    with psycopg.connect(url) as database:
+        tables = database.execute("SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'")
+        names = [str(name) for (name,) in tables]
+        assert names
+        for name in names:
+            for row in database.execute(psycopg.sql.SQL("SELECT * FROM {}").format(psycopg.sql.Identifier(name))):
+                yield from values_unpacked(map(_text_of, row))
+
+
+def _text_of(value: object) -> object:
+    return value if isinstance(value, bytes | memoryview | str) else str(value)
 
 
 def test_nothing_of_a_logged_run_is_written(tmp_path: Path, weaklink: Run) -> None:
-    place = tmp_path / ".local" / "share" / "weaklink" / "weaklink.db"
-    place.parent.mkdir(parents=True)
-    with TraceLogger(str(place), name=_WORDS[0].text, model="m") as logger:
+    source = random.Random(7)
+    with TraceLogger(str(_place(tmp_path)), name=_WORDS[0].text, model="m") as logger:
         logger.system(_WORDS[1].text)
-        for one in _TEXTS:
-            logger.user(one.text)
+        for at in range(0, len(_TEXTS), 20):
+            text = "\n".join(one.text for one in _TEXTS[at : at + 20])
+            logger.user(text)
             with logger.assistant(parameters={"user": _WORDS[2].text}) as turn:
-                for sign in one.text:
-                    turn.feed(sign)
-                turn.feed(one.text, part="reasoning")
-                turn.call("save", {"note": one.text})
-            logger.tool({"stdout": f"total 1\n{one.text}"}, name=_WORDS[3].text)
+                for piece in _cut(text, source, 9):
+                    turn.feed(piece)
+                turn.feed(text, part="reasoning")
+                turn.call("save", {"note": text})
+            logger.tool({"stdout": f"total 1\n{text}"}, name=_WORDS[3].text)
         with logger.assistant() as turn:
             turn.abort(f"The key {_WORDS[4].text} is wrong")
-    _asserted(weaklink, tmp_path, _TEXTS)
+    _assert_clean(weaklink, tmp_path)
 
 
-def _planted_in(value: Any, source: Iterator[Planted]) -> Any:
-    """The JSON value with a secret behind every text that has words, also within JSON in its texts."""
-    if isinstance(value, Mapping):
-        return {name: _planted_in(one, source) for name, one in value.items()}
-    if isinstance(value, list):
-        return [_planted_in(one, source) for one in value]
-    if not isinstance(value, str) or " " not in value:
-        return value
-    if value.lstrip().startswith(("{", "[")):
-        try:
-            return json.dumps(_planted_in(json.loads(value), source))
-        except ValueError:
-            return value
-    return f"{value}\n{next(source).text}"
+def _calls(source: Iterator[Planted], number: int) -> dict[str, Any]:
+    """Arguments with so many secrets in them, which every format can write."""
+    texts = [next(source).text for _ in range(number)]
+    return {"note": "\n".join(text for text in texts if not _MARKER.search(text))}
 
 
-def _round(seed: int) -> Iterator[Planted]:
-    order = list(_TEXTS)
-    random.Random(seed).shuffle(order)
-    while True:
-        yield from order
-
-
-def _planted_file(path: Path, source: Iterator[Planted]) -> str | None:
-    """A JSON or JSON lines file with secrets in it; None for another."""
-    try:
-        text = path.read_text("utf-8")
-        lines = text.splitlines()
-        if path.suffix == ".jsonl":
-            return "".join(json.dumps(_planted_in(json.loads(line), source)) + "\n" for line in lines if line.strip())
-        return json.dumps(_planted_in(json.loads(text), source))
-    except ValueError:
-        return None
+def _plant_formats(target: Path, seed: int, number: int) -> None:
+    """A call in each format with so many secrets in its arguments, as completions."""
+    source = rounds(_TEXTS, seed)
+    with target.open("w", encoding="utf-8") as file:
+        for one in formats():
+            call = ToolCall("save", _calls(source, number), "", valid=True, range=Range(0, 0))
+            said = f"{next(source).text}\n{ToolCallParser.create(one.name).format(call)}"
+            file.write(
+                json.dumps({"prompt": f"Save {next(source).text}", "completion": said, "format": one.name}) + "\n"
+            )
 
 
 def _plant_all(folder: Path, seed: int) -> int:
-    """Every JSON case of every importer, with secrets in it, into a folder; how many."""
-    source, count = _round(seed), 0
-    for path in sorted(_CASES.rglob("*.json*")):
-        planted = _planted_file(path, source) if path.suffix in {".json", ".jsonl"} else None
-        if planted is not None:
-            target = folder / path.relative_to(_CASES)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(planted, "utf-8")
-            count += 1
+    """Every case of every importer, with secrets in it, into a folder; how many."""
+    source, count = rounds(_TEXTS, seed), 0
+    for path in sorted(_CASES.rglob("*")):
+        if path.is_file() and path.suffix != ".expected":
+            count += plant_file(path, folder / path.relative_to(_CASES), source)
     return count
 
 
-def _import_and_check(tmp_path: Path, weaklink: Run, seed: int) -> None:
+def _import_and_check(tmp_path: Path, weaklink: Run, seed: int, *, most: int, names: Sequence[str]) -> None:
     given = tmp_path / "given"
     given.mkdir()
-    assert _plant_all(given, seed) > 50
+    assert _plant_all(given, seed) > 120
+    (given / "formats").mkdir()
+    _plant_formats(given / "formats" / "calls.jsonl", seed, most * 5)
     said = weaklink("import", "given", "--jobs", "1", "--json")
     assert said.returncode == 0, said.stderr
-    read = [str(one["path"]) for one in json.loads(said.stdout)["files"] if one.get("refused") is None]
-    reports = [weaklink("check", "given", "--output", kind) for kind in ("text", "json", "sarif", "junit", "github")]
-    weaklink("check", *read, "--write-baseline", str(tmp_path / "baseline.json"))
+    files = [str(one["path"]) for one in json.loads(said.stdout)["files"] if one.get("refused") is None]
+    read = {Path(path).parts[1] for path in files}
+    assert read >= {path.name for path in _CASES.iterdir() if path.is_dir()}
+    folders = [f"given/{name}" for name in (names or sorted(read))]
+    reports = [weaklink("check", *folders, "--output", kind) for kind in ("text", "json", "sarif", "junit", "github")]
+    known = [path for path in files if not names or Path(path).parts[1] in names]
+    weaklink("check", *known, "--write-baseline", str(tmp_path / "baseline.json"))
     assert (tmp_path / "baseline.json").exists()
-    written = [*(one.stdout + one.stderr for one in (said, *reports)), weaklink("stats", "given").stdout]
-    assert _left(_TEXTS, *written) == []
-    _asserted(weaklink, tmp_path, _TEXTS)
+    piped = (given / "formats" / "calls.jsonl").read_bytes()
+    reports += [weaklink("stats", *folders), weaklink("annotate", *folders), weaklink("import", "-", stdin=piped)]
+    _assert_clean(weaklink, tmp_path, *(one.stdout + one.stderr for one in (said, *reports)), most=most)
 
 
 def test_nothing_of_an_import_is_written_nor_of_a_check(tmp_path: Path, weaklink: Run) -> None:
-    _import_and_check(tmp_path, weaklink, seed=1)
+    _import_and_check(tmp_path, weaklink, 1, most=12, names=_FEW)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2, 12))
 def test_nothing_of_many_imports_is_written(tmp_path: Path, weaklink: Run, seed: int) -> None:
-    _import_and_check(tmp_path, weaklink, seed)
+    _import_and_check(tmp_path, weaklink, seed, most=120, names=())
+
+
+def _has_turns(database: Path, count: int) -> bool:
+    return turns(database) == [count]
+
+
+def test_nothing_of_what_is_watched_is_written(tmp_path: Path) -> None:
+    given = tmp_path / "given"
+    given.mkdir()
+    source = rounds(_TEXTS, 3)
+    rows = [
+        {"role": role, "content": "\n".join(next(source).text for _ in range(40))} for role in ("user", "assistant") * 8
+    ]
+    lines = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    with watching(tmp_path, "given") as process:
+        for end in (len(lines) // 3, 2 * len(lines) // 3, len(lines)):
+            (given / "chat.jsonl").write_bytes(lines[:end])  # cut within a secret
+            until(partial(_has_turns, tmp_path / "t.db", lines[:end].count(b"\n")))
+            assert _NEEDLES.left(*written_in(tmp_path, without=given)) == []
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    assert _NEEDLES.left(out, err, *written_in(tmp_path, without=given)) == []
+
+
+def test_every_secret_goes_in_the_calls_of_every_format() -> None:
+    """Each of them in each format, by itself the redactor, so that all can be tried."""
+    for one in formats():
+        call = ToolCall("save", _calls(iter(_TEXTS), len(_TEXTS)), "", valid=True, range=Range(0, 0))
+        text = ToolCallParser.create(one.name).format(call)
+        redacted = Redactor().text(text)
+        assert _NEEDLES.left(redacted.encode()) == [], one.name
+        assert len(redacted) == len(text)

@@ -1,6 +1,5 @@
 """`weaklink annotate`: step-level data flow and decision points of traces, a JSON object each."""
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from itertools import chain
@@ -95,7 +94,7 @@ class _TraceReader:
                 try:
                     yield from self._of(file)
                 except UnreadableFileError as error:
-                    self.failed |= self.traces + self.skipped > before or not os.access(file.path, os.R_OK)
+                    self.failed |= self.traces + self.skipped > before or not file.is_readable
                     say(str(error))
 
     def _of(self, file: PlacedFile) -> Iterator[_Numbered]:

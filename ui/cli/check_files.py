@@ -1,12 +1,10 @@
 """Inspects files trace by trace, without a database, and hands on what is found and what could not be read."""
 
-import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from inspector.errors import UnknownFormatError, UnreadableFileError
-from inspector.importers.reading import read_source
 from inspector.importers.source import Skipped
 from inspector.importers.unread import UNREAD_RULES, unread_file
 from inspector.inspection import CONTEXT_WINDOW, REASONING_BUDGET, inspect_trace
@@ -17,8 +15,8 @@ from inspector.rules.recording import UNREADABLE_FILE, UNREADABLE_RECORD
 from inspector.rules.rule import Rule
 from inspector.segmentation import AUTO
 from ui.cli.check_baseline import Baseline
-from ui.cli.check_records import RecordLines, RecordTexts, unread_of
-from ui.importing.placed_file import PlacedFile
+from ui.cli.check_records import AdjoiningTexts, RecordLines, RecordTexts, unread_of
+from ui.importing.placed_file import PlacedFile, read_placed
 from ui.reports.check_fingerprints import unread_fingerprint
 from ui.reports.check_lines import notes_of
 from ui.reports.check_places import FilePlace, in_repository
@@ -60,7 +58,7 @@ def check_file(file: PlacedFile, wanted: CheckOptions, baseline: Baseline, repor
     tally = _FileTally(file, wanted, baseline, report)
     source, refused = None, None
     try:
-        reading = read_source(file.path, wanted.source, name=file.name)
+        reading = read_placed(file, wanted.source)
         source = reading.source
         for record in reading.records:
             tally.count(record, source)
@@ -68,7 +66,7 @@ def check_file(file: PlacedFile, wanted: CheckOptions, baseline: Baseline, repor
         refused = str(error)
     finally:
         tally.close()
-    is_failure = refused is not None and (source is not None or not os.access(file.path, os.R_OK))
+    is_failure = refused is not None and (source is not None or not file.is_readable)
     is_unread = refused is not None and tally.refuse(refused, is_failure=is_failure)
     checked = CheckedFile(
         file.name,
@@ -90,8 +88,9 @@ class _FileTally:
     def __init__(self, file: PlacedFile, wanted: CheckOptions, baseline: Baseline, report: CheckReport) -> None:
         self._file, self._wanted, self._baseline, self._report = file, wanted, baseline, report
         self._unread_rules = wanted.unread_rules
-        self._lines, self._texts = RecordLines(file.path), RecordTexts(file.path)
+        self._lines, self._texts = RecordLines(file.source_file), RecordTexts(file.source_file)
         self._redactor = Redactor()  # reports and baselines are files too
+        self._clean = AdjoiningTexts()
         self.traces = self.skipped = self.known = self.unnoted = 0
         self.first_skipped: list[Skipped] = []
         self.noted: list[Skipped] = []
@@ -137,6 +136,7 @@ class _FileTally:
 
     def close(self) -> None:
         self._lines.close()
+        self._texts.close()
 
     def _skip(self, skipped: Skipped) -> None:
         self.skipped += 1
@@ -153,7 +153,7 @@ class _FileTally:
     def _redacted(self, unread: Unread) -> Unread:
         """The same without secrets: the piece of the record is left out where it holds one."""
         fault = replace(unread.fault, message=self._redactor.text(unread.fault.message))
-        shown = unread.shown if self._redactor.text(unread.shown) == unread.shown else ""
+        shown = unread.shown if self._clean.is_clean(unread.record, unread.shown) else ""
         return replace(unread, fault=fault, shown=shown)
 
     def _add(self, unread: Unread) -> None:

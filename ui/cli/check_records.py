@@ -2,10 +2,13 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import ExitStack
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import BinaryIO
 
 from inspector.importers.elements import Element, read_elements
+from inspector.importers.har_container import open_har
 from inspector.importers.lines import Line, read_lines
 from inspector.importers.packing import DamagedDataError
 from inspector.importers.rows import layout_of
@@ -13,6 +16,7 @@ from inspector.importers.source import Skipped, SourceFile
 from inspector.importers.unread import unread_record
 from inspector.memory import RECORD_BYTES
 from inspector.model import Trace
+from inspector.redaction.finding import Finder
 from inspector.text import LineIndex, Range, decode
 from ui.reports.check_fingerprints import unread_fingerprint
 from ui.reports.check_places import FilePlace, line_number
@@ -29,8 +33,8 @@ _SHOWN = 2_000
 class RecordLines:
     """Reads a file a second time, forwards and only as far as it must; a packed one, whose lines nobody sees, not."""
 
-    def __init__(self, path: str) -> None:
-        self._path = path
+    def __init__(self, file: SourceFile) -> None:
+        self._file = file
         self._stream: BinaryIO | None = None
         self._number = 0
 
@@ -55,9 +59,8 @@ class RecordLines:
             self._stream.close()
 
     def _opened(self) -> BinaryIO | None:
-        file = SourceFile(self._path)
         try:
-            return None if file.packing else file.path.open("rb")
+            return None if self._file.packing else self._file.open()
         except OSError:
             return None
 
@@ -84,6 +87,9 @@ def unread_of(path: str, skipped: Skipped, found: RecordText | None) -> Unread:
     if skipped.record == _END:
         skipped = replace(skipped, offset=len(text))
     fault = unread_record(skipped, text)
+    if found is None and skipped.start is not None:
+        message = f"{fault.message.removesuffix('.')} (it begins at byte {skipped.start:,} of the content)."
+        fault = replace(fault, message=message)
     start = max(fault.range.start - _SHOWN, 0)
     place = _file_place(found, fault.range) if found is not None else None
     return Unread(
@@ -106,17 +112,44 @@ def _file_place(found: RecordText, within: Range) -> FilePlace:
     return FilePlace(line, column, end_line, end_column)
 
 
+class AdjoiningTexts:
+    """Looks for secrets in lines that could not be read, as they follow each other.
+
+    Lines that are no records may be pieces of one text: the name of a secret is in the first, its value in the second.
+    """
+
+    def __init__(self) -> None:
+        self._finder = Finder()
+        self._next = ""
+
+    def is_clean(self, record: str, text: str) -> bool:
+        """Whether no part of a secret is in the text of a record, which may begin in the line before."""
+        if record != self._next:
+            self._finder = Finder()
+        found = self._finder.feed(f"{text}\n")
+        found += copy(self._finder).feed("", is_final=True)
+        named = _RECORD.match(record)
+        self._next = f"{named[1]} {int(named[2]) + 1}" if named else ""
+        return not found
+
+
 class RecordTexts:
     """Finds the records of a file by the words that a Skipped has for them, forwards: each record once, in order.
 
     Lines and columns are those of the unpacked text. One record at a time is in memory.
     """
 
-    def __init__(self, path: str) -> None:
-        self._file = SourceFile(path)
+    def __init__(self, file: SourceFile) -> None:
+        self._file = file
         self._records: Iterator[tuple[int, _Record]] | None = None
         self._unit = ""
         self._number = 0
+        self._opened = ExitStack()
+        self._document: tuple[_Window, _Place] | None = None
+
+    def close(self) -> None:
+        """Nothing is looked for any more."""
+        self._opened.close()
 
     def find(self, skipped: Skipped) -> RecordText | None:
         """The record up to a little behind its fault, or the end of the file.
@@ -127,9 +160,22 @@ class RecordTexts:
             if skipped.record == _END:
                 return _end_of(self._file)
             named = _RECORD.match(skipped.record)
+            if skipped.start is not None:
+                if named is None:
+                    return None
+                return self._at(skipped.start, skipped.offset + _SHOWN)
             return self._find(named[1], int(named[2]), skipped.offset + _SHOWN) if named else None
         except OSError:
             return None
+
+    def _at(self, start: int, length: int) -> RecordText | None:
+        """The text from a byte of a HAR document on, which is not before the one that was asked for last."""
+        if self._document is None:
+            stream, again = (self._opened.enter_context(open_har(self._file)).stream for _ in range(2))
+            self._document = _Window(stream), _Place(again)
+        window, place = self._document
+        line, column = place.at(start)
+        return RecordText(line, column, decode(window.at(start, length * 4)))
 
     def _find(self, unit: str, number: int, length: int) -> RecordText | None:
         if self._records is None:
@@ -156,6 +202,25 @@ def _numbered(file: SourceFile, unit: str) -> Iterator[tuple[int, _Record]]:
                     yield number, _Record(*place.at(offset), raw)
                 case _ if (named := _RECORD.match(record.record)) and named[1] == "line":
                     yield int(named[2]), _Record(int(named[2]), 1, b"")
+
+
+class _Window:
+    """Pieces of a stream by their places, forwards."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._start = 0
+        self._held = b""
+
+    def at(self, start: int, length: int) -> bytes:
+        """At most so many bytes from a place on, which is not before the last one."""
+        while self._start + len(self._held) < start + length and (block := self._stream.read(_BLOCK)):
+            passed = max(start - self._start, 0)
+            self._start += min(passed, len(self._held))
+            self._held = self._held[passed:] + block
+        self._held = self._held[start - self._start :]
+        self._start = start
+        return self._held[:length]
 
 
 class _Place:

@@ -54,9 +54,10 @@ def jobs_for(files: Sequence[PlacedFile]) -> int:
 def readings(files: Sequence[PlacedFile], wanted: ImportOptions, jobs: int) -> Iterator[Iterator[Iterator[ReadItem]]]:
     """What each file gives (see `read_file`), in order; each is to be gone through before the next one is asked for.
 
-    With one job this process reads, with more so many others do. A worker that dies costs its file, not the rest.
+    With one job this process reads, with more so many others do; what is no file, this process reads with all that is
+    read with it. A worker that dies costs its file, not the rest.
     """
-    if jobs == 1:
+    if jobs == 1 or any(file.content is not None for file in files):
         yield wanted.read(files)
         return
     count = min(jobs, len(files))

@@ -1,8 +1,5 @@
-"""The files that a command's PATHs stand for: standard input and pipes kept for the while."""
+"""The files that a command's PATHs stand for: standard input and pipes held meanwhile."""
 
-import hashlib
-import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -10,14 +7,12 @@ from pathlib import Path
 from inspector.errors import UnreadableFileError
 from ui.cli.inputs import STDIN, open_binary
 from ui.importing.file_places import files_to_read, find_files
-from ui.importing.placed_file import PlacedFile
-
-_HEAD_BYTES = 4_096
+from ui.importing.placed_file import PlacedFile, held_file
 
 
 @contextmanager
 def placed_files(paths: Sequence[str], source: str | None = None) -> Iterator[list[PlacedFile]]:
-    """The same as files to read; standard input (`-`) and pipes are in a folder of their own while this is open.
+    """The same as files to read; standard input (`-`) and pipes are held in memory or encrypted while this is open.
 
     A source is read more than once, which a stream cannot be. `source` is what the user said that every file is.
     Files that are one log together are one of the list; see `files_to_read`.
@@ -54,17 +49,5 @@ def _is_pipe(path: str) -> bool:
 
 @contextmanager
 def _kept(path: str) -> Iterator[PlacedFile]:
-    """What a stream holds, as a file.
-
-    Its folder is named by the stream's beginning: to some sources a session is known by its file and folder, and two
-    logs must not be taken for one, nor a log that has grown for another.
-    """
-    with tempfile.TemporaryDirectory(prefix="weaklink-") as folder, open_binary(path) as stream:
-        head = stream.read(_HEAD_BYTES)
-        place = Path(folder, hashlib.sha256(head).hexdigest()[:16])
-        place.mkdir()
-        file = place / "stdin"
-        with file.open("wb") as copy:
-            copy.write(head)
-            shutil.copyfileobj(stream, copy)
-        yield PlacedFile(str(file), path)
+    with open_binary(path) as stream, held_file(stream, path, "stdin") as file:
+        yield file

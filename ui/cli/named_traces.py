@@ -5,13 +5,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from inspector.importers.reading import read_source
 from inspector.importers.source import Skipped
 from inspector.importers.together import read_together
 from inspector.model import Trace
 from inspector.redaction.redactor import Redactor
 from ui.cli.inputs import STDIN
-from ui.importing.placed_file import PlacedFile
+from ui.importing.placed_file import PlacedFile, read_placed
 
 
 def is_path(word: str) -> bool:
@@ -35,7 +34,7 @@ def _clean(record: Skipped, redactor: Redactor) -> Skipped:
 
 
 def _read(file: PlacedFile, source: str | None) -> Iterator[Trace | Skipped]:
-    reading = read_source(file.path, source, name=file.name, size_bytes=file.size_bytes)
+    reading = read_placed(file, source)
     if file.with_it:
         yield from read_together((file.path, *file.with_it), reading.source)
     else:

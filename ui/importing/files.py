@@ -7,14 +7,14 @@ from typing import TypeAlias
 
 from inspector.capture.redacting import Redacts
 from inspector.errors import UnknownFormatError, UnreadableFileError
-from inspector.importers.reading import SourceReading, read_source
+from inspector.importers.reading import SourceReading
 from inspector.importers.source import Skipped
 from inspector.importers.together import read_together
 from inspector.inspection import Inspection, inspect_trace
 from inspector.model import Trace
 from storage import Store, Verdict
 from storage.drafts import Draft, draft
-from ui.importing.placed_file import PlacedFile
+from ui.importing.placed_file import PlacedFile, read_placed
 from ui.reports.import_report import Counts, FileReport, counts_of
 
 FileReports: TypeAlias = tuple[FileReport, ...]
@@ -46,7 +46,7 @@ def read_file(file: PlacedFile, source: str | None, redacts: Redacts) -> Iterato
     names = (file.name, *file.with_it)
     tallies = _Tallies(names, redacts)
     try:
-        reading = read_source(file.path, source, name=file.name, size_bytes=file.size_bytes)
+        reading = read_placed(file, source)
         records = read_together((file.path, *file.with_it), reading.source) if file.with_it else reading.records
         for number, trace, inspection in tallies.inspected(records):
             yield ReadTrace(number, draft(trace, inspection))

@@ -1,6 +1,17 @@
 """A file that is to be imported."""
 
+import hashlib
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import BinaryIO
+
+from inspector.importers.held_content import HeldContent
+from inspector.importers.reading import SourceReading, read_source
+from inspector.importers.source import SourceFile
+
+_HEAD_BYTES = 4_096
 
 
 @dataclass(frozen=True, slots=True)
@@ -8,7 +19,8 @@ class PlacedFile:
     """A file to read: where it lies, what its user calls it where that is something else, and how much of it.
 
     `size_bytes` is None where all of it is to be read. `with_it` are further files that are read with it as one log.
-    `is_walked` says that its user named a folder, not the file.
+    `is_walked` says that its user named a folder, not the file. `content` are the bytes of a stream, which is no file:
+    `path` is the place that sessions are known by, and only this process can read it.
     """
 
     path: str
@@ -16,8 +28,37 @@ class PlacedFile:
     size_bytes: int | None = None
     with_it: tuple[str, ...] = ()
     is_walked: bool = False
+    content: HeldContent | None = None
 
     @property
     def name(self) -> str:
         """What reports call it."""
         return self.path if self.called is None else self.called
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether this user may read it."""
+        return self.content is not None or os.access(self.path, os.R_OK)
+
+    @property
+    def source_file(self) -> SourceFile:
+        """The file as importers read it, without those that are read with it."""
+        return SourceFile(self.path, self.name, self.size_bytes, self.content)
+
+
+@contextmanager
+def held_file(stream: BinaryIO, called: str, name: str) -> Iterator[PlacedFile]:
+    """What a stream holds, as a file that is `called` so by its user; `name` is its last name. A context.
+
+    Its folder is named by the stream's beginning: to some sources a session is known by its file and folder, and two
+    logs must not be taken for one, nor a log that has grown for another.
+    """
+    with HeldContent(stream) as content:
+        with content.open() as copy:
+            folder = hashlib.sha256(copy.read(_HEAD_BYTES)).hexdigest()[:16]
+        yield PlacedFile(f"{folder}/{name}", called, content=content)
+
+
+def read_placed(file: PlacedFile, source: str | None) -> SourceReading:
+    """Read the file alone; see `read_source`."""
+    return read_source(file.path, source, name=file.name, size_bytes=file.size_bytes, content=file.content)

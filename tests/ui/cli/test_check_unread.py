@@ -1,16 +1,21 @@
 """`check` does not pass what it did not read: records and files that could not be read fail it, wherever reported."""
 
 import gzip
+import io
 import json
 import os
 import socket
 import subprocess
+import zipfile
+import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
 
+from tests.importers.flow_files import flow, tnetstring
 from tests.ui.conftest import START, Run, environment
 
 GOOD = '{"messages": [{"role": "user", "content": "Hé."}, {"role": "assistant", "content": "Hello."}]}'
@@ -192,3 +197,50 @@ def test_entries_of_an_array_have_their_line_and_column(weaklink: Run, log: Path
 def test_an_array_that_is_not_closed_fails_at_the_end_of_the_file(weaklink: Run, log: Path, ending: str) -> None:
     log.write_text(f"[\n{GOOD},\n{GOOD}{ending}", encoding="utf-8")
     assert found(weaklink, "log.jsonl", code=1) == [("C511", "log.jsonl", 3, len(GOOD))]
+
+
+@pytest.mark.parametrize("output", ["text", "json", "sarif", "junit", "github"])
+def test_a_secret_in_lines_that_are_no_records_is_not_shown(weaklink: Run, tmp_path: Path, output: str) -> None:
+    body = ["".join(f"{(7 * line + at) % 36:x}Q"[-2:] for at in range(32)) for line in range(200)]
+    lines = ["{bad", "-----BEGIN RSA PRIVATE KEY-----", *body, "-----END RSA PRIVATE KEY-----", "<parameter=password>"]
+    lines += ["Tr0ub4dor&3xtra", "</parameter>", GOOD, '"api_key":', '  "hunter2hunter2"', "plain words"]
+    (tmp_path / "log.jsonl").write_text("\n".join([GOOD, *lines]), encoding="utf-8")
+    done = weaklink("check", "log.jsonl", "--output", output)
+    assert done.returncode == 1
+    said = (done.stdout + done.stderr).decode()
+    assert not [secret for secret in (*body, "Tr0ub4dor", "hunter2") if secret in said]
+    assert output != "text" or "plain words" in said
+
+
+def _zipped(raw: bytes) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as opened:
+        opened.writestr("trace.har", raw)
+    return packed.getvalue()
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, zlib.compress, _zipped], ids=["plain", "gzip", "zlib", "zip"])
+def test_a_broken_entry_of_a_har_document_is_told_with_its_line_and_column(
+    weaklink: Run, tmp_path: Path, pack: Callable[[bytes], bytes]
+) -> None:
+    good, *_ = json.loads(Path("tests/cases/importers/har/browser.har").read_text("utf-8"))["log"]["entries"]
+    filler = json.dumps({"request": {"url": "http://x/" + "é" * 70_000}}, ensure_ascii=False)
+    entries = [json.dumps(good), '   {"request": {"url": tru}}', '{"a": 1}', filler, '  {"b": nope}']
+    text = '{"log": {"version": "1.2",\n "creator": {"name": "é"},\n "entries": [\n' + ",\n".join(entries) + "]}}"
+    (tmp_path / "t.har").write_bytes(pack(text.encode()))
+    lines = text.split("\n")
+    columns = {number: lines[number - 1].find(word) + 1 for number, word in ((5, "tru}"), (6, "{"), (8, "nope"))}
+    unread = [one for one in found(weaklink, "t.har", "--select", "C511", code=1) if one[0] == "C511"]
+    assert unread == [("C511", "t.har", line, column) for line, column in columns.items()]
+
+
+def test_a_damaged_flow_is_told_with_its_byte(weaklink: Run, tmp_path: Path) -> None:
+    damaged = tnetstring({**flow(), "request": None})
+    first = tnetstring(flow())
+    (tmp_path / "t.mitm").write_bytes(first + damaged + b"no flow")
+    done = weaklink("check", "t.mitm", "--select", "C511", "--output", "json")
+    said = [(one["record"], one["message"]) for one in json.loads(done.stdout)["diagnostics"]]
+    second = len(first) + len(damaged)
+    assert [record for record, _ in said] == ["flow 2", "flow 3"]
+    assert f"it begins at byte {len(first):,} of the content" in said[0][1]
+    assert f"it begins at byte {second:,} of the content" in said[1][1]

@@ -1,8 +1,6 @@
 """Imports: files of any known source into the database, with the report of each."""
 
-import shutil
-import tempfile
-from typing import IO
+from typing import IO, BinaryIO, cast
 
 import streamlit as st
 
@@ -11,7 +9,7 @@ from inspector.importers.registry import importers
 from inspector.redaction.redactor import Redactor
 from storage import open_store
 from ui.importing.files import read_file, save_file
-from ui.importing.placed_file import PlacedFile
+from ui.importing.placed_file import held_file
 from ui.reports.import_lines import import_lines
 from ui.reports.import_report import FileReport
 from ui.views.palette import Style
@@ -59,11 +57,8 @@ def _sources() -> list[ListingRow]:
 
 
 def _imported(name: str, file: IO[bytes]) -> FileReport:
-    """What became of one file; its name is the user's, its bytes wait in a file without one."""
-    with tempfile.NamedTemporaryFile(prefix="weaklink-", suffix=".upload") as kept:
-        shutil.copyfileobj(file, kept)
-        kept.flush()
-        with open_store(current().where) as opened:
-            (done,) = save_file(opened, read_file(PlacedFile(kept.name, called=name), None, Redactor()))
-            opened.catch_up()
-            return done
+    """What became of one file; its name is the user's."""
+    with held_file(cast("BinaryIO", file), name, name) as placed, open_store(current().where) as opened:
+        (done,) = save_file(opened, read_file(placed, None, Redactor()))
+        opened.catch_up()
+        return done
