@@ -16,7 +16,7 @@ PYTHONS ?= $(shell for p in /usr/bin/python3.1[1-9] $${PYENV_ROOT:-$$HOME/.pyenv
 # What `make test-pythons` and `make test-lowest` run: the reading of streams, whose patterns meet every interpreter.
 CORE ?= tests/json_scanner tests/segmenter tests/formats tests/checks tests/chain tests/wire tests/test_patterns.py tests/test_sample_traces.py
 # What those tests need beside weaklink itself.
-CORE_TOOLS := hypothesis jsonschema opentelemetry-proto pytest pytest-randomly pytest-timeout pytest-xdist
+CORE_TOOLS := hypothesis jsonschema opentelemetry-proto pytest pytest-randomly pytest-timeout pytest-xdist pyyaml
 # More words for pytest: `make test ARGS='tests/formats -x'`.
 ARGS ?=
 
