@@ -13,6 +13,7 @@ from inspector.formats.format import Format
 from inspector.formats.registry import find_format, formats
 from inspector.model import Json
 from inspector.segmenter.machine import Machine
+from tests.case_files import cases_of
 
 CASES = Path(__file__).parent / "cases" / "formats"
 _LONGEST = 4000  # code points; longer texts are cut, so that repeats do not add up
@@ -51,11 +52,7 @@ class FormatText:
 @cache
 def originals(name: str) -> tuple[FormatText, ...]:
     """The undamaged texts of a format: the inputs of its cases, and calls that the format writes."""
-    rows = [
-        json.loads(line)
-        for path in sorted((CASES / name).glob("*.jsonl"))
-        for line in path.read_text(encoding="utf-8").splitlines()
-    ]
+    rows = [case for path in sorted((CASES / name).glob("*.yaml")) for case in cases_of(path)]
     cases = [FormatText(name, row["text"], row.get("prompt", ""), tuple(row.get("tools", ()))) for row in rows]
     return (*cases, *(FormatText(name, text) for text in _written(find_format(name))))
 

@@ -1,6 +1,5 @@
 """Rules do not depend on each other's order, and no fault is told twice."""
 
-import json
 import random
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,6 +19,7 @@ from inspector.model import Trace
 from inspector.rules.catalogue import RULES
 from inspector.segmentation import segment
 from inspector.wire.openai_messages import read_tools
+from tests.case_files import cases_of
 from tests.test_rules import CASES, ROOT, found_in, rows, rows_of, turn_of
 from tests.test_sample_traces import FILES, one_trace
 from ui.views.rule_example import read_example
@@ -95,19 +95,20 @@ def stories(everything: Inspected) -> Iterator[tuple[str, Iterable[Diagnostic]]]
     """Everything that the project's own texts and traces are said to have, by where it stands."""
     yield from ((name, found_in(row)[1]) for name, row in rows())
     yield from ((f"trace {number}", inspected.diagnostics) for number, (_, inspected) in enumerate(everything))
-    for path in sorted(CASES[1].glob("*.jsonl")):
+    for path in sorted(CASES[1].glob("*.yaml")):
         for row in rows_of(path):
-            yield path.name, [fault.at(1, "text") for fault in read_json(row["text"], call=row["call"]).faults]
-    for path in sorted((ROOT / "cases" / "formats").rglob("*.jsonl")):
+            yield (
+                path.name,
+                [fault.at(1, "text") for fault in read_json(row["text"], call=row.get("call", False)).faults],
+            )
+    for path in sorted((ROOT / "cases" / "formats").rglob("*.yaml")):
         yield from ((f"{path.parent.name}/{path.name}", found) for found in _segmented(path))
 
 
 def _segmented(path: Path) -> Iterator[Iterable[Diagnostic]]:
-    for line in path.read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
-        if "text" in row:
-            tools, prompt = read_tools(row.get("tools")), row.get("prompt", "")
-            yield segment(row["text"], row.get("format", path.parent.name), prompt=prompt, tools=tools).diagnostics
+    for case in cases_of(path):
+        tools, prompt = read_tools(case.get("tools")), case.get("prompt", "")
+        yield segment(case["text"], path.parent.name, prompt=prompt, tools=tools).diagnostics
 
 
 def test_no_two_diagnostics_tell_one_fault(everything: Inspected) -> None:

@@ -3,13 +3,13 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from inspector.json_scanner import read_json
 from inspector.rules.catalogue import FAMILIES, RULES
 from inspector.rules.rule import Rule
+from tests.case_files import CaseFields
 from tests.test_rules import ROOT, case_file, found_in, rows_of
 from ui.reports.rule_pages import Case, index_page, rule_page
 
@@ -34,9 +34,9 @@ def _cases(rule: Rule, path: Path) -> Iterator[Case]:
             yield Case(message, text if is_short else "")
 
 
-def _messages(rule: Rule, row: dict[str, Any]) -> list[str]:
-    if "faults" in row:
-        faults = read_json(row["text"], call=row["call"]).faults
+def _messages(rule: Rule, row: CaseFields) -> list[str]:
+    if "reads" in row:
+        faults = read_json(row["text"], call=row.get("call", False)).faults
     else:
         faults = tuple(one.fault for one in found_in(row)[1])
     return [fault.message for fault in faults if fault.rule is rule][:1]

@@ -1,6 +1,5 @@
 """One code, one rule, one name, one explanation, one case file, one owner: over the whole catalogue."""
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -29,6 +28,7 @@ from inspector.rules.catalogue import FAMILIES, RULES, find_rule, select_rules
 from inspector.rules.rule import FILE_FORMAT, Rule, Severity
 from inspector.segmentation import segment
 from inspector.wire.openai_messages import read_tools
+from tests.case_files import CaseFields, load
 from ui.views.rule_example import read_example
 
 ROOT = Path(__file__).parent
@@ -37,19 +37,29 @@ EVERY_RULE = pytest.mark.parametrize("rule", RULES, ids=str)
 
 
 def case_file(rule: Rule) -> Path | None:
-    files = [folder / f"{rule.code}-{rule.name}.jsonl" for folder in CASES]
+    files = [folder / f"{rule.code}-{rule.name}.yaml" for folder in CASES]
     return next((path for path in files if path.exists()), None)
 
 
-def rows_of(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+def rows_of(path: Path) -> list[CaseFields]:
+    """All cases of a file: those that fail have `at`, the text of the place where the rule is broken."""
+    return [case for cases in load(path).values() for case in cases]
 
 
-def rows() -> list[tuple[str, dict[str, Any]]]:
-    return [(path.stem, row) for path in sorted(CASES[0].glob("*.jsonl")) for row in rows_of(path)]
+def rows() -> list[tuple[str, CaseFields]]:
+    return [(path.stem, row) for path in sorted(CASES[0].glob("*.yaml")) for row in rows_of(path)]
 
 
-def turn_of(row: dict[str, Any]) -> Turn:
+def params() -> list[Any]:
+    return [
+        pytest.param(path.stem, verdict, case, id=f"{path.stem}/{verdict}-{number}")
+        for path in sorted(CASES[0].glob("*.yaml"))
+        for verdict, cases in load(path).items()
+        for number, case in enumerate(cases, 1)
+    ]
+
+
+def turn_of(row: CaseFields) -> Turn:
     facts = row.get("generation", {})
     error = facts.get("error")
     generation = Generation(
@@ -78,7 +88,7 @@ def chunks_of(text: str, facts: dict[str, Any] | None) -> Chunks | None:
     return Chunks(ends, tuple(facts.get("sequences", range(len(ends)))), offsets, ids)
 
 
-def found_in(row: dict[str, Any]) -> tuple[str, list[Diagnostic]]:
+def found_in(row: CaseFields) -> tuple[str, list[Diagnostic]]:
     if "turns" in row:
         inspection = inspect_trace(
             Trace(tuple(map(turn_of, row["turns"]))),
@@ -116,10 +126,9 @@ def test_a_rule_is_shown_by_an_example_that_breaks_it_and_its_mended_twin_that_d
 @EVERY_RULE
 def test_a_rule_has_a_case_file_with_passes_and_fails(rule: Rule) -> None:
     path = case_file(rule)
-    assert path is not None, f"write tests/cases/rules/{rule.code}-{rule.name}.jsonl"
+    assert path is not None, f"write tests/cases/rules/{rule.code}-{rule.name}.yaml"
     if path.parent == CASES[0]:
-        verdicts = {row["at"] is None for row in rows_of(path)}
-        assert verdicts == {True, False}
+        assert set(load(path)) == {"fails", "passes"}
 
 
 @EVERY_RULE
@@ -136,15 +145,16 @@ def test_codes_and_names_are_unique_and_in_their_family() -> None:
         assert all(rule.code.startswith(prefix) for rule in members)
 
 
-@pytest.mark.parametrize(("name", "row"), rows())
-def test_case(name: str, row: dict[str, Any]) -> None:
+@pytest.mark.parametrize(("name", "verdict", "row"), params())
+def test_case(name: str, verdict: str, row: CaseFields) -> None:
     rule = find_rule(name.split("-", maxsplit=1)[0])
     text, found = found_in(row)
     places = [one.range.of(text) for one in found if one.rule is rule]
-    if row["at"] is None:
-        assert not places
-    else:
+    if verdict == "fails":
         assert row["at"] in places
+    else:
+        assert not places
+        assert "at" not in row
     if "says" in row:
         assert any(row["says"] in one.fault.message for one in found if one.rule is rule)
     if "fixed" in row:

@@ -1,40 +1,176 @@
-"""The faults that every format must have a case for, or a stated reason why it cannot meet them."""
+"""The common faults: every format has a case of each, and the answer to it says what is wrong or reads it right."""
 
 import json
+import re
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from inspector.formats.registry import formats
+from tests.case_files import CaseFields, cases_of
+from tests.formats.test_cases import answer
 
 CASES = Path(__file__).parents[1] / "cases" / "formats"
-EVERY_FORMAT_MEETS = (
-    "closing marker in a string",
-    "call drafted in reasoning",
-    "reasoning that never closes",
-    "missing closing tag with complete payload",
-    "two objects in one tag",
-    "an array in one tag",
-    "arguments as a JSON string",
-    "the wrong arguments key",
-    "a fence inside the tag",
-    "near-tag",
-    "opener cut at the end of the stream",
-    "markup quoted in code",
-    "invented result",
-)
+Answer = dict[str, Any]
+
+_MARKER = re.compile(r"</|[<|>][^ ]+[|>]|>>>|[\]}]{2}|```|\nObservation:")
+
+
+def _codes(found: Answer) -> set[str]:
+    return {diagnostic["code"] for diagnostic in found["diagnostics"]}
+
+
+def _valid(found: Answer) -> list[Answer]:
+    """The calls whose arguments are an object that needed no repair."""
+    return [call for call in found["tool_calls"] if call["valid"] and isinstance(call["arguments"], dict)]
+
+
+def _strings(value: object) -> Iterator[str]:
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        for item in value:
+            yield from _strings(item)
+    elif isinstance(value, str):
+        yield value
+
+
+def _is_one_valid_call(found: Answer) -> bool:
+    return len(found["tool_calls"]) == len(_valid(found)) == 1
+
+
+def _has_open_reasoning(found: Answer) -> bool:
+    return any(span["kind"] == "reasoning" and not span["closed"] for span in found["spans"])
+
+
+def _marker_in_string(found: Answer) -> bool:
+    """The call is whole, the marker is in an argument, and at most a warning names it."""
+    strings = [text for call in found["tool_calls"] for text in _strings(call["arguments"])]
+    has_marker = any(_MARKER.search(text) for text in strings)
+    return _is_one_valid_call(found) and has_marker and _codes(found) <= {"F304"}
+
+
+def _draft_in_reasoning(found: Answer) -> bool:
+    return "F305" in _codes(found) and _is_one_valid_call(found) and not _has_open_reasoning(found)
+
+
+def _unclosed_reasoning(found: Answer) -> bool:
+    return "F301" in _codes(found) and _has_open_reasoning(found)
+
+
+def _unclosed_call(found: Answer) -> bool:
+    return bool(_codes(found) & {"F301", "F316"}) and _is_one_valid_call(found)
+
+
+def _several_objects(found: Answer) -> bool:
+    return "J110" in _codes(found) or (len(_valid(found)) == len(found["tool_calls"]) == 2)
+
+
+def _array(found: Answer) -> bool:
+    calls = found["tool_calls"]
+    is_read = bool(calls) and all(call["valid"] and not isinstance(call["arguments"], list) for call in calls)
+    return bool(_codes(found) & {"J110", "J116"}) or is_read
+
+
+def _arguments_as_string(found: Answer) -> bool:
+    return "J112" in _codes(found) and all(isinstance(call["arguments"], dict) for call in found["tool_calls"])
+
+
+def _wrong_key(found: Answer) -> bool:
+    return "J113" in _codes(found) and all(isinstance(call["arguments"], dict) for call in found["tool_calls"])
+
+
+def _fence(found: Answer) -> bool:
+    return "J114" in _codes(found) and all(isinstance(call["arguments"], dict) for call in found["tool_calls"])
+
+
+def _near_tag(found: Answer) -> bool:
+    return bool(_codes(found) & {"F314", "F313"})
+
+
+def _cut_opener(found: Answer) -> bool:
+    return bool(_codes(found) & {"F314", "F313"}) and not found["tool_calls"]
+
+
+def _quoted_markup(found: Answer) -> bool:
+    """Quoted markup is text, or it is the call that a server makes of it, and a diagnostic says so."""
+    return bool(found["tool_calls"]) == bool(found["diagnostics"])
+
+
+def _invented_result(found: Answer) -> bool:
+    return "F312" in _codes(found) and any(span["kind"] == "tool_result" for span in found["spans"])
+
+
+OUTCOMES: Mapping[str, Callable[[Answer], bool]] = {
+    "closing marker in a string": _marker_in_string,
+    "call drafted in reasoning": _draft_in_reasoning,
+    "reasoning that never closes": _unclosed_reasoning,
+    "missing closing tag with complete payload": _unclosed_call,
+    "two objects in one tag": _several_objects,
+    "an array in one tag": _array,
+    "arguments as a JSON string": _arguments_as_string,
+    "the wrong arguments key": _wrong_key,
+    "a fence inside the tag": _fence,
+    "near-tag": _near_tag,
+    "opener cut at the end of the stream": _cut_opener,
+    "markup quoted in code": _quoted_markup,
+    "invented result": _invented_result,
+}
+"""What the answer to each common fault must be, in every format that can have the fault."""
+
+_QUOTED = re.compile(r"`[^`]*[<\[{|:✿][^`]*`|```", re.DOTALL)
+
+
+def _elsewhere(name: str) -> dict[str, dict[str, Any]]:
+    path = CASES / name / "elsewhere.json"
+    found: dict[str, dict[str, Any]] = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    return found
+
+
+def _cases(name: str) -> dict[str, list[CaseFields]]:
+    """The cases of a format by id; files may have the same id."""
+    found: dict[str, list[CaseFields]] = {}
+    for path in sorted((CASES / name).glob("*.yaml")):
+        for case in cases_of(path):
+            found.setdefault(case["id"], []).append(case)
+    return found
+
+
+def _pairs() -> Iterator[tuple[str, str]]:
+    return ((known.name, fault) for known in formats() for fault in OUTCOMES)
+
+
+@pytest.mark.parametrize(("name", "fault"), list(_pairs()))
+def test_a_common_fault_has_its_outcome_in_every_format(name: str, fault: str) -> None:
+    """`elsewhere.json` in the format's folder names the fault's case (`told_by`), says why the format cannot have the
+    fault (`never`), or which diagnostics the case has instead (`codes`) and why (`because`).
+    """
+    entry, cases = _elsewhere(name).get(fault, {}), _cases(name)
+    if "never" in entry:
+        assert len(entry["never"]) > 20
+        assert fault not in cases, "a format that has the case needs no reason"
+        return
+    shown_by = cases.get(entry.get("told_by", fault))
+    assert shown_by, "add a case, or say in elsewhere.json which case shows it (told_by) or why it cannot come (never)"
+    for case in shown_by:
+        found = answer(name, case)
+        if "codes" in entry:
+            assert len(entry["because"]) > 20
+            assert [diagnostic["code"] for diagnostic in found["diagnostics"]] == entry["codes"]
+            assert not OUTCOMES[fault](found), "the case has the usual outcome: the exception is out of date"
+        else:
+            assert OUTCOMES[fault](found), (case["text"], _codes(found), found["tool_calls"])
+        if fault == "markup quoted in code":
+            assert _QUOTED.search(case["text"]), "the case quotes no markup"
 
 
 @pytest.mark.parametrize("name", [known.name for known in formats()])
-def test_every_format_has_a_case_for_every_common_fault(name: str) -> None:
-    """`elsewhere.json` in the format's folder names the case that shows it, or says why it never comes."""
-    folder = CASES / name
-    cases = {json.loads(line)["id"] for path in folder.glob("*.jsonl") for line in path.read_text("utf-8").splitlines()}
-    path = folder / "elsewhere.json"
-    elsewhere = json.loads(path.read_text("utf-8")) if path.exists() else {}
-    missing = [fault for fault in EVERY_FORMAT_MEETS if fault not in cases and fault not in elsewhere]
-    assert not missing, f"add a case, or say in {path.name} which case shows it (told_by) or why it cannot come (never)"
-    for fault, answer in elsewhere.items():
-        assert fault in EVERY_FORMAT_MEETS
-        assert fault not in cases, "a format that has the case needs no other answer"
-        assert answer.get("told_by") in cases or len(answer.get("never", "")) > 20
+def test_elsewhere_names_common_faults_only(name: str) -> None:
+    elsewhere = _elsewhere(name)
+    assert set(elsewhere) <= set(OUTCOMES)
+    assert all(
+        set(entry) in ({"told_by"}, {"never"}, {"codes", "because"}, {"told_by", "codes", "because"})
+        for entry in elsewhere.values()
+    )

@@ -1,4 +1,4 @@
-"""Every format's cases: texts and the whole answer that weaklink gives for them, read in one piece and in many."""
+"""Every format's cases: a text, and the whole answer that weaklink gives for it, read in one piece and in many."""
 
 import json
 from pathlib import Path
@@ -6,49 +6,55 @@ from typing import Any
 
 import pytest
 
-from inspector.formats.format import Format
 from inspector.formats.registry import find_format, formats
 from inspector.json_text import write_json
 from inspector.segmentation import Segmenter
+from tests.case_files import CaseFields, cases_of, update
+from tests.formats.expectations import KEYS, expectation
 from ui.cli.inputs import tool_definitions
 from ui.views.segment_json import segmentation_object
 
 CASES = Path(__file__).parents[1] / "cases" / "formats"
 KNOWN = {known.name for known in formats()}
-FILES = sorted(path for path in CASES.glob("*/*.jsonl") if path.parent.name in KNOWN)
+FILES = sorted(CASES.glob("*/*.yaml"))
 
 
-def answer(name: str | Format, row: dict[str, Any], size: int) -> dict[str, Any]:
-    text = row["text"]
-    segmenter = Segmenter(name, prompt=row.get("prompt", ""), tools=tool_definitions(row.get("tools", [])))
+def answer(format: str, case: CaseFields, size: int = 0) -> dict[str, Any]:
+    """What `weaklink segment` answers for a case whose text comes in pieces of `size` code points (0: whole)."""
+    text = case["text"]
+    segmenter = Segmenter(
+        find_format(format), prompt=case.get("prompt", ""), tools=tool_definitions(case.get("tools", []))
+    )
+    size = size or max(len(text), 1)
     for start in range(0, len(text), size):
         segmenter.feed(text[start : start + size])
     segmenter.close()
     segmentation = segmenter.segmentation(text)
     assert "".join(span.range.of(text) for span in segmentation.spans) == text, "the spans do not tile"
-    found: dict[str, Any] = json.loads(write_json(segmentation_object(segmentation, row["id"])))
-    for diagnostic in found["diagnostics"]:
-        for key in ("call", "related"):  # the cases name them only where there are such
-            if not diagnostic[key]:
-                del diagnostic[key]
+    found: dict[str, Any] = json.loads(write_json(segmentation_object(segmentation)))
+    assert found["format"] == format
     return found
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.stem}")
-def test_cases(path: Path, update_goldens: bool) -> None:
-    check(find_format(path.parent.name), path, update_goldens)
-
-
-def check(name: Format, path: Path, update_goldens: bool) -> None:
-    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    got = [answer(name, row, max(len(row["text"]), 1)) for row in rows]
-    assert got == [answer(name, row, 1) for row in rows] == [answer(name, row, 7) for row in rows]
+@pytest.mark.parametrize(
+    ("path", "number", "case"),
+    [
+        pytest.param(path, number, case, id=f"{path.parent.name}/{path.stem}/{case['id']}")
+        for path in FILES
+        for number, case in enumerate(cases_of(path))
+    ],
+)
+def test_case(path: Path, number: int, case: CaseFields, update_goldens: bool) -> None:
+    format = path.parent.name
+    whole = answer(format, case)
+    assert whole == answer(format, case, 1) == answer(format, case, 7)
+    found = expectation(whole, case["text"])
+    expected = {key: case[key] for key in KEYS if key in case}
     if update_goldens:
-        lines = [write_json({**row, "answer": found}) for row, found in zip(rows, got, strict=True)]
-        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        if found != expected:
+            update(path, number, KEYS, found)
         return
-    for row, found in zip(rows, got, strict=True):
-        assert found == row.get("answer"), "if this is right, `make test ARGS='tests/formats --update-goldens'` says so"
+    assert found == expected, "if the new answer is right, `pytest tests/formats --update-goldens` writes it"
 
 
 def test_every_format_has_cases() -> None:

@@ -1,7 +1,6 @@
 """Calls in Python's syntax: what is repaired reads back, every place is exact, and nothing is too hostile to read."""
 
 import ast
-import json
 from pathlib import Path
 
 import pytest
@@ -15,9 +14,10 @@ from inspector.formats.python_call.calls import read_calls
 from inspector.json_scanner import MAX_DEPTH
 from inspector.model import Json
 from inspector.segmenter.payload import read_on
+from tests.case_files import cases_of
 
-CASES = Path(__file__).parents[1] / "cases" / "formats" / "pythonic" / "malformed.jsonl"
-TEXTS = [json.loads(line)["text"] for line in CASES.read_text(encoding="utf-8").splitlines()]
+CASES = Path(__file__).parents[1] / "cases" / "formats" / "pythonic" / "malformed.yaml"
+TEXTS = [case["text"] for case in cases_of(CASES)]
 PIECES = (
     *("[", "]", "(", ")", "{", "}", "f(", "a=", "'", '"', "'''", "\\", "\n", ",", ":", ";", "=", " ", "1", "0x", ".5"),
     *("#", "True", "null", "x", "it's", "**", "f'", "b'", "\\x4", "\\N{", "é", "\ud83d", "-", "+", "😀", "[f(a='b')]"),

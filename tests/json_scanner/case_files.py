@@ -1,34 +1,43 @@
-"""The case files of the JSON scanner: one a rule, one payload a line, with everything that is expected of it."""
+"""The case files of the JSON scanner: one a rule, with payloads and what the scanner makes of each."""
 
 import json
+from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
-from inspector.diagnostics import apply_fixes
-from inspector.json_scanner import read_json
+from inspector.diagnostics import Fault, apply_fixes
+from inspector.json_scanner import JsonReading, read_json
+from tests.formats.expectations import escaped, quoted_excerpt, verbatim
 
 FOLDER = Path(__file__).parents[1] / "cases" / "json"
+KEYS = ("reads", "faults", "values")
 
 
-def described(text: str, *, call: bool) -> dict[str, Any]:
-    """A payload and what the scanner makes of it, as a line of a case file holds it."""
+def expectation(text: str, *, call: bool) -> dict[str, str]:
+    """What the scanner makes of a payload, as a case file has it: how well it reads, its faults and its values."""
     reading = read_json(text, call=call)
-    faults = []
-    for fault in reading.faults:
-        expected: dict[str, Any] = {"code": fault.rule.code, "start": fault.range.start, "end": fault.range.end}
-        if fault.fix:
-            expected["fixed"] = apply_fixes(text, [fault], only_safe=False)
-            expected["safe"] = fault.fix.safe
-        faults.append(expected)
-    values = [json.loads(json.dumps(node.value(), default=_plain)) for node in reading.nodes]
-    flags = {"strict": reading.strict, "repairable": reading.repairable}
-    return {"text": text, "call": call, "faults": faults, **flags, "values": values}
+    faults = [line for fault in reading.faults for line in _fault_lines(text, fault)]
+    values = [escaped(json.dumps(node.value(), default=_plain, ensure_ascii=False)) for node in reading.nodes]
+    lines = {"faults": faults, "values": values}
+    return {
+        "reads": _state(reading),
+        **{key: "".join(f"{line}\n" for line in lines[key]) for key in lines if lines[key]},
+    }
 
 
-def lines(path: Path) -> list[dict[str, Any]]:
-    """All payloads of one case file."""
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+def _state(reading: JsonReading) -> str:
+    """Strict JSON needs no repair; `repairable` means that all fixes together give the values that were read."""
+    if reading.strict:
+        return "strict"
+    return "repairable" if reading.repairable else "not repairable"
+
+
+def _fault_lines(text: str, fault: Fault) -> Iterator[str]:
+    start, end = fault.range.start, fault.range.end
+    yield f"{fault.rule.code} {start}-{end}: {quoted_excerpt(text[start:end])}"
+    if fault.fix:
+        fixed = apply_fixes(text, [fault], only_safe=False)
+        yield f"  {'fixed' if fault.fix.safe else 'fixed, unsafely'}: {verbatim(fixed)}"
 
 
 def _plain(value: object) -> str:

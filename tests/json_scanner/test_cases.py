@@ -1,40 +1,50 @@
 """Every rule of JSON syntax has a case file: payloads that break it, and payloads that do not."""
 
-import json
+import re
 from pathlib import Path
 
 import pytest
 
 from inspector.json_scanner import read_json
 from inspector.rules.json_syntax import RULES
-from tests.json_scanner.case_files import FOLDER, described, lines
+from tests.case_files import CaseFields, load, update
+from tests.json_scanner.case_files import FOLDER, KEYS, expectation
 
-_FILES = [pytest.param(FOLDER / f"{rule.code}-{rule.name}.jsonl", rule.code, id=rule.code) for rule in RULES]
+_FILES = {rule.code: FOLDER / f"{rule.code}-{rule.name}.yaml" for rule in RULES}
+_EVERY_PAYLOAD = pytest.mark.parametrize(
+    ("path", "number", "case"),
+    [
+        pytest.param(path, number, case, id=f"{path.stem}-{number + 1}")
+        for path in _FILES.values()
+        for number, case in enumerate(load(path)["cases"])
+    ],
+)
 
 
-@pytest.mark.parametrize(("path", "code"), _FILES)
-def test_payloads_are_read_as_their_case_says(path: Path, code: str, update_goldens: bool) -> None:
-    cases = lines(path)
-    read = [described(case["text"], call=case["call"]) for case in cases]
+@_EVERY_PAYLOAD
+def test_a_payload_is_read_as_its_case_says(path: Path, number: int, case: CaseFields, update_goldens: bool) -> None:
+    found = expectation(case["text"], call=case.get("call", False))
+    expected = {key: case[key] for key in KEYS if key in case}
     if update_goldens:
-        path.write_text("".join(json.dumps(case) + "\n" for case in read), encoding="utf-8")
+        if found != expected:
+            update(path, number, KEYS, found)
         return
-    for case, got in zip(cases, read, strict=True):
-        assert got == case, f"{case['text']!r}; `pytest --update-goldens` rewrites {path.name} after you looked at it"
+    assert found == expected, "if the new reading is right, `pytest tests/json_scanner --update-goldens` writes it"
 
 
-@pytest.mark.parametrize(("path", "code"), _FILES)
-def test_each_rule_has_payloads_that_break_it_and_one_that_does_not(path: Path, code: str) -> None:
-    broken = [any(fault["code"] == code for fault in case["faults"]) for case in lines(path)]
+@pytest.mark.parametrize("code", _FILES)
+def test_each_rule_has_payloads_that_break_it_and_one_that_does_not(code: str) -> None:
+    broken = [
+        bool(re.search(rf"^{code} ", case.get("faults", ""), re.MULTILINE)) for case in load(_FILES[code])["cases"]
+    ]
     assert sum(broken) >= 3
     assert not all(broken)
 
 
-@pytest.mark.parametrize(("path", "code"), _FILES)
-def test_messages_are_one_sentence_and_show_no_raw_control_character(path: Path, code: str) -> None:
-    for case in lines(path):
-        for fault in read_json(case["text"], call=case["call"]).faults:
-            assert fault.message.endswith("."), fault
-            assert fault.message.isprintable(), fault
-            assert (fault.fix is None) == (fault.hint is None or fault.rule.code == "J108"), fault
-            assert len(fault.range) or not case["text"], fault
+@_EVERY_PAYLOAD
+def test_messages_are_one_sentence_and_show_no_raw_control_character(path: Path, number: int, case: CaseFields) -> None:
+    for fault in read_json(case["text"], call=case.get("call", False)).faults:
+        assert fault.message.endswith("."), fault
+        assert fault.message.isprintable(), fault
+        assert (fault.fix is None) == (fault.hint is None or fault.rule.code == "J108"), fault
+        assert len(fault.range) or not case["text"], fault
