@@ -70,6 +70,16 @@ def cases_of(path: Path) -> tuple[CaseFields, ...]:
     return cases
 
 
+def compare(path: Path, number: int, keys: Iterable[str], found: Mapping[str, object], *, update_goldens: bool) -> None:
+    """Assert that the case with this number (from 0 in `cases`) expects what was found, or write that into the file."""
+    case = load(path)["cases"][number]
+    expected = {key: case[key] for key in keys if key in case}
+    if not update_goldens:
+        assert fields_text(found) == fields_text(expected), "if this is right, `pytest --update-goldens` writes it"
+    elif found != expected:
+        update(path, number, keys, found)
+
+
 def update(path: Path, number: int, keys: Iterable[str], found: Mapping[str, object]) -> None:
     """Replace `keys` of the case with this number (from 0) by `found`; everything else of the file keeps its text."""
     with path.open("r+", encoding="utf-8", newline="\n") as file:
