@@ -5,6 +5,8 @@ import os
 import pytest
 from hypothesis import HealthCheck, settings
 
+pytest.register_assert_rewrite("tests.case_files")  # its comparison shows the lines that differ
+
 # HYPOTHESIS_PROFILE chooses: `dev` while writing, `ci` (taken when nothing is said) before landing, `fuzz` for a night.
 _EXAMPLES = {"dev": 100, "ci": 500, "fuzz": int(os.environ.get("WEAKLINK_FUZZ_EXAMPLES", "1000000"))}
 for _name, _examples in _EXAMPLES.items():
