@@ -5,8 +5,6 @@ import os
 import pytest
 from hypothesis import HealthCheck, settings
 
-pytest.register_assert_rewrite("tests.case_files")  # its comparison shows the lines that differ
-
 # HYPOTHESIS_PROFILE chooses: `dev` while writing, `ci` (taken when nothing is said) before landing, `fuzz` for a night.
 _EXAMPLES = {"dev": 100, "ci": 500, "fuzz": int(os.environ.get("WEAKLINK_FUZZ_EXAMPLES", "1000000"))}
 for _name, _examples in _EXAMPLES.items():
@@ -27,6 +25,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="rewrite the expected results in tests/cases and the generated parts of README.md",
     )
+
+
+pytest.register_assert_rewrite("tests.case_files")  # its comparison shows the lines that differ
 
 
 @pytest.fixture
