@@ -33,6 +33,7 @@ cases:
   spans: |
     old
 
+# Of the next case.
 - id: two
   text: |+
     spans: no key
@@ -70,6 +71,10 @@ def test_an_update_changes_one_case_and_keeps_the_rest_as_text(folder: Path, spa
     changed = path.read_text(encoding="utf-8")
     assert changed.startswith(before)
     assert changed.endswith(after)
+    update(path, 1, ("content", "spans"), {"spans": spans})
+    load.cache_clear()
+    assert cases_of(path) == (first, second | {"spans": spans})
+    assert path.read_text(encoding="utf-8").startswith(changed.removesuffix("  spans: old\n"))
 
 
 def test_updates_at_the_same_time_are_all_written(tmp_path: Path) -> None:
