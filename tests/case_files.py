@@ -70,6 +70,16 @@ def cases_of(path: Path) -> tuple[CaseFields, ...]:
     return cases
 
 
+def compare(path: Path, number: int, keys: Iterable[str], found: Mapping[str, object], *, update_goldens: bool) -> None:
+    """Assert that the case with this number (from 0 in `cases`) expects what was found, or write that into the file."""
+    case = load(path)["cases"][number]
+    expected = {key: case[key] for key in keys if key in case}
+    if not update_goldens:
+        assert fields_text(found) == fields_text(expected), "if this is right, `pytest --update-goldens` writes it"
+    elif found != expected:
+        update(path, number, keys, found)
+
+
 def update(path: Path, number: int, keys: Iterable[str], found: Mapping[str, object]) -> None:
     """Replace `keys` of the case with this number (from 0) by `found`; everything else of the file keeps its text."""
     with path.open("r+", encoding="utf-8", newline="\n") as file:
@@ -77,17 +87,18 @@ def update(path: Path, number: int, keys: Iterable[str], found: Mapping[str, obj
         text = file.read()
         starts = [match.start() for match in _CASE.finditer(text)]
         start, end = starts[number], [*starts, len(text)][number + 1]
-        case = text[start:end]
-        rest = case[len(case.rstrip("\n")) :]
+        lines = text[start:end].split("\n")
+        while not lines[-1] or lines[-1].startswith("#"):  # blank lines, and comments on what follows
+            end -= len(lines.pop()) + 1
         file.seek(0)
-        file.write(text[:start] + _updated(case.rstrip("\n"), tuple(keys), found) + rest + text[end:])
+        file.write(text[:start] + _updated("\n".join(lines), tuple(keys), found) + text[end:])
         file.truncate()
 
 
 def _updated(case: str, keys: tuple[str, ...], found: Mapping[str, object]) -> str:
     """The text of a case with other values for `keys`, which come last."""
     starts = [match.start() for match in _KEY.finditer(case)]
-    fields = [case[start:end].rstrip("\n") for start, end in zip(starts, [*starts[1:], len(case)], strict=True)]
+    fields = [case[start:end].removesuffix("\n") for start, end in zip(starts, [*starts[1:], len(case)], strict=True)]
     old = tuple(f"{key}:" for key in keys)
     kept = [field for field in fields if not field.lstrip("- ").startswith(old)]
     return "\n".join([*kept, *("  " + line if line else "" for line in _fields(found))])

@@ -28,6 +28,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+pytest.register_assert_rewrite("tests.case_files")  # its comparison shows the lines that differ
+
+
 @pytest.fixture
 def update_goldens(request: pytest.FixtureRequest) -> bool:
     """Whether a golden test shall write down what it got instead of comparing."""

@@ -1,5 +1,6 @@
 """Case files are loaded as they were written, whatever a text holds, and an update changes nothing else."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,7 @@ cases:
   spans: |
     old
 
+# Of the next case.
 - id: two
   text: |+
     spans: no key
@@ -69,6 +71,18 @@ def test_an_update_changes_one_case_and_keeps_the_rest_as_text(folder: Path, spa
     changed = path.read_text(encoding="utf-8")
     assert changed.startswith(before)
     assert changed.endswith(after)
+    update(path, 1, ("content", "spans"), {"spans": spans})
+    load.cache_clear()
+    assert cases_of(path) == (first, second | {"spans": spans})
+    assert path.read_text(encoding="utf-8").startswith(changed.removesuffix("  spans: old\n"))
+
+
+def test_updates_at_the_same_time_are_all_written(tmp_path: Path) -> None:
+    path = tmp_path / "shared.yaml"
+    path.write_text("cases:\n" + "\n".join(case_text({"id": f"case {n}", "text": "a"}) for n in range(40)), "utf-8")
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda n: update(path, n, ("spans",), {"spans": f"line\n{n}\n" * (n + 1)}), range(40)))
+    assert [case["spans"] for case in cases_of(path)] == [f"line\n{n}\n" * (n + 1) for n in range(40)]
 
 
 @pytest.mark.parametrize(

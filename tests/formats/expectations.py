@@ -7,7 +7,7 @@ the arguments as written, where those are valid JSON; the text in backticks repe
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 Answer = dict[str, Any]
@@ -60,7 +60,7 @@ def _call_lines(call: Answer, place: str) -> Iterator[str]:
     line = f"{place}{call['start']}-{call['end']}, {_state(call)}{id}: {_name(call['name'])}"
     yield line if is_unreadable else f"{line} {raw if is_plain else escaped(arguments)}"
     if not is_plain:
-        yield f"  raw: {verbatim(raw)}"
+        yield from (f"  {line}" for line in _labelled("raw:", raw, verbatim))
 
 
 def _state(call: Answer) -> str:
@@ -83,8 +83,8 @@ def _diagnostic_lines(diagnostic: Answer, text: str) -> Iterator[str]:
     if diagnostic["hint"] is not None:
         yield f"  hint: {verbatim(diagnostic['hint'])}"
     if diagnostic["fix"]:
-        fix = diagnostic["fix"]
-        yield f"  {'fix' if fix['safe'] else 'unsafe fix'}: {'; '.join(_edits(fix['edits'], text)) or 'no edits'}"
+        yield "  fix:" if diagnostic["fix"]["safe"] else "  unsafe fix:"
+        yield from (f"    {line}" for line in _edit_lines(diagnostic["fix"]["edits"], text))
     if diagnostic["path"] is not None:
         yield f"  path: {verbatim(diagnostic['path'])}"
     if diagnostic.get("call"):
@@ -99,19 +99,27 @@ def _place(ranged: Answer, text: str) -> str:
     return f"{ranged['start']}-{ranged['end']} ({ranged['line']}:{ranged['column']}): {excerpt}"
 
 
-def _edits(edits: list[Answer], text: str) -> Iterator[str]:
+def _edit_lines(edits: list[Answer], text: str) -> Iterator[str]:
     """The edits in words, alike ones together; they are made in the order of their places."""
-    places: dict[str, list[str]] = {}
+    places: dict[tuple[str, str], list[str]] = {}
     for edit in edits:
         old, new, start = text[edit["start"] : edit["end"]], edit["text"], edit["start"]
-        if not old:
-            places.setdefault(f"insert {_quoted(new)} at", []).append(str(start))
-        else:
-            words = (
-                f"replace {quoted_excerpt(old)} with {_quoted(new)} at" if new else f"delete {quoted_excerpt(old)} at"
-            )
-            places.setdefault(words, []).append(f"{start}-{edit['end']}")
-    return (f"{words} {', '.join(ranges)}" for words, ranges in places.items())
+        place = f"{start}-{edit['end']}" if old else f"{start}"
+        words = "insert" if not old else f"{'replace' if new else 'delete'} {quoted_excerpt(old)}"
+        places.setdefault((words, new), []).append(place)
+    for (words, new), ranges in places.items():
+        line = f"{words} at {', '.join(ranges)}"
+        yield from _labelled(f"{line}:" if words == "insert" else f"{line} with", new, _quoted) if new else [line]
+
+
+def _labelled(label: str, text: str, written: Callable[[str], str]) -> Iterator[str]:
+    """A label and a text beside it, or below it, each line after a bar, where it has lines that show as they are."""
+    lines = text.split("\n")
+    if len(lines) > 1 and all(line.isprintable() and not line.endswith(" ") for line in lines):
+        yield label
+        yield from (f"  | {line}".rstrip() for line in lines)
+    else:
+        yield f"{label} {written(text)}"
 
 
 def _name(name: str | None) -> str:

@@ -7,7 +7,7 @@ import pytest
 
 from inspector.json_scanner import read_json
 from inspector.rules.json_syntax import RULES
-from tests.case_files import CaseFields, load, update
+from tests.case_files import CaseFields, compare, load
 from tests.json_scanner.case_files import FOLDER, KEYS, expectation
 
 _FILES = {rule.code: FOLDER / f"{rule.code}-{rule.name}.yaml" for rule in RULES}
@@ -24,12 +24,7 @@ _EVERY_PAYLOAD = pytest.mark.parametrize(
 @_EVERY_PAYLOAD
 def test_a_payload_is_read_as_its_case_says(path: Path, number: int, case: CaseFields, update_goldens: bool) -> None:
     found = expectation(case["text"], call=case.get("call", False))
-    expected = {key: case[key] for key in KEYS if key in case}
-    if update_goldens:
-        if found != expected:
-            update(path, number, KEYS, found)
-        return
-    assert found == expected, "if the new reading is right, `pytest tests/json_scanner --update-goldens` writes it"
+    compare(path, number, KEYS, found, update_goldens=update_goldens)
 
 
 @pytest.mark.parametrize("code", _FILES)
